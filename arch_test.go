@@ -75,7 +75,8 @@ var mayImport = map[string][]string{
 
 	// The parts of the engine. They never import each other.
 	"internal/config":                {"."},
-	"internal/journal":               {".", "internal/failpoint", "internal/flock", "internal/journal/txlog"},
+	"internal/journal":               {".", "internal/failpoint", "internal/flock", "internal/journal/damage", "internal/journal/txlog"},
+	"internal/journal/damage":        {},
 	"internal/journal/txlog":         {},
 	"internal/check":                 {".", "internal/flock", "internal/fsx", "internal/git/...", "internal/proc"},
 	"internal/layout":                {"."},
@@ -92,6 +93,7 @@ var mayImport = map[string][]string{
 
 	// What the parts of the engine share.
 	"internal/words": {"."},
+	"internal/page":  {"."},
 	"internal/oplog": {".", "internal/flock", "internal/fsx", "internal/journal"},
 	"internal/explain": {
 		".", "internal/checkout", "internal/fsx", "internal/git/...", "internal/journal", "internal/provision", "internal/snapshot",
@@ -139,8 +141,8 @@ var mayImport = map[string][]string{
 	},
 	"internal/lane": {
 		".", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/git/...", "internal/journal",
-		"internal/layout", "internal/merge", "internal/oplog", "internal/project", "internal/removal", "internal/rules", "internal/work",
-		"internal/workspace",
+		"internal/layout", "internal/merge", "internal/oplog", "internal/page", "internal/project", "internal/removal", "internal/rules",
+		"internal/work", "internal/workspace",
 	},
 	"internal/resolve": {
 		".", "internal/checkout", "internal/failpoint", "internal/git/...", "internal/journal", "internal/merge", "internal/oplog",
@@ -169,19 +171,20 @@ var mayImport = map[string][]string{
 		"internal/workspace",
 	},
 	"internal/history": {
-		".", "internal/explain", "internal/journal", "internal/lane", "internal/project", "internal/removal", "internal/rewind",
-		"internal/trash", "internal/words",
+		".", "internal/explain", "internal/journal", "internal/lane", "internal/page", "internal/project", "internal/removal",
+		"internal/rewind", "internal/trash", "internal/words",
 	},
 
 	// The Service in this process, and who opens it.
 	"engine": {
 		".", "internal/config", "internal/doctor", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
-		"internal/lane", "internal/oplog", "internal/proc", "internal/project", "internal/radar", "internal/removal", "internal/resolve",
+		"internal/lane", "internal/oplog", "internal/page", "internal/proc", "internal/project", "internal/radar", "internal/removal", "internal/resolve",
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
 	},
-	"connect":     {".", "engine", "internal/config"},
-	"servicetest": {".", "internal/git/gittest"},
+	"connect":          {".", "engine", "internal/config"},
+	"servicetest":      {".", "internal/git/gittest"},
+	"servicetest/wire": {"."},
 
 	// Long tests of the whole, through the built binary.
 	"internal/attack":  {},
@@ -217,7 +220,7 @@ var rooms = []string{
 // testSupport are the packages that only tests import. Nothing else may link
 // the testing package.
 var testSupport = []string{
-	"internal/checkout/checkouttest", "internal/git/gittest", "internal/layout/layouttest", "internal/mutant", "servicetest",
+	"internal/checkout/checkouttest", "internal/git/gittest", "internal/layout/layouttest", "internal/mutant", "servicetest", "servicetest/wire",
 }
 
 // onlyIn names, for imports that have one place, that place. A row ends in
@@ -623,9 +626,9 @@ const maxPackageLines = 3000
 // packageLines are other limits.
 var packageLines = map[string]int{
 	"engine":       800,
-	"internal/cli": 6_750,
+	"internal/cli": 6_850,
 	"internal/git": 7_000,
-	"servicetest":  9_300, // a suite: nothing but tests
+	"servicetest":  9_500, // a suite: nothing but tests, and more with every promise
 }
 
 // TestPackageLengths: a package is a room that one person can know.

@@ -6,13 +6,13 @@ const (
 	ExitOK          = 0
 	ExitFailure     = 1   // something went wrong that has no class of its own
 	ExitUsage       = 2   // the request itself is wrong
-	ExitConflict    = 3   // what was asked for is taken or is not there
+	ExitConflict    = 3   // something that the request names exists already, or does not exist
 	ExitEnvironment = 4   // the machine, the repository or the configuration is not ready
 	ExitRefused     = 5   // refused to protect work
 	ExitCanceled    = 130 // interrupted
 )
 
-// codeTable is the one place that translates codes for the edges.
+// codeTable has the HTTP status and the exit status of every code.
 var codeTable = []struct {
 	code   Code
 	status int
@@ -50,6 +50,8 @@ var codeTable = []struct {
 	{SubmoduleLocal, 409, ExitRefused},
 	{HostDirty, 409, ExitRefused},
 	{TargetMoved, 409, ExitConflict},
+	{CursorExpired, 410, ExitConflict},
+	{WorkChanged, 409, ExitRefused},
 	{TargetBroken, 409, ExitConflict},
 	{TargetNotFound, 404, ExitConflict},
 	{MergeNotFound, 404, ExitConflict},
@@ -61,6 +63,8 @@ var codeTable = []struct {
 	{RoundNotFound, 404, ExitConflict},
 	{RoundBusy, 409, ExitConflict},
 	{ReviewNotFound, 404, ExitConflict},
+	{OperationNotFound, 404, ExitConflict},
+	{SnapshotNotFound, 404, ExitConflict},
 	{LeaseLost, 410, ExitConflict},
 	{ChecksUntrusted, 403, ExitRefused},
 	{CheckFailed, 422, ExitConflict},

@@ -2,7 +2,8 @@ package croft
 
 import "context"
 
-// MountsRequest asks what a container needs to work in a workspace.
+// MountsRequest asks for the mounts and the variables that a container needs to work in
+// a workspace.
 type MountsRequest struct {
 	Repo      string `json:"repo,omitempty"`
 	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
@@ -17,20 +18,22 @@ type Mount struct {
 	IsFile     bool   `json:"file,omitempty"`
 }
 
-// Mounts is what a container needs to work in a workspace: git works there as it
-// does outside. The parts of the repository that decide what git runs can only be
-// read there, and so can the registrations of other worktrees.
+// Mounts has the mounts and the variables that a container needs to work in a
+// workspace. git works there as it does outside, but the parts of the repository that
+// decide which programs git runs are read-only there, and so are the registrations of
+// other worktrees.
 type Mounts struct {
 	Workspace ID                `json:"workspace"`
 	Workdir   string            `json:"workdir"`         // the workspace in the container, and its working directory
 	Mounts    []Mount           `json:"mounts"`          // in an order in which they can be made
-	Env       map[string]string `json:"env"`             // what a process there needs in its environment
+	Env       map[string]string `json:"env"`             // variables that a process there needs
 	Notes     []string          `json:"notes,omitempty"` // what will not work there
 }
 
-// Containers is the part of Service for those who run agents in containers.
+// Containers is the part of Service for programs that run agents in containers.
 type Containers interface {
-	// Mounts says what a container needs to work in a workspace. It fails with
-	// WorkspaceBroken if a part of it is not a plain directory.
+	// Mounts returns the mounts and the variables that a container needs to work in a
+	// workspace. It fails with WorkspaceBroken if a part of the workspace is not a
+	// plain directory.
 	Mounts(ctx context.Context, req MountsRequest) (*Mounts, error)
 }

@@ -24,10 +24,10 @@
 // workspace is made, so that its work has somewhere to go back to.
 //
 // [Workspaces.Remove] moves a workspace to the trash: the directory is renamed
-// and the tip of its branch is kept under refs/croft/archive/. Removing what is
-// already gone succeeds.
+// and the tip of its branch is kept under refs/croft/archive/. Removing a
+// workspace that is already gone succeeds.
 //
-// # Taking back
+// # Restoring and undoing
 //
 // [Trash.Restore] brings a removed workspace back whole: branch, registration,
 // files, index and whatever was in progress, at the identical path.
@@ -56,15 +56,14 @@
 //
 // # What is never touched
 //
-// The main checkout, its index and its HEAD are not written, but by what brings
-// work to the branch that is checked out there, or takes it back (merges, applies,
-// reverts and their undoing), which leaves alone what its user has changed; and by
-// agents in legacy mode, who work there. The repository's git directory gets refs
-// below refs/croft, ignore rules for what Croft puts into checkouts, and a line of
-// configuration for those. Refs move only by compare-and-swap. Nothing is removed but what Croft
-// recorded when it made it, no link is followed out of a workspace, and what is
-// unknown is kept. What lies in a repository or a workspace decides nothing:
-// agents can write there.
+// The main checkout, its index and its HEAD are written only by merges, applies and
+// reverts on the branch that is checked out there, and by the undoing of these, which
+// leave the user's changes alone; and by agents in legacy mode, who work there. The
+// repository's git directory gets refs below refs/croft, ignore rules for the files that
+// Croft puts into checkouts, and a line of configuration for those. Refs move only by
+// compare-and-swap. Nothing is removed but what Croft recorded when it made it, no link is
+// followed out of a workspace, and unknown files are kept. No file in a repository or a
+// workspace decides about that: agents can write there.
 //
 // # Errors
 //

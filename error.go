@@ -87,8 +87,8 @@ const (
 	// UnrelatedHistories: the work and its target have no commit in common. It is
 	// the reason of a merge that stays pending.
 	UnrelatedHistories Code = "UNRELATED_HISTORIES"
-	// NotConfirmed: the act reaches further than what was named, and there is no person
-	// to ask.
+	// NotConfirmed: the act reaches further than the request names, and there is no
+	// person to ask.
 	NotConfirmed Code = "NOT_CONFIRMED"
 	// SubmoduleLocal: the work names a commit of a submodule that is in the
 	// workspace alone.
@@ -101,6 +101,12 @@ const (
 	// lane left it. It is the reason of a merge that stays pending, and is tried
 	// again once a person has accepted that.
 	TargetMoved Code = "TARGET_MOVED"
+	// CursorExpired: a place in a list or in the stream of events is not there any more.
+	// The caller has to begin anew.
+	CursorExpired Code = "CURSOR_EXPIRED"
+	// WorkChanged: the work of the workspace is not what the caller has seen. Nothing was
+	// committed or submitted.
+	WorkChanged Code = "WORK_CHANGED"
 	// TargetBroken: the target fails the checks by itself.
 	TargetBroken Code = "TARGET_BROKEN"
 	// TargetNotFound: the target branch is not there.
@@ -109,7 +115,7 @@ const (
 	MergeNotFound Code = "MERGE_NOT_FOUND"
 	// MergeHeld: the merge waits in its lane until it is released.
 	MergeHeld Code = "MERGE_HELD"
-	// NotMerged: what is to be taken back is not in the target.
+	// NotMerged: the merge that is to be reverted is not in the target.
 	NotMerged Code = "NOT_MERGED"
 	// BaseMoved: the target changed files of a review after it was made. It is
 	// the reason of an apply that stays pending.
@@ -124,6 +130,11 @@ const (
 	RoundBusy Code = "ROUND_BUSY"
 	// ReviewNotFound: no review of that ID, or none any more.
 	ReviewNotFound Code = "REVIEW_NOT_FOUND"
+
+	// OperationNotFound: no operation of that ID in the history.
+	OperationNotFound Code = "OPERATION_NOT_FOUND"
+	// SnapshotNotFound: no snapshot of that ID, or none any more.
+	SnapshotNotFound Code = "SNAPSHOT_NOT_FOUND"
 
 	// LeaseLost: the lease expired or was released.
 	LeaseLost Code = "LEASE_LOST"
@@ -142,15 +153,15 @@ const (
 	// FilterRefused: the repository's own configuration names a content filter
 	// that the user has not allowed Croft to run.
 	FilterRefused Code = "FILTER_REFUSED"
-	// ConfigChanged: the repository's own git configuration says something else
-	// than when Croft first saw it, and nobody has accepted that.
+	// ConfigChanged: the repository's own git configuration says something else than
+	// when Croft first saw it, and no person has accepted that.
 	ConfigChanged Code = "CONFIG_CHANGED"
 	// GitTimeout: a git did not end in time and was stopped.
 	GitTimeout Code = "GIT_TIMEOUT"
 	// FileIrregular: a link, a pipe or something else lies in the repository where
 	// git has a file.
 	FileIrregular Code = "FILE_IRREGULAR"
-	// ObjectForged: an object in the repository is not what its name says.
+	// ObjectForged: the content of an object in the repository does not match its name.
 	ObjectForged Code = "OBJECT_FORGED"
 	// ObjectMissing: an object that a commit or an index leads to is not in the
 	// repository.
@@ -162,8 +173,8 @@ const (
 	// Unsupported: this platform, or this version of Croft, lacks what was
 	// asked for.
 	Unsupported Code = "UNSUPPORTED"
-	// Canceled: the caller gave up; what had been started was taken back, or the
-	// message says what goes on.
+	// Canceled: the caller gave up; the work that had been started was rolled back, or
+	// the message says what goes on.
 	Canceled Code = "CANCELED"
 	// Closed: the Service was closed before the call, or while it waited.
 	Closed Code = "CLOSED"

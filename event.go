@@ -58,8 +58,8 @@ type Follow string
 const (
 	// FollowNone ends with the last event there is. It is the default.
 	FollowNone Follow = ""
-	// FollowNew waits for more, until the context ends: that is the end of the
-	// stream, and no error.
+	// FollowNew waits for more events until the context ends. That ends the stream
+	// without an error.
 	FollowNew Follow = "new"
 )
 
@@ -71,10 +71,10 @@ type EventsRequest struct {
 	Follow Follow   `json:"follow,omitempty"`
 }
 
-// Events is the part of Service that tells what happened.
+// Events is the part of Service that streams events.
 type Events interface {
-	// Events streams events in order, from a cursor on. Who was away asks
-	// again with the last cursor and misses nothing that is still kept; events
-	// are kept as long as the history.
+	// Events streams events in order, from a cursor on. A caller that was away asks
+	// again with the last cursor and misses nothing that is still kept; events are kept
+	// as long as the history.
 	Events(ctx context.Context, req EventsRequest) iter.Seq2[Event, error]
 }

@@ -7,21 +7,22 @@ type GitConfigRequest struct {
 	Repo string `json:"repo,omitempty"`
 }
 
-// AcceptGitConfigRequest has Croft go by a repository's git configuration as it
-// is now.
+// AcceptGitConfigRequest asks Croft to accept a repository's git configuration as it is
+// now.
 type AcceptGitConfigRequest struct {
 	Repo string `json:"repo,omitempty"`
-	// Hash is that of the differences that were looked at. It is required, so
-	// that nobody accepts what they have not seen.
+	// Hash is the hash of the differences that the person has seen. It is required, so
+	// that only these are accepted.
 	Hash string `json:"hash"`
 }
 
-// GitConfig compares a repository's own git configuration with what Croft goes
-// by. An agent in one of its checkouts can write that configuration, so
-// that Croft takes what decides about commits, the repository's format and its
-// remotes when it first sees the repository, and later by a person's word only.
+// GitConfig compares a repository's own git configuration with the settings that Croft
+// uses. An agent in one of its checkouts can write that configuration. So Croft reads
+// the settings that decide about commits, the repository's format and its remotes when
+// it first sees the repository, and takes over later changes only if a person accepts
+// them.
 type GitConfig struct {
-	Changes []GitConfigChange `json:"changes"` // of what was taken then
+	Changes []GitConfigChange `json:"changes"` // settings that differ from those that Croft uses
 	Filters []GitConfigChange `json:"filters"` // programs that are not approved
 	Ignored []string          `json:"ignored"` // keys that Croft's git never sees
 	Hash    string            `json:"hash"`    // of changes and filters; empty if there are none
@@ -30,17 +31,19 @@ type GitConfig struct {
 // GitConfigChange is one key of a repository's git configuration.
 type GitConfigChange struct {
 	Key string   `json:"key"`
-	Was []string `json:"was,omitempty"` // what Croft goes by
-	Now []string `json:"now,omitempty"` // what the repository says
+	Was []string `json:"was,omitempty"` // the values that Croft uses
+	Now []string `json:"now,omitempty"` // the values in the repository
 }
 
-// GitConfigs is the part of Service by which a person says what of a
-// repository's own git configuration counts.
+// GitConfigs is the part of Service by which a person accepts changes of a repository's
+// own git configuration.
 type GitConfigs interface {
-	// GitConfig shows the differences.
+	// GitConfig returns the differences between the repository's git configuration and
+	// the settings that Croft uses.
 	GitConfig(ctx context.Context, req GitConfigRequest) (*GitConfig, error)
 
-	// AcceptGitConfig takes them over. It fails with ConfigChanged if the
-	// configuration says something else by now, and inside of a workspace.
-	AcceptGitConfig(ctx context.Context, req AcceptGitConfigRequest) error
+	// AcceptGitConfig makes Croft use the repository's git configuration as it is now.
+	// It fails with ConfigChanged if the configuration differs from the one that was
+	// hashed, and from inside of a workspace.
+	AcceptGitConfig(ctx context.Context, req AcceptGitConfigRequest) (*GitConfig, error)
 }

@@ -5,29 +5,30 @@ import (
 	"time"
 )
 
-// Operation is one act, with its undo.
+// Operation is one act in the history, which can be undone.
 type Operation struct {
 	ID         ID        `json:"id"`
 	Kind       string    `json:"kind"`                // create, remove, restore, undo, …
-	Workspace  string    `json:"workspace,omitempty"` // the names of those concerned
+	Workspace  string    `json:"workspace,omitempty"` // the names of the workspaces concerned
 	Actor      string    `json:"actor"`               // the user, or "agent in NAME"
 	State      string    `json:"state"`               // running, done, undone
 	StartedAt  time.Time `json:"startedAt"`
 	IsUndoable bool      `json:"undoable"`
-	Undoes     ID        `json:"undoes,omitempty"` // the operation that this one took back
+	Undoes     ID        `json:"undoes,omitempty"` // the operation that this one undid
 
-	// ActorWorkspace is the workspace in which the actor stood, if it was one.
+	// ActorWorkspace is the workspace that the actor's working directory was in, if
+	// any.
 	ActorWorkspace ID `json:"actorWorkspace,omitempty"`
 
-	// Notes are remarks of an undo, such as what did not come back. They are
-	// not remembered.
+	// Notes are remarks of an undo, such as parts that it could not restore. They are
+	// not recorded.
 	Notes []string `json:"notes,omitempty"`
 }
 
 // HistoryRequest chooses operations.
 type HistoryRequest struct {
-	Repo  string `json:"repo,omitempty"`
-	Limit int    `json:"limit,omitempty"` // default: 100
+	Repo string `json:"repo,omitempty"`
+	Page
 }
 
 // UndoRequest names an operation to undo.
@@ -38,33 +39,38 @@ type UndoRequest struct {
 	Mode RemoveMode `json:"mode,omitempty"`
 }
 
-// UndoPlan says what an undo would do.
+// UndoPlan lists the steps that an undo would take.
 type UndoPlan struct {
 	Operation Operation `json:"operation"`
 	Steps     []string  `json:"steps"` // one line each
 
 	// Refused is why a step would be refused as things stand, such as that a workspace
-	// holds uncommitted work. Its hint says how the undo takes place.
+	// holds uncommitted work. Its hint says how the undo can be carried out.
 	Refused *Error `json:"refused,omitempty"`
 
-	// Later are acts of other actors that came after and stay, the last first.
+	// Later lists acts of other actors that came after the operation and are not undone
+	// with it, the last first.
 	Later []Operation `json:"later,omitempty"`
 }
 
 // History is the part of Service that lists acts and undoes them.
 type History interface {
 	// History lists operations, the last first.
-	History(ctx context.Context, req HistoryRequest) ([]Operation, error)
+	History(ctx context.Context, req HistoryRequest) (*List[Operation], error)
 
-	// PlanUndo says what Undo would do, and does nothing.
+	// Operation finds an operation by its ID, or fails with OperationNotFound.
+	Operation(ctx context.Context, req GetRequest) (*Operation, error)
+
+	// PlanUndo returns the steps that Undo would take, and changes nothing.
 	PlanUndo(ctx context.Context, req UndoRequest) (*UndoPlan, error)
 
-	// Undo undoes an operation: what was made goes to the trash, what was removed is
-	// restored. It is an operation itself and can be undone. Without a name it undoes
-	// the last act of the same actor, and the one before it when it is called again.
-	// A caller whose working directory lies in a workspace acts as that workspace, and
-	// undoes an act of another actor only by its name. A merge of which the target has
-	// nothing any more counts as undone. It fails with InvalidRequest if there is
-	// nothing to undo, and like Restore and Remove otherwise.
+	// Undo undoes an operation: a workspace that it made goes to the trash, one that it
+	// removed is restored. The undo is an operation itself and can be undone. If the
+	// request names no operation, Undo undoes the last act of the same actor, and the
+	// one before it when it is called again. A caller whose working directory lies in a
+	// workspace acts as that workspace, and undoes an act of another actor only by its
+	// name. A merge of which the target has nothing any more counts as undone. Undo
+	// fails with InvalidRequest if there is nothing to undo, and like Restore and
+	// Remove otherwise.
 	Undo(ctx context.Context, req UndoRequest) (*Operation, error)
 }

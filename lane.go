@@ -1,10 +1,10 @@
 package croft
 
-// Lane is a target branch as its lane knows it.
+// Lane is the state of a target branch and of its lane.
 type Lane struct {
 	Target string `json:"target"` // a branch
 	Tip    string `json:"tip"`    // the commit that it is at
-	// Known is the commit that the lane left it at, or that a person accepted.
+	// Known is the commit that the lane left the branch at, or that a person accepted.
 	// If it is not Tip, the branch moved outside of its lane: by a person, or an agent
 	// that can write the repository's refs.
 	Known   string       `json:"known"`
@@ -12,8 +12,10 @@ type Lane struct {
 	Gone    int          `json:"gone"`              // how many commits of Known it does not have any more
 	IsLost  bool         `json:"lost,omitempty"`    // Known is not in the repository any more, so that nothing can be counted
 	Message string       `json:"message,omitempty"` // the same in a sentence; empty if only the lane moved it
-	Commits []LaneCommit `json:"commits,omitempty"` // the last of those that others added, the last first
+	Commits []LaneCommit `json:"commits,omitempty"` // the last commits that others added, the last one first
 	Protect bool         `json:"protect,omitempty"` // merge.protect: nothing is merged into it until that was accepted
+	Reason  Code         `json:"reason,omitempty"`  // why the branch, or its croft.toml, could not be read; Message says it, too
+	Hint    string       `json:"hint,omitempty"`    // what to do about that
 }
 
 // LaneCommit is a commit that did not come through a lane.
@@ -21,6 +23,13 @@ type LaneCommit struct {
 	Commit  string `json:"commit"`
 	Author  string `json:"author"`
 	Subject string `json:"subject"`
+}
+
+// LanesRequest chooses lanes.
+type LanesRequest struct {
+	Repo   string `json:"repo,omitempty"`
+	Target string `json:"target,omitempty"` // default: every lane
+	Page
 }
 
 // AcceptRequest accepts that a target moved outside of its lane.

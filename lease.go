@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Owner is the process that holds a lease, told apart from every other one
-// that ever had its number.
+// Owner identifies the process that holds a lease, also if another process gets its
+// number later.
 type Owner struct {
 	Host  string `json:"host"`            // the machine
 	Boot  string `json:"boot,omitempty"`  // its start, so that a reboot is noticed
@@ -19,10 +19,11 @@ type Owner struct {
 type LeaseTerm string
 
 const (
-	// TermRenewed: until it expires, unless it is renewed. It is the default.
+	// TermRenewed: the lease ends when it expires, unless it is renewed. It is the
+	// default.
 	TermRenewed LeaseTerm = ""
-	// TermProcess: also after it has expired, as long as its owner is seen to
-	// live. It is not renewed.
+	// TermProcess: the lease lasts, also after it has expired, as long as its owner is
+	// seen to live. It is not renewed.
 	TermProcess LeaseTerm = "process"
 )
 
@@ -35,8 +36,8 @@ type Lease struct {
 	Term      LeaseTerm `json:"term,omitempty"`
 	ExpiresAt time.Time `json:"expiresAt"`
 
-	// Process is what the owner's program is called, where that can be seen. A
-	// program chooses it itself.
+	// Process is the name of the owner's program, where that can be seen. A program can
+	// choose its name.
 	Process string `json:"process,omitempty"`
 }
 
@@ -47,29 +48,49 @@ type LeaseRequest struct {
 	PID       int    `json:"pid"`                 // required: a process of this machine
 }
 
+// HoldRequest asks for a lease in the name of this process.
+type HoldRequest struct {
+	Workspace ID `json:"workspace"`
+}
+
+// RenewRequest names a lease to prolong.
+type RenewRequest struct {
+	Lease ID `json:"lease"`
+}
+
+// ReleaseRequest names a lease to end.
+type ReleaseRequest struct {
+	Lease ID `json:"lease"`
+}
+
+// Released names a lease that has ended.
+type Released struct {
+	Lease ID `json:"lease"`
+}
+
 // Leases is the part of Service that knows which workspaces are in use.
 type Leases interface {
 	// Hold takes a lease in the name of this process and renews it until it is
 	// released, the Service is closed or the process ends. Several may be held
 	// on one workspace. A workspace that is not there is WorktreeNotFound, one
 	// that is not ready WorkspaceBroken.
-	Hold(ctx context.Context, workspace ID) (*Lease, error)
+	Hold(ctx context.Context, req HoldRequest) (*Lease, error)
 
-	// HoldFor takes a lease in the name of another process, for as long as that
-	// lives, and need not be renewed. The same process gets the same lease
-	// again. Leases of processes that are gone end with it. A process that
-	// cannot be seen is refused as InvalidRequest.
+	// HoldFor takes a lease in the name of another process, for as long as that process
+	// lives. The lease need not be renewed. The same process gets the same lease again.
+	// Leases of processes that are gone end with it. A process that cannot be seen is
+	// refused as InvalidRequest.
 	HoldFor(ctx context.Context, req LeaseRequest) (*Lease, error)
 
 	// Renew prolongs a lease. One that expired and was reaped is LeaseLost.
-	Renew(ctx context.Context, lease ID) (*Lease, error)
+	Renew(ctx context.Context, req RenewRequest) (*Lease, error)
 
-	// Release gives a lease back. Releasing it again succeeds. What cannot be the ID
-	// of a lease is LeaseLost.
-	Release(ctx context.Context, lease ID) error
+	// Release ends a lease. Releasing it again succeeds. An ID that no lease can have
+	// is LeaseLost.
+	Release(ctx context.Context, req ReleaseRequest) (*Released, error)
 }
 
-// LockRequest asks for a person's protection of a workspace.
+// LockRequest asks to lock or unlock a workspace.
 type LockRequest struct {
 	Repo      string `json:"repo,omitempty"`
 	Workspace string `json:"workspace"` // required: a name, an ID or a path
@@ -79,8 +100,8 @@ type LockRequest struct {
 // Locks is the part of Service that protects workspaces from removal. A lock
 // is git's own: `git worktree lock` sets it as well, and git honours it.
 type Locks interface {
-	// Lock protects a workspace. Locking it again replaces the reason.
+	// Lock protects a workspace from removal. Locking it again replaces the reason.
 	Lock(ctx context.Context, req LockRequest) (*Workspace, error)
-	// Unlock takes the protection away. Unlocking again succeeds.
+	// Unlock removes the lock of a workspace. Unlocking it again succeeds.
 	Unlock(ctx context.Context, req LockRequest) (*Workspace, error)
 }

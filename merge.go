@@ -8,7 +8,7 @@ import (
 // MergeKind says what a merge brings to its target.
 type MergeKind string
 
-// The kinds.
+// The kinds of merges.
 const (
 	KindMerge  MergeKind = "merge"  // the work of a workspace
 	KindRevert MergeKind = "revert" // the undoing of an earlier merge
@@ -18,7 +18,7 @@ const (
 // MergeState says how far a merge has come in its lane.
 type MergeState string
 
-// The states.
+// The states of a merge.
 const (
 	MergeQueued   MergeState = "queued"
 	MergeMerging  MergeState = "merging"
@@ -36,9 +36,9 @@ const (
 	StrategySquash Strategy = "squash" // one commit with all changes, and a linear history
 )
 
-// Merge is one piece of work on its way to a target branch. A merge that could
-// not be is a result, not an error: its status is MergePending and its reason
-// says why.
+// Merge is one piece of work on its way to a target branch. A merge that could not be
+// carried out is a result, not an error: its status is MergePending, and Reason says
+// why.
 type Merge struct {
 	ID          ID          `json:"id"`
 	Kind        MergeKind   `json:"kind"`
@@ -49,18 +49,19 @@ type Merge struct {
 	State       MergeState  `json:"state"`
 	Status      MergeStatus `json:"status"`           // empty once it is done: there was nothing to merge
 	Head        string      `json:"head,omitempty"`   // the commit that is merged
-	Commit      string      `json:"commit,omitempty"` // what the target became by it
+	Commit      string      `json:"commit,omitempty"` // the target's commit after the merge
 
 	Reason  Code   `json:"reason,omitempty"`  // why it stays pending
-	Message string `json:"message,omitempty"` // the same in a sentence
+	Message string `json:"message,omitempty"` // the reason in a sentence
 	Details string `json:"details,omitempty"`
 	Hint    string `json:"hint,omitempty"` // a command that the reader can run next
 
 	Conflicts []ConflictedPath `json:"conflicts,omitempty"`
 	Checks    []Check          `json:"checks,omitempty"`
-	Later     int              `json:"later,omitempty"`    // of a revert: how many were merged after what it reverts
+	Check     string           `json:"check,omitempty"`    // the command of the check that runs now, while State is MergeChecking
+	Later     int              `json:"later,omitempty"`    // of a revert: how many merges came after the one that it reverts
 	Reverts   ID               `json:"reverts,omitempty"`  // of a revert: the merge that it reverts
-	Review    ID               `json:"review,omitempty"`   // of an apply: what it is a part of
+	Review    ID               `json:"review,omitempty"`   // of an apply: the review that it is a part of
 	Priority  int              `json:"priority,omitempty"` // the higher goes first
 	IsHeld    bool             `json:"held,omitempty"`     // it waits until it is released
 	Moved     string           `json:"moved,omitempty"`    // how the target had moved outside of its lane, before this was published
@@ -71,7 +72,8 @@ type Merge struct {
 	SubmittedAt time.Time `json:"submittedAt"`
 	EndedAt     time.Time `json:"endedAt,omitzero"`
 
-	// ActorWorkspace is the workspace in which the actor stood, if it was one.
+	// ActorWorkspace is the workspace that the actor's working directory was in, if
+	// any.
 	ActorWorkspace ID `json:"actorWorkspace,omitempty"`
 }
 
@@ -92,19 +94,19 @@ type ConflictHunk struct {
 
 // Check is one run of a command on the merged result.
 type Check struct {
-	Command string        `json:"command"`
-	Tree    string        `json:"tree"` // what it ran on
-	Passed  bool          `json:"passed"`
-	IsFlaky bool          `json:"flaky,omitempty"` // it failed first and passed when it was run again
-	Took    time.Duration `json:"took"`
-	Log     string        `json:"log,omitempty"`  // the file with its output
-	Tail    string        `json:"tail,omitempty"` // the end of the output of a failure
+	Command string   `json:"command"`
+	Tree    string   `json:"tree"` // the tree that it ran on
+	Passed  bool     `json:"passed"`
+	IsFlaky bool     `json:"flaky,omitempty"` // it failed first and passed when it was run again
+	Took    Duration `json:"took"`
+	Log     string   `json:"log,omitempty"`  // the file with its output
+	Tail    string   `json:"tail,omitempty"` // the end of the output of a failure
 }
 
 // Outcome says how an agent ended.
 type Outcome string
 
-// The outcomes.
+// The outcomes of an agent.
 const (
 	Succeeded Outcome = "succeeded"
 	Failed    Outcome = "failed"
@@ -114,9 +116,9 @@ const (
 // MergePolicy says whether finishing means merging.
 type MergePolicy string
 
-// The policies.
+// The merge policies.
 const (
-	MergeByLayout MergePolicy = ""      // what the layout says: "agents" merges, the others do not
+	MergeByLayout MergePolicy = ""      // as the layout says: "agents" merges, the others do not
 	MergeAlways   MergePolicy = "merge" // if the outcome is Succeeded
 	MergeNever    MergePolicy = "keep"
 )
@@ -135,7 +137,7 @@ type FinishRequest struct {
 // AfterMerge says what becomes of a workspace whose work was merged.
 type AfterMerge string
 
-// The choices.
+// The values of AfterMerge.
 const (
 	AfterTrash AfterMerge = ""     // to the trash with its branch, if it is idle
 	AfterKeep  AfterMerge = "keep" // it stays
@@ -151,20 +153,47 @@ type MergeRequest struct {
 	Message   string     `json:"message,omitempty"`  // of the merge commit; default: by template
 	Priority  int        `json:"priority,omitempty"`
 	After     AfterMerge `json:"after,omitempty"`
+
+	// Head is the commit that the caller has seen, and Review the review. If the work is
+	// another one by now, the request fails with WorkChanged, and nothing is committed or
+	// submitted. A workspace with uncommitted work is at no commit.
+	Head   string `json:"head,omitempty"`
+	Review ID     `json:"review,omitempty"`
+}
+
+// WaitRequest names a merge to wait for.
+type WaitRequest struct {
+	Merge ID `json:"merge"`
 }
 
 // MergesRequest chooses merges.
 type MergesRequest struct {
 	Repo   string `json:"repo,omitempty"`
 	Target string `json:"target,omitempty"` // default: every lane
-	Scope  Scope  `json:"scope,omitempty"`  // ScopeAll: those that have ended too
-	Limit  int    `json:"limit,omitempty"`  // default: 100
+	Scope  Scope  `json:"scope,omitempty"`  // ScopeAll: also merges that have ended
+	Page
 }
 
-// QueueAction is something that is done to merges that wait.
+// DriveRequest chooses the lanes to drive.
+type DriveRequest struct {
+	Repo   string `json:"repo,omitempty"`
+	Target string `json:"target,omitempty"` // default: every lane
+}
+
+// QueueResult lists the merges that a call drove or changed.
+type QueueResult struct {
+	Merges []Merge `json:"merges"`
+}
+
+// DiscardResult answers for every workspace that was asked for.
+type DiscardResult struct {
+	Merges []Merge `json:"merges"`
+}
+
+// QueueAction is a change of merges that wait in a lane.
 type QueueAction string
 
-// The actions.
+// The queue actions.
 const (
 	QueueHold    QueueAction = "hold"
 	QueueRelease QueueAction = "release"
@@ -172,17 +201,18 @@ const (
 	QueueFirst   QueueAction = "first" // before all others
 )
 
-// QueueRequest does something to merges that wait.
+// QueueRequest changes merges that wait in a lane.
 type QueueRequest struct {
 	Repo   string      `json:"repo,omitempty"`
 	Action QueueAction `json:"action"`
 	Merges []string    `json:"merges,omitempty"` // IDs or names of workspaces; default: all that wait
 	Target string      `json:"target,omitempty"`
-	DryRun DryRun      `json:"dryRun,omitempty"` // answers with what would be changed, as it is
+	DryRun DryRun      `json:"dryRun,omitempty"` // answers with the merges that would be changed, as they are
 }
 
 // RevertRequest names a merge to revert.
 type RevertRequest struct {
+	Key     string `json:"key,omitempty"` // the same call after a crash returns the same revert
 	Repo    string `json:"repo,omitempty"`
 	Merge   ID     `json:"merge,omitempty"`
 	Ref     string `json:"ref,omitempty"`     // instead of Merge: a workspace's name, a merge's ID or its commit
@@ -190,12 +220,12 @@ type RevertRequest struct {
 	Message string `json:"message,omitempty"` // default: like git's
 }
 
-// RevertPlan says what a revert would meet.
+// RevertPlan lists the conflicts that a revert would have, and counts the later merges.
 type RevertPlan struct {
 	Merge     Merge            `json:"merge"`
-	Branch    string           `json:"branch"` // that it would be reverted on
+	Branch    string           `json:"branch"` // the branch that it would be reverted on
 	Target    string           `json:"target"` // the commit that the branch is at
-	Later     int              `json:"later"`  // how many were merged after it
+	Later     int              `json:"later"`  // how many merges came after it
 	Conflicts []ConflictedPath `json:"conflicts,omitempty"`
 }
 
@@ -204,68 +234,74 @@ type DiscardRequest struct {
 	Key        string   `json:"key,omitempty"`
 	Repo       string   `json:"repo,omitempty"`
 	Workspaces []string `json:"workspaces,omitempty"`
-	All        Scope    `json:"all,omitempty"` // ScopeAll: every one that is pending
+	All        Scope    `json:"all,omitempty"` // ScopeAll: every workspace whose work is pending
 	Agreed     *Agreed  `json:"agreed,omitempty"`
 	DryRun     DryRun   `json:"dryRun,omitempty"` // answers with what would become of each; the key is not used
 }
 
-// Resolution says what bringing a target into a workspace left to do.
+// Resolution lists the conflicts that are left after Resolve has brought the target
+// into a workspace.
 type Resolution struct {
 	Workspace Workspace        `json:"workspace"`
 	Target    string           `json:"target"`
 	Commit    string           `json:"commit"`              // of the target
 	Conflicts []ConflictedPath `json:"conflicts,omitempty"` // empty: it went in cleanly
-	HeldBack  []string         `json:"heldBack,omitempty"`  // what was not committed before; see Merge
+	HeldBack  []string         `json:"heldBack,omitempty"`  // files that were not committed before; see Merge
 }
 
-// Merges is the part of Service that brings work to its target and takes it
-// back. Every target branch has a lane, in which one merge is published after
-// the other; many processes may submit to it.
+// Merges is the part of Service that merges work into its target and reverts it. Every
+// target branch has a lane, in which one merge is published after the other; many
+// processes may submit to it.
 //
-// A merge is computed without a checkout. The target moves by compare-and-swap
-// only, to a result that passed the checks that the target itself asks for.
-// Where the target is checked out, that checkout goes with it if none of the
-// user's changes is touched; otherwise the merge stays pending with the reason
-// HostDirty, and is tried again.
+// A merge is computed without a checkout. The target moves by compare-and-swap only, to
+// a result that passed the checks that the target itself asks for. Where the target is
+// checked out, that checkout goes with it if none of the user's changes is touched;
+// otherwise the merge stays pending with the reason HostDirty, and is tried again.
 //
-// A lane remembers where it left its target. If it moved outside of the lane since, the
-// next merge says by how much and goes on from there; with merge.protect it stays
-// pending with the reason TargetMoved until a person accepts it.
+// A lane records the commit at which it left its target. If the target has moved
+// outside of the lane since, the next merge says by how much and goes on from there;
+// with merge.protect, the merge stays pending with the reason TargetMoved until a
+// person accepts the move.
 type Merges interface {
-	// Finish says that an agent has ended. Uncommitted work is committed; it
-	// goes to the lane where the policy says so and the outcome is Succeeded,
-	// and is pending otherwise. It fails with WorkspaceBroken if the workspace
-	// is not as it was left: then nothing was committed.
+	// Finish says that an agent has ended. Uncommitted work is committed. The work goes
+	// to the lane if the policy says so and the outcome is Succeeded, and is pending
+	// otherwise. It fails with WorkspaceBroken if the workspace is not as it was left:
+	// then nothing was committed.
 	Finish(ctx context.Context, req FinishRequest) (*Merge, error)
 
-	// Merge commits what is uncommitted and submits a workspace's work. It
-	// returns at once; WaitMerge waits.
-	Merge(ctx context.Context, req MergeRequest) (*Merge, error)
+	// SubmitMerge commits the uncommitted work of a workspace and submits all its work to the
+	// lane. It returns at once; WaitMerge waits. It fails with WorkChanged if the request
+	// says which work the caller has seen, and the workspace has other work by now.
+	SubmitMerge(ctx context.Context, req MergeRequest) (*Merge, error)
+
+	// Merge finds a merge by its ID, or fails with MergeNotFound.
+	Merge(ctx context.Context, req GetRequest) (*Merge, error)
 
 	// WaitMerge waits until a merge has ended, and drives its lane where
 	// no other process does. A context that ends ends the waiting, not the merge.
-	WaitMerge(ctx context.Context, id ID) (*Merge, error)
+	WaitMerge(ctx context.Context, req WaitRequest) (*Merge, error)
 
-	// Merges lists merges that wait in the order of their lanes, then those that
-	// RunQueue tries again; with ScopeAll, all that have ended too, the last first.
-	Merges(ctx context.Context, req MergesRequest) ([]Merge, error)
+	// Merges lists the merges that wait, in the order of their lanes, then the pending
+	// ones that DriveLanes tries again; with ScopeAll, also the merges that have ended,
+	// the last first.
+	Merges(ctx context.Context, req MergesRequest) (*List[Merge], error)
 
-	// RunQueue drives the lanes of a repository until they are empty, and
-	// tries again what stayed pending because of the user's checkout or because
-	// the target had moved.
-	RunQueue(ctx context.Context, req MergesRequest) ([]Merge, error)
+	// DriveLanes drives the lanes of a repository until they are empty, and tries again
+	// the merges that stayed pending because of the user's checkout or because the
+	// target had moved.
+	DriveLanes(ctx context.Context, req DriveRequest) (*QueueResult, error)
 
-	// Queue holds, releases or cancels merges that wait.
-	Queue(ctx context.Context, req QueueRequest) ([]Merge, error)
+	// ChangeQueue holds, releases or cancels merges that wait.
+	ChangeQueue(ctx context.Context, req QueueRequest) (*QueueResult, error)
 
 	// Lanes lists the targets that lanes have moved, and says which of them
 	// moved outside of their lane since.
-	Lanes(ctx context.Context, req MergesRequest) ([]Lane, error)
+	Lanes(ctx context.Context, req LanesRequest) (*List[Lane], error)
 
-	// Accept says that a target may be where it is, although it moved outside
-	// of its lane, and returns what was accepted. It fails with TargetMoved from inside
-	// a workspace: that is where agents are.
-	Accept(ctx context.Context, req AcceptRequest) (*Lane, error)
+	// AcceptTarget says that a target may be where it is, although it moved outside of its
+	// lane, and returns the lane as it was accepted. It fails with TargetMoved from
+	// inside a workspace: that is where agents are.
+	AcceptTarget(ctx context.Context, req AcceptRequest) (*Lane, error)
 
 	// Resolve brings the target into a workspace, so that conflicts can be
 	// resolved there and the merge be submitted again.
@@ -275,11 +311,11 @@ type Merges interface {
 	// after the merge. It changes nothing.
 	PlanRevert(ctx context.Context, req RevertRequest) (*RevertPlan, error)
 
-	// Revert takes a merge back: a new commit on the target undoes it, through
-	// the same lane and checks. It waits for the end.
-	Revert(ctx context.Context, req RevertRequest) (*Merge, error)
+	// SubmitRevert submits the revert of a merge: a new commit on the target undoes it,
+	// through the same lane and checks. It returns at once; WaitMerge waits.
+	SubmitRevert(ctx context.Context, req RevertRequest) (*Merge, error)
 
-	// Discard moves workspaces to the trash whose work is not wanted, with
-	// their branches, and answers for each. [Trash.Restore] brings one back.
-	Discard(ctx context.Context, req DiscardRequest) ([]Merge, error)
+	// Discard moves the workspaces whose work is not wanted, with their branches, to
+	// the trash, and answers for each. [Trash.Restore] brings one back.
+	Discard(ctx context.Context, req DiscardRequest) (*DiscardResult, error)
 }

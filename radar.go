@@ -2,7 +2,6 @@ package croft
 
 import (
 	"context"
-	"time"
 )
 
 // ConflictsRequest asks for a forecast.
@@ -13,7 +12,7 @@ type ConflictsRequest struct {
 // Reason says why two pieces of work collide, if not in files.
 type Reason string
 
-// The reasons.
+// The reasons of a collision.
 const (
 	Unrelated   Reason = "unrelated"   // they have no history in common, and git refuses to merge them
 	Unmergeable Reason = "unmergeable" // git itself fails when it merges them
@@ -38,29 +37,29 @@ type Forecast struct {
 	// late. Workspaces that have nothing to merge are not in it.
 	Order []string `json:"order"`
 
-	// Skipped are the workspaces that could not be looked at.
+	// Skipped are the workspaces that could not be read, with the reason.
 	Skipped []Kept `json:"skipped,omitempty"`
 
 	Effort Effort `json:"effort"`
 }
 
-// Effort says how a forecast was come by.
+// Effort says how many pairs a forecast compared by which means, and how long it took.
 type Effort struct {
-	Pairs      int `json:"pairs"`      // that were compared
-	Remembered int `json:"remembered"` // of them: known from the last forecast
-	Pruned     int `json:"pruned"`     // what they touched rules a conflict out
-	Merged     int `json:"merged"`     // tried out
+	Pairs      int `json:"pairs"`      // pairs that were compared
+	Remembered int `json:"remembered"` // pairs whose result is known from the last forecast
+	Pruned     int `json:"pruned"`     // pairs whose changed paths rule a conflict out
+	Merged     int `json:"merged"`     // pairs that were merged to find out
 
-	Reading   time.Duration `json:"reading"`   // looking at the workspaces
-	Comparing time.Duration `json:"comparing"` // comparing their work
+	Reading   Duration `json:"reading"`   // looking at the workspaces
+	Comparing Duration `json:"comparing"` // comparing their work
 }
 
-// Radar is the part of Service that looks ahead.
+// Radar is the part of Service that forecasts conflicts.
 type Radar interface {
-	// Conflicts forecasts which workspaces will collide with each other and
-	// with their target, with all the work that is in them now, committed or
-	// not. It compares those that have the same target. Nothing is changed by
-	// it, and nothing is left in the repository. Workspaces that changed since
-	// the last forecast are compared again, the others are remembered.
+	// Conflicts forecasts which workspaces will collide with each other and with their
+	// target, with all the work that is in them now, committed or not. It compares the
+	// workspaces that have the same target. Nothing is changed by it, and nothing is
+	// left in the repository. Workspaces that changed since the last forecast are
+	// compared again; for the others the last result is used.
 	Conflicts(ctx context.Context, req ConflictsRequest) (*Forecast, error)
 }

@@ -14,19 +14,35 @@ type Repo struct {
 	Version string `json:"gitVersion,omitempty"`
 }
 
-// Repos is the part of Service that knows projects.
+// RepoRequest names a project.
+type RepoRequest struct {
+	Repo string `json:"repo,omitempty"` // a directory in the project; default: where the Service was opened
+}
+
+// Branch is a local branch of a repository.
+type Branch struct {
+	Name   string `json:"name"`
+	Exists bool   `json:"exists"`
+}
+
+// BranchRequest names a branch.
+type BranchRequest struct {
+	Repo   string `json:"repo,omitempty"`
+	Branch string `json:"branch"` // without refs/heads/
+}
+
+// Repos is the part of Service that describes projects.
 type Repos interface {
-	// Repo describes the project that a directory lies in; an empty dir means
-	// the one in which the Service was opened. A directory that is in no git
-	// repository is NotARepo.
-	Repo(ctx context.Context, dir string) (*Repo, error)
+	// Repo describes a project. A directory that is in no git repository is NotARepo.
+	Repo(ctx context.Context, req RepoRequest) (*Repo, error)
 
-	// Check says whether workspaces can be made: it fails with NotARepo when
-	// there is no repository or no commit in it.
-	Check(ctx context.Context, dir string) error
+	// CheckRepo describes a project, as Repo does, in which workspaces can be made. It
+	// fails with NotARepo if there is no repository or no commit in it.
+	CheckRepo(ctx context.Context, req RepoRequest) (*Repo, error)
 
-	// BranchExists says whether a local branch of that name is there.
-	BranchExists(ctx context.Context, dir, branch string) (bool, error)
+	// Branch describes a local branch. A branch that does not exist is an answer, not an
+	// error.
+	Branch(ctx context.Context, req BranchRequest) (*Branch, error)
 }
 
 // Role is a named configuration that is copied into workspaces.
@@ -35,8 +51,8 @@ type Role struct {
 	Dir   string   `json:"dir"`   // where its files lie
 	Files []string `json:"files"` // their names; none: the role is not there
 
-	// Snapshot is what a workspace was before its own version of the files was
-	// replaced, if that was.
+	// Snapshot is the snapshot of the workspace from before its changed role files were
+	// replaced, if any were.
 	Snapshot ID `json:"snapshot,omitempty"`
 }
 
@@ -45,9 +61,11 @@ type Role struct {
 type RoleMode string
 
 const (
-	// RoleSafe refuses them as WorkspaceDirty. It is the default.
+	// RoleSafe refuses to replace changed role files, with WorkspaceDirty. It is the
+	// default.
 	RoleSafe RoleMode = ""
-	// RoleReplace replaces them, after a snapshot of the workspace with them.
+	// RoleReplace replaces changed role files, after a snapshot of the workspace with
+	// them.
 	RoleReplace RoleMode = "replace"
 )
 
@@ -60,12 +78,12 @@ type RoleRequest struct {
 	Mode RoleMode `json:"mode,omitempty"` // for copying
 }
 
-// Roles is the part of Service that knows role configurations.
+// Roles is the part of Service that finds and copies role configurations.
 type Roles interface {
 	// Role looks a role up; a role without files is RoleNotFound.
 	Role(ctx context.Context, req RoleRequest) (*Role, error)
 
-	// CopyRole copies a role's files into a workspace, again if they were
-	// there. They do not show as changes of the agent's.
+	// CopyRole copies a role's files into a workspace, also over an earlier copy. They
+	// do not show as changes of the agent's.
 	CopyRole(ctx context.Context, req RoleRequest) (*Role, error)
 }

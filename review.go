@@ -8,7 +8,7 @@ import (
 // FileStatus says what became of a file.
 type FileStatus string
 
-// The statuses.
+// The statuses of files.
 const (
 	FileAdded      FileStatus = "added"
 	FileModified   FileStatus = "modified"
@@ -27,7 +27,7 @@ type Review struct {
 	Workspace    string       `json:"workspace"`    // its name
 	WorkspaceID  ID           `json:"workspaceId"`
 	Target       string       `json:"target"`         // a branch
-	TargetCommit string       `json:"targetCommit"`   // where it was then
+	TargetCommit string       `json:"targetCommit"`   // the commit that the target was at
 	Base         string       `json:"base"`           // the commit that the work is measured from
 	Head         string       `json:"head,omitempty"` // a commit of the work; in the answer of Diff only if all of it is committed
 	Files        []ReviewFile `json:"files"`          // by their paths
@@ -64,7 +64,8 @@ type Hunk struct {
 	OldLines int    `json:"oldLines"`
 	NewStart int    `json:"newStart"`
 	NewLines int    `json:"newLines"`
-	Text     string `json:"text,omitempty"` // the lines of the patch; in JSON, bytes that are not UTF-8 are replaced
+	Text     string `json:"text,omitempty"` // the lines of the patch, as UTF-8
+	Raw      []byte `json:"raw,omitempty"`  // the same as it is in the files, if that is not UTF-8
 }
 
 // DiffRequest names a workspace whose work is to be shown.
@@ -80,7 +81,21 @@ type ReviewRequest struct {
 	Repo      string `json:"repo,omitempty"`
 	Workspace string `json:"workspace,omitempty"`
 	Target    string `json:"target,omitempty"`
+	// Applied: AppliedHidden leaves out what was applied before and is still in the
+	// target.
+	Applied Applied `json:"applied,omitempty"`
 }
+
+// Applied says whether a review has what was applied before and is still in the target.
+type Applied string
+
+const (
+	// AppliedShown: the review has all of the work, so that a program that is run again
+	// gets the same. It is the default.
+	AppliedShown Applied = ""
+	// AppliedHidden leaves it out, for a person who chooses from the rest.
+	AppliedHidden Applied = "hidden"
+)
 
 // ApplyRequest chooses a part of a review: whole files by Paths, some hunks of
 // others by Hunks. A renamed file is chosen under its new path and takes the
@@ -100,15 +115,19 @@ type Reviews interface {
 	// Diff shows the work of a workspace and keeps nothing.
 	Diff(ctx context.Context, req DiffRequest) (*Review, error)
 
-	// Review freezes the work of a workspace without disturbing it. It is on
-	// disk when this returns.
-	Review(ctx context.Context, req ReviewRequest) (*Review, error)
+	// CreateReview freezes the work of a workspace without disturbing it. The review is
+	// on disk when CreateReview returns.
+	CreateReview(ctx context.Context, req ReviewRequest) (*Review, error)
 
-	// Apply brings the chosen part of a review to its target as one commit,
-	// through the lane and its checks, and waits for the end. If the target
+	// Review finds a review by its ID, without the lines of its hunks, or fails with
+	// ReviewNotFound.
+	Review(ctx context.Context, req GetRequest) (*Review, error)
+
+	// SubmitApply submits the chosen part of a review to its target as one commit,
+	// through the lane and its checks. It returns at once; WaitMerge waits. If the target
 	// changed one of the chosen files since the review the result is pending
 	// with the reason BaseMoved; if it changed others only, the message says
 	// so. It fails with ReviewNotFound if the review is not kept any more, and
 	// with InvalidRequest if nothing is chosen or the choice cannot be.
-	Apply(ctx context.Context, req ApplyRequest) (*Merge, error)
+	SubmitApply(ctx context.Context, req ApplyRequest) (*Merge, error)
 }

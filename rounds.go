@@ -75,7 +75,7 @@ type Round struct {
 	EndedAt   time.Time  `json:"endedAt,omitzero"`
 	// Workspaces has one entry for each agent and repository, in the order of
 	// the request: all repositories of the first agent, then the next one's.
-	Workspaces []Workspace `json:"-"`
+	Workspaces []Workspace `json:"workspaces,omitempty"`
 	// HeldBack names what agents left when the round ended and Croft did not
 	// commit: what looks like a secret, repositories in the checkout, and edits
 	// of files that git was told not to look at. What is large is committed.
@@ -133,11 +133,12 @@ type SessionRequest struct {
 	Retention Retention `json:"retention,omitempty"` // default: one
 }
 
-// SessionFilter chooses sessions.
-type SessionFilter struct {
+// SessionsRequest chooses sessions.
+type SessionsRequest struct {
 	Repo string `json:"repo,omitempty"`
 	// States are those wanted. Default: the open ones.
 	States []SessionState `json:"states,omitempty"`
+	Page
 }
 
 // Carry says what becomes of uncommitted changes in the project's checkout when
@@ -171,6 +172,30 @@ type RoundRequest struct {
 	// label belongs to one agent, which may have it in several rounds; then an
 	// agent can find out which it has had. Default: new ones in every round.
 	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// EndMode says what the end of a round does about checkouts that it cannot put away.
+type EndMode string
+
+const (
+	// EndSafe leaves a checkout that a process is in, or that is not found, as it is. It
+	// is the default.
+	EndSafe EndMode = ""
+	// EndForce does not wait for processes which do not leave: what they have written is
+	// committed and archived, and they go on in the trash. A checkout that is not found
+	// ends with what is committed. A lease still keeps a checkout.
+	EndForce EndMode = "force"
+)
+
+// EndRoundRequest names a round to end.
+type EndRoundRequest struct {
+	Round ID      `json:"round"`
+	Mode  EndMode `json:"mode,omitempty"`
+}
+
+// EndSessionRequest names a session to end.
+type EndSessionRequest struct {
+	Session ID `json:"session"` // an ID, or a name
 }
 
 // PresentRequest asks for the workspace in which a session's result is finished.
@@ -237,10 +262,10 @@ type Rounds interface {
 
 	// Session finds a session by its ID or, among the open ones, its name; or
 	// fails with SessionNotFound.
-	Session(ctx context.Context, ref ID) (*Session, error)
+	Session(ctx context.Context, req GetRequest) (*Session, error)
 
 	// Sessions lists sessions, oldest first.
-	Sessions(ctx context.Context, f SessionFilter) ([]Session, error)
+	Sessions(ctx context.Context, req SessionsRequest) (*List[Session], error)
 
 	// StartRound makes the checkouts of a round in all its repositories, all
 	// or none. Each has a label that no agent had before in the session, unless
@@ -248,27 +273,26 @@ type Rounds interface {
 	// fails with RoundBusy; others may start while it is.
 	StartRound(ctx context.Context, req RoundRequest) (*Round, error)
 
+	// Round finds a round by its ID, or fails with RoundNotFound.
+	Round(ctx context.Context, req GetRequest) (*Round, error)
+
 	// EndRound commits what agents left uncommitted, archives their scratch in
 	// the homes of all, and moves the checkouts to the trash. Their branches
 	// stay, and earlier ones of these agents go as the retention says.
 	// An agent for which that fails is named in the result, and does not keep
 	// the others from ending; calling again tries it again. So is one whose
 	// checkout is not found.
-	EndRound(ctx context.Context, round ID) (*Round, error)
+	EndRound(ctx context.Context, req EndRoundRequest) (*Round, error)
 
-	// ForceEndRound is EndRound that does not wait for processes which do not
-	// leave: what they have written is committed and archived, and they go on
-	// in the trash. A checkout that is not found ends with what is committed. A
-	// lease still keeps a checkout.
-	ForceEndRound(ctx context.Context, round ID) (*Round, error)
-
-	// Present makes the workspace that ends a session: it starts from the
-	// winner's work, and only its changes can be brought to the project.
+	// Present makes the workspace in which the result of a session is reviewed. It
+	// starts from the winner's last commit and has a target; the workspaces of rounds
+	// have none, so only changes from this one are merged into the project. The session
+	// stays open.
 	Present(ctx context.Context, req PresentRequest) (*Workspace, error)
 
 	// EndSession ends what is open and deletes the session's branches. Their
 	// workspaces can be restored while they are in the trash.
-	EndSession(ctx context.Context, session ID) error
+	EndSession(ctx context.Context, req EndSessionRequest) (*Session, error)
 
 	// ArchiveScratch copies the scratch of a live workspace to the archives.
 	ArchiveScratch(ctx context.Context, req ArchiveRequest) (*Archive, error)

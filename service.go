@@ -2,16 +2,16 @@ package croft
 
 import "io"
 
-// Service is everything that one can ask of Croft. It is made of small parts,
-// so that a caller that needs one thing declares only that part.
+// Service has all calls of Croft. It is made of small parts, so that a caller that
+// needs one thing declares only that part.
 //
-// Package engine implements it in this process, package connect finds the
-// best implementation there is, and package servicetest proves that an
-// implementation keeps the contract written on the parts. A Service may be
-// used by several goroutines at once, and several Services, in this process
-// and in others, may work on one repository at once.
+// Package engine implements it in this process, package connect finds the best
+// implementation there is, and package servicetest proves that an implementation keeps
+// the contract written on the parts. A Service may be used by several goroutines at
+// once, and several Services, in this process and in others, may work on one repository
+// at once.
 //
-// A context that ends stops what was begun and takes it back. Close releases
+// When its context ends, a call stops and rolls back what it has begun. Close releases
 // the leases that were held through the Service.
 type Service interface {
 	Repos

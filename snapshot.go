@@ -14,7 +14,7 @@ type Snapshot struct {
 	Name      string    `json:"name"`   // the workspace's
 	Commit    string    `json:"commit"` // it hangs on a ref under refs/croft/snapshot/
 	Files     int       `json:"files"`  // files that are not as the commit has them: staged, modified, deleted or untracked
-	Bytes     int64     `json:"bytes"`  // sizes of what is stored of them
+	Bytes     int64     `json:"bytes"`  // the sizes of the contents that are stored of them
 	CreatedAt time.Time `json:"createdAt"`
 }
 
@@ -24,13 +24,22 @@ type SnapshotRequest struct {
 	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
 }
 
+// SnapshotsRequest chooses snapshots.
+type SnapshotsRequest struct {
+	Repo string `json:"repo,omitempty"`
+	Page
+}
+
 // Snapshots is the part of Service that saves the state of workspaces.
 // [Trash.Restore] brings a workspace back to a snapshot.
 type Snapshots interface {
-	// Snapshot saves the state of a workspace without disturbing it. It is on
-	// disk when this returns.
-	Snapshot(ctx context.Context, req SnapshotRequest) (*Snapshot, error)
+	// TakeSnapshot saves the state of a workspace without disturbing it. The snapshot is
+	// on disk when TakeSnapshot returns.
+	TakeSnapshot(ctx context.Context, req SnapshotRequest) (*Snapshot, error)
+
+	// Snapshot finds a snapshot by its ID, or fails with SnapshotNotFound.
+	Snapshot(ctx context.Context, req GetRequest) (*Snapshot, error)
 
 	// Snapshots lists the snapshots of a repository, oldest first.
-	Snapshots(ctx context.Context, repo string) ([]Snapshot, error)
+	Snapshots(ctx context.Context, req SnapshotsRequest) (*List[Snapshot], error)
 }

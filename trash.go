@@ -20,10 +20,10 @@ type TrashItem struct {
 	// Stripped are directories that can be made again, such as node_modules,
 	// and that went before the rest.
 	Stripped []string `json:"stripped,omitempty"`
-	// PurgeAt is when what is left is going to be deleted, once that was
+	// PurgeAt is when the rest of the item is going to be deleted, once that was
 	// announced.
 	PurgeAt time.Time `json:"purgeAt,omitzero"`
-	// Stays is why the directory could not go when its time had come.
+	// Stays is why the directory could not be deleted when its time had come.
 	Stays string `json:"stays,omitempty"`
 }
 
@@ -42,11 +42,11 @@ const (
 	LeftAway TrashLeft = "away"
 )
 
-// TrashReason says why something goes from the trash.
+// TrashReason says why an item is deleted from the trash.
 type TrashReason string
 
 const (
-	// TrashExpired: it was kept for as long as the configuration says.
+	// TrashExpired: the item was kept for as long as the configuration says.
 	TrashExpired TrashReason = "expired"
 	// TrashOverBudget: the trash is larger than the configuration allows.
 	TrashOverBudget TrashReason = "budget"
@@ -62,7 +62,13 @@ type Announcement struct {
 	Reason TrashReason `json:"reason"`
 }
 
-// RestoreRequest names what to bring back.
+// TrashRequest chooses removed workspaces.
+type TrashRequest struct {
+	Repo string `json:"repo,omitempty"`
+	Page
+}
+
+// RestoreRequest names a removed workspace or a snapshot to restore.
 type RestoreRequest struct {
 	Repo string `json:"repo,omitempty"`
 	Ref  string `json:"ref"` // required: an ID of the trash or of a snapshot, or a name
@@ -70,34 +76,35 @@ type RestoreRequest struct {
 	Mode RestoreMode `json:"mode,omitempty"`
 }
 
-// RestoreMode says what has to be there for a restoration.
+// RestoreMode says whether a restoration needs the directory in the trash.
 type RestoreMode string
 
 const (
 	// RestoreWhole refuses, with WorkspaceBroken, if the directory in the trash is
 	// not there and was not deleted by Croft: it may come back. It is the default.
 	RestoreWhole RestoreMode = ""
-	// RestoreCommits brings back what git has in that case. The directory, should
-	// it come back, is left alone.
+	// RestoreCommits restores the workspace from git alone in that case. The directory,
+	// should it come back, is left alone.
 	RestoreCommits RestoreMode = "commits"
 )
 
 // Trash is the part of Service that brings removed workspaces back.
 type Trash interface {
-	// Trash lists what can be restored, the most recently removed first.
-	Trash(ctx context.Context, repo string) ([]TrashItem, error)
+	// Trash lists the removed workspaces that can be restored, the most recently
+	// removed first.
+	Trash(ctx context.Context, req TrashRequest) (*List[TrashItem], error)
 
-	// Restore brings a removed workspace back: branch, registration, files,
-	// index and whatever was in progress, at the identical path. It fails with
-	// WorktreeExists, BranchExists or BranchInUse if something else is there
-	// now, and then the workspace is still in the trash. Of several removed
-	// workspaces of one name it takes the last. One that is not in the trash is
-	// WorktreeNotFound. What went from the trash before, such as directories
-	// that can be made again, is named in the workspace's Notes.
+	// Restore brings a removed workspace back: branch, registration, files, index and
+	// whatever was in progress, at the identical path. It fails with WorktreeExists,
+	// BranchExists or BranchInUse if something else is there now, and then the
+	// workspace is still in the trash. Of several removed workspaces of one name it
+	// takes the last. One that is not in the trash is WorktreeNotFound. Parts that were
+	// deleted from the trash before, such as directories that can be made again, are
+	// named in the workspace's Notes.
 	//
-	// Given a snapshot's ID, it brings the workspace back to that state, in
-	// place; ignored files stay. What the workspace is now is saved as another
-	// snapshot first. A process or a lease inside keeps it as it is, with
-	// WorkspaceBusy, and so does a lock.
+	// Given a snapshot's ID, it brings the workspace back to that state, in place;
+	// ignored files stay. Its present state is saved as another snapshot first. A
+	// process or a lease inside keeps it as it is, with WorkspaceBusy, and so does a
+	// lock.
 	Restore(ctx context.Context, req RestoreRequest) (*Workspace, error)
 }

@@ -12,16 +12,16 @@ type ChecksRequest struct {
 type ApproveRequest struct {
 	Repo   string `json:"repo,omitempty"`
 	Target string `json:"target,omitempty"`
-	// Hash is that of the checks that were looked at. It is required, so that
-	// nobody approves what they have not seen.
+	// Hash is the hash of the checks that the person has seen. It is required, so that
+	// only these are approved.
 	Hash string `json:"hash"`
-	// From is the directory that the person who approves stands in. It is looked at
-	// in addition to that of the Service.
+	// From is the working directory of the person who approves. It is checked in
+	// addition to that of the Service.
 	From string `json:"from,omitempty"`
 }
 
-// CheckPlan is what a target asks to be run on a merged result before it is
-// published.
+// CheckPlan lists the commands that a target asks to be run on a merged result before
+// it is published.
 type CheckPlan struct {
 	Target     string   `json:"target"` // a branch
 	Commit     string   `json:"commit"` // its tip, which the checks were read from

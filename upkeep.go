@@ -2,7 +2,6 @@ package croft
 
 import (
 	"context"
-	"time"
 )
 
 // ReapRequest asks for the removal of orphans: workspaces whose lease expired
@@ -11,7 +10,7 @@ type ReapRequest struct {
 	Repo string `json:"repo,omitempty"`
 	// OlderThan, if positive, also takes idle workspaces of that age that
 	// nobody leased and whose commits are in their target.
-	OlderThan time.Duration `json:"olderThan,omitempty"`
+	OlderThan Duration `json:"olderThan,omitempty"`
 	// Mode RemoveForce takes those with uncommitted work, or with commits that are
 	// nowhere else, too. One whose directory is not found stays.
 	Mode RemoveMode `json:"mode,omitempty"`
@@ -49,6 +48,11 @@ type CleanResult struct {
 	Removed  []Removed `json:"removed"`
 	Kept     []Kept    `json:"kept,omitempty"`
 	Branches []string  `json:"branches"` // recorded branches that had no workspace any more
+}
+
+// GCRequest names the project whose upkeep is done.
+type GCRequest struct {
+	Repo string `json:"repo,omitempty"`
 }
 
 // GCResult says what upkeep freed.
@@ -115,6 +119,11 @@ const (
 	// the list. Nothing is moved or deleted.
 	ImportAll ImportMode = "all"
 )
+
+// DoctorResult lists what the doctor found.
+type DoctorResult struct {
+	Findings []Finding `json:"findings"`
+}
 
 // DoctorRequest asks for an examination.
 type DoctorRequest struct {
@@ -248,12 +257,12 @@ type Upkeep interface {
 	// from its commits and a snapshot, for a while that the configuration says.
 	// The history, events and removed workspaces of which nothing is left are
 	// forgotten in the end.
-	GC(ctx context.Context, repo string) (*GCResult, error)
+	GC(ctx context.Context, req GCRequest) (*GCResult, error)
 
 	// Doctor compares records, refs, registrations and disk. It deletes nothing
 	// that it does not know, and makes records of what it finds in a repository
 	// only if that is asked for.
-	Doctor(ctx context.Context, req DoctorRequest) ([]Finding, error)
+	Doctor(ctx context.Context, req DoctorRequest) (*DoctorResult, error)
 
 	// Uninstall removes all that is Croft's own from a repository: refs, files in
 	// its git directory, its settings and excludes there, and what Croft remembers

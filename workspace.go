@@ -244,6 +244,12 @@ type CreateAllRequest struct {
 	Workspaces []CreateRequest `json:"workspaces"` // required
 }
 
+// CreateResult lists workspaces that were made, or would be, in the order of the
+// request.
+type CreateResult struct {
+	Workspaces []Workspace `json:"workspaces"`
+}
+
 // WorkspaceRequest names one workspace.
 type WorkspaceRequest struct {
 	Repo string `json:"repo,omitempty"`
@@ -255,9 +261,9 @@ type WorkspaceRequest struct {
 	Scope Scope `json:"scope,omitempty"`
 }
 
-// Filter chooses workspaces. The zero value means all live ones of the
+// WorkspacesRequest chooses workspaces. The zero value means all live ones of the
 // repository that the Service was opened in.
-type Filter struct {
+type WorkspacesRequest struct {
 	Repo    string  `json:"repo,omitempty"`
 	Session string  `json:"session,omitempty"`
 	Role    string  `json:"role,omitempty"`
@@ -266,6 +272,29 @@ type Filter struct {
 	// MergeStatuses are what became of the work. If States are not given, those
 	// that are gone are meant too.
 	MergeStatuses []MergeStatus `json:"mergeStatuses,omitempty"`
+
+	Page
+}
+
+// WorktreesRequest chooses worktrees.
+type WorktreesRequest struct {
+	Repo string `json:"repo,omitempty"`
+	Page
+}
+
+// StatusRequest names a workspace to look at.
+type StatusRequest struct {
+	Workspace ID `json:"workspace"`
+}
+
+// CountRequest names the project whose workspaces are counted.
+type CountRequest struct {
+	Repo string `json:"repo,omitempty"`
+}
+
+// Count says how many workspaces a project has.
+type Count struct {
+	Active int `json:"active"` // live ones, those being made included
 }
 
 // Worktree is a worktree as git has it registered, Croft's or not.
@@ -385,18 +414,18 @@ type Workspaces interface {
 	// It fails with NotARepo, WorktreeExists, BranchExists, BranchBlocked,
 	// BranchInUse, BaseNotFound, RoleNotFound, SessionRequired, InvalidName,
 	// LimitReached, NoSpace, NotWritable, KeyConflict or GitFailed.
-	CreateAll(ctx context.Context, req CreateAllRequest) ([]Workspace, error)
+	CreateAll(ctx context.Context, req CreateAllRequest) (*CreateResult, error)
 
-	// Plan says what CreateAll would make, and makes nothing: names, branches,
+	// PlanCreate says what CreateAll would make, and makes nothing: names, branches,
 	// paths, where they start and where their work goes. Names and parts of
 	// names that are drawn at random are drawn again by CreateAll. It fails as
 	// CreateAll would, as far as that can be known before.
-	Plan(ctx context.Context, req CreateAllRequest) ([]Workspace, error)
+	PlanCreate(ctx context.Context, req CreateAllRequest) (*CreateResult, error)
 
 	// Workspaces lists workspaces, oldest first. It starts no git process per
 	// workspace. A listing that cannot be read is an error, never an empty
 	// list.
-	Workspaces(ctx context.Context, f Filter) ([]Workspace, error)
+	Workspaces(ctx context.Context, req WorkspacesRequest) (*List[Workspace], error)
 
 	// Workspace finds one live workspace, or with ScopeAll one that was removed,
 	// or fails with WorktreeNotFound.
@@ -404,11 +433,11 @@ type Workspaces interface {
 
 	// Worktrees lists what git has registered in the repository: the main
 	// checkout, Croft's worktrees and everybody else's.
-	Worktrees(ctx context.Context, repo string) ([]Worktree, error)
+	Worktrees(ctx context.Context, req WorktreesRequest) (*List[Worktree], error)
 
 	// Status looks for uncommitted work. Role files that Croft put there do
 	// not count, nor does STATE.json.
-	Status(ctx context.Context, id ID) (*Status, error)
+	Status(ctx context.Context, req StatusRequest) (*Status, error)
 
 	// Remove moves workspaces to the trash and answers for each. Calling it
 	// again for what is gone succeeds. A workspace is kept, with the reason
@@ -417,5 +446,5 @@ type Workspaces interface {
 	Remove(ctx context.Context, req RemoveRequest) (*RemoveResult, error)
 
 	// CountActive counts the live workspaces, those being made included.
-	CountActive(ctx context.Context, repo string) (int, error)
+	CountActive(ctx context.Context, req CountRequest) (*Count, error)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/croft-sh/croft/engine"
 )
 
-// Options say what the Service is opened with. The zero value takes everything
-// from the process's environment and the user's configuration files.
+// Options are the environment, the settings and the actor of a Service. The zero value
+// takes everything from the process's environment and the user's configuration files.
 type Options struct {
 	// Environ is the environment that configuration is read from and that git
 	// runs in. Default: this process's.
@@ -19,16 +19,16 @@ type Options struct {
 	// Flags override configuration, by dotted key, such as
 	// "limits.max_workers".
 	Flags map[string]string
-	// Actor is who acts, for the history and for Undo, where that is not a
-	// workspace. Default: the user.
+	// Actor is the name of the caller for the history and for Undo, unless the caller
+	// is in a workspace. Default: the user.
 	Actor string
 	// From is the working directory of the caller. If it lies in a workspace, that
 	// workspace is the actor. Default: the directory that the Service is opened for.
 	From string
 }
 
-// Open opens a Service for the project that dir lies in. Whether dir is in a
-// repository is found out when it is first needed.
+// Open opens a Service for the project that dir lies in. Open does not look for a
+// repository; the first call that needs one does.
 func Open(ctx context.Context, dir string, opts *Options) (croft.Service, error) {
 	var o Options
 	if opts != nil {

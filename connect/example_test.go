@@ -55,7 +55,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, ws := range team {
+	for _, ws := range team.Workspaces {
 		fmt.Println(ws.Name, ws.State, ws.Branch, filepath.Base(ws.Path), "→", ws.Target)
 	}
 	// Output:

@@ -11,8 +11,8 @@ import (
 
 // call describes one call of a method of the Service.
 type call struct {
-	op        string // what errors call it
-	workspace string // that errors are about, unless they name another one
+	op        string // the name of the call in errors
+	workspace string // the workspace that errors are about, unless they name another one
 
 	// For doIn and doOn:
 	repo     string // a directory of the project; empty: the engine's own
@@ -28,8 +28,8 @@ const (
 	gitRepository
 )
 
-// recovery says whether a call needs what killed processes left behind to be
-// settled first. Calls that only read look at what is there.
+// recovery says whether the operations of killed processes have to be recovered before
+// a call. Calls that only read need not wait for that.
 type recovery int
 
 const (
@@ -37,10 +37,10 @@ const (
 	beforeActing
 )
 
-// do runs one call of the Service. It refuses requests with unknown words and
-// calls of an engine that was closed, ends the call with the engine's life, and
-// turns every error into a *croft.Error that names the call and the workspace.
-// The functions that do the work return errors as they come.
+// do runs one call of the Service. It refuses requests with unknown words and calls of
+// an engine that was closed, cancels the call when the engine is closed, and turns
+// every error into a *croft.Error that names the call and the workspace. The functions
+// that do the work return errors as they come.
 func do[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, R) (T, error)) (T, error) {
 	ctx, leave, err := e.enter(ctx, c.op, req)
 	if err != nil {
@@ -52,7 +52,7 @@ func do[R, T any](ctx context.Context, e *Engine, c call, req R, work func(conte
 	return out, explain.Error(c.op, c.workspace, err)
 }
 
-// doIn is do for a call that works in one project, which it finds first.
+// doIn runs, as do does, a call that works in one project. It finds the project first.
 func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, project.Location, R) (T, error)) (T, error) {
 	return do(ctx, e, c, req, func(ctx context.Context, req R) (out T, err error) {
 		s, err := e.projects.Locate(ctx, c.repo)
@@ -69,9 +69,9 @@ func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 	})
 }
 
-// doOn is doIn for a call that works on one workspace, which it finds by
-// c.workspace. Errors are about that workspace; one that comes of its having been
-// removed by another process says so.
+// doOn runs, as doIn does, a call that works on one workspace. It finds the workspace
+// by c.workspace. Errors are about that workspace, and say so if another process has
+// removed it.
 func doOn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, project.Location, journal.Record, R) (T, error)) (T, error) {
 	return doIn(ctx, e, c, req, func(ctx context.Context, s project.Location, req R) (out T, err error) {
 		rec, err := e.projects.Find(ctx, s, c.workspace)
@@ -79,18 +79,6 @@ func doOn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 			return out, err
 		}
 		out, err = work(ctx, s, rec, req)
-		return out, explain.About(rec.Workspace.Name, e.projects.Vanished(ctx, rec, err))
+		return out, explain.WithWorkspace(rec.Workspace.Name, e.projects.VanishedError(ctx, rec, err))
 	})
-}
-
-// noResult is work that returns nothing but an error, for do.
-func noResult[R any](work func(context.Context, R) error) func(context.Context, R) (struct{}, error) {
-	return func(ctx context.Context, req R) (struct{}, error) { return struct{}{}, work(ctx, req) }
-}
-
-// noResultIn is noResult for doIn.
-func noResultIn[R any](work func(context.Context, project.Location, R) error) func(context.Context, project.Location, R) (struct{}, error) {
-	return func(ctx context.Context, s project.Location, req R) (struct{}, error) {
-		return struct{}{}, work(ctx, s, req)
-	}
 }

@@ -58,7 +58,7 @@ func TestCloseDrains(t *testing.T) {
 	e := engineIn(t, g.Repo, 0)
 	id := g.submit(t, e, "a")
 	waits, follows, made := make(chan error, 1), make(chan error, 1), make(chan error, 1)
-	go func() { _, err := e.WaitMerge(t.Context(), id); waits <- err }()
+	go func() { _, err := e.WaitMerge(t.Context(), croft.WaitRequest{Merge: id}); waits <- err }()
 	go func() {
 		var last error
 		for _, err := range e.Events(t.Context(), croft.EventsRequest{Follow: croft.FollowNew}) {
@@ -109,7 +109,7 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 	let := holdDatabase(t, r)
 	defer let()
 	made := make(chan error, 1)
-	go func() { _, err := e.Merge(context.Background(), croft.MergeRequest{Workspace: "a"}); made <- err }()
+	go func() { _, err := e.SubmitMerge(context.Background(), croft.MergeRequest{Workspace: "a"}); made <- err }()
 	time.Sleep(300 * time.Millisecond)
 	began := time.Now()
 	if err := e.Close(); err != nil {

@@ -39,11 +39,11 @@ func TestCopyInTheWorkspacesPlace(t *testing.T) {
 		copied(t, w)
 		tip := r.Git("rev-parse", w.Branch)
 		for what, act := range map[string]func() error{
-			"status":   func() error { _, err := e.Status(t.Context(), w.ID); return err },
+			"status":   func() error { _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); return err },
 			"finish":   func() error { _, err := e.Finish(t.Context(), croft.FinishRequest{Workspace: "a"}); return err },
-			"merge":    func() error { _, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"}); return err },
-			"snapshot": func() error { _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); return err },
-			"review":   func() error { _, err := e.Review(t.Context(), croft.ReviewRequest{Workspace: "a"}); return err },
+			"merge":    func() error { _, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"}); return err },
+			"snapshot": func() error { _, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); return err },
+			"review":   func() error { _, err := e.CreateReview(t.Context(), croft.ReviewRequest{Workspace: "a"}); return err },
 			"remove": func() error {
 				res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 				if err == nil && len(res.Kept) == 1 {
@@ -66,14 +66,14 @@ func TestCopyInTheWorkspacesPlace(t *testing.T) {
 		}
 		for _, req := range []croft.DoctorRequest{{}, {Fix: croft.FixAll}, {Import: croft.ImportShow}} {
 			list, err := e.Doctor(t.Context(), req)
-			if err != nil || len(list) != 1 || list[0].Code != "WORKSPACE_REPLACED" || list[0].Fixed || list[0].CanFix != (req.Import == croft.ImportShow) {
+			if err != nil || len(list.Findings) != 1 || list.Findings[0].Code != "WORKSPACE_REPLACED" || list.Findings[0].Fixed || list.Findings[0].CanFix != (req.Import == croft.ImportShow) {
 				t.Errorf("Doctor(%+v) = %+v, %v", req, list, err)
 			}
 		}
-		if list, err := e.Doctor(t.Context(), croft.DoctorRequest{Import: croft.ImportAll}); err != nil || len(list) != 1 || !list[0].Fixed {
+		if list, err := e.Doctor(t.Context(), croft.DoctorRequest{Import: croft.ImportAll}); err != nil || len(list.Findings) != 1 || !list.Findings[0].Fixed {
 			t.Fatalf("Doctor = %+v, %v", list, err)
 		}
-		if list, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(list) != 0 {
+		if list, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(list.Findings) != 0 {
 			t.Errorf("Doctor = %+v, %v", list, err)
 		}
 		if _, err := e.Finish(t.Context(), croft.FinishRequest{Workspace: "a"}); err != nil {
@@ -106,13 +106,13 @@ func TestCopyBesideTheWorkspace(t *testing.T) {
 		if got := show(t, e, "a"); got.Fault != croft.FaultMoved || got.Path != beside {
 			t.Errorf("shown is %+v", got)
 		}
-		if list, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil || len(list) != 1 || !list[0].Fixed {
+		if list, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil || len(list.Findings) != 1 || !list.Findings[0].Fixed {
 			t.Fatalf("Doctor = %+v, %v", list, err)
 		}
 		if got := show(t, e, "a"); got.State != croft.Ready || got.Path != beside {
 			t.Errorf("shown is %+v", got)
 		}
-		if _, err := e.Status(t.Context(), w.ID); err != nil {
+		if _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil {
 			t.Error(err)
 		}
 		if got := read(t, filepath.Join(w.Path, "planted.txt")); got != "planted\n" {
@@ -128,10 +128,10 @@ func TestImportTakesWhatWasShown(t *testing.T) {
 		copied(t, w)
 		agreed := func() []string {
 			list, err := e.Doctor(t.Context(), croft.DoctorRequest{Import: croft.ImportShow})
-			if err != nil || len(list) != 1 || list[0].Seen == "" {
+			if err != nil || len(list.Findings) != 1 || list.Findings[0].Seen == "" {
 				t.Fatalf("Doctor = %+v, %v", list, err)
 			}
-			return []string{list[0].Seen}
+			return []string{list.Findings[0].Seen}
 		}
 		first := agreed()
 		if err := os.Rename(w.Path, w.Path+".shown"); err != nil {
@@ -145,7 +145,7 @@ func TestImportTakesWhatWasShown(t *testing.T) {
 			bound  bool
 		}{{first, false}, {agreed(), true}} {
 			list, err := e.Doctor(t.Context(), croft.DoctorRequest{Import: croft.ImportAll, Agreed: c.agreed})
-			if err != nil || len(list) != 1 || list[0].Fixed != c.bound {
+			if err != nil || len(list.Findings) != 1 || list.Findings[0].Fixed != c.bound {
 				t.Errorf("Doctor with %v = %+v, %v", c.agreed, list, err)
 			}
 		}

@@ -24,12 +24,12 @@ func leftOut(t *testing.T, e *engine.Engine, fix croft.FixMode) []croft.Finding 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range list {
+	for _, f := range list.Findings {
 		if f.Code != "NOT_BROUGHT" || f.Subject != "a" {
 			t.Errorf("finding %+v", f)
 		}
 	}
-	return list
+	return list.Findings
 }
 
 // TestDoctorNamesWhatIsLeftOut: what cannot be brought from an isolated workspace is
@@ -59,7 +59,7 @@ func TestDoctorNamesWhatIsLeftOut(t *testing.T) {
 						t.Errorf("the doctor wrote to the workspace (-before +after):\n%s", d)
 					}
 				}
-				if st, err := e.Status(t.Context(), w.ID); err != nil || st.Ahead != 1 { // which harvests
+				if st, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Ahead != 1 { // which harvests
 					t.Fatalf("Status = %+v, %v", st, err)
 				}
 			}
@@ -155,7 +155,7 @@ func TestInnerWorktreesAreHarvested(t *testing.T) {
 			r, e, w := isolated(t)
 			inner := filepath.Join(t.TempDir(), "inner")
 			r.GitIn(w.Path, "worktree", "add", "--quiet", "--detach", inner)
-			if _, err := e.Status(t.Context(), w.ID); err != nil {
+			if _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil {
 				t.Fatal(err)
 			}
 			oid := commitIn(t, r, inner, "inner")
@@ -163,9 +163,9 @@ func TestInnerWorktreesAreHarvested(t *testing.T) {
 			var err error
 			switch act {
 			case "status":
-				_, err = e.Status(t.Context(), w.ID)
+				_, err = e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID})
 			case "snapshot":
-				_, err = e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+				_, err = e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -78,7 +78,7 @@ func (a *absentee) wantMoved(t *testing.T, to string) {
 		t.Errorf("%s (%s) at %s from %s, want it moved to %s", got.State, got.Fault, got.Path, got.MovedFrom, to)
 	}
 	findings, err := a.e.Doctor(t.Context(), croft.DoctorRequest{})
-	if err != nil || len(findings) != 1 || findings[0].Code != "WORKSPACE_MOVED" || findings[0].Fixed {
+	if err != nil || len(findings.Findings) != 1 || findings.Findings[0].Code != "WORKSPACE_MOVED" || findings.Findings[0].Fixed {
 		t.Errorf("Doctor = %+v, %v", findings, err)
 	}
 	wantContents(t, to, a.was)
@@ -88,14 +88,14 @@ func (a *absentee) wantMoved(t *testing.T, to string) {
 func (a *absentee) wantFollowed(t *testing.T, to string) {
 	t.Helper()
 	findings, err := a.e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
-	if err != nil || len(findings) != 1 || !findings[0].Fixed {
+	if err != nil || len(findings.Findings) != 1 || !findings.Findings[0].Fixed {
 		t.Fatalf("Doctor = %+v, %v", findings, err)
 	}
 	if got := show(t, a.e, "w"); got.Path != to || got.MovedFrom != "" {
 		t.Errorf("%+v", got)
 	}
 	a.wantWork(t)
-	if findings, err := a.e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(findings) != 0 {
+	if findings, err := a.e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(findings.Findings) != 0 {
 		t.Errorf("Doctor = %+v, %v", findings, err)
 	}
 }
@@ -151,7 +151,7 @@ func TestMovedByGit(t *testing.T) {
 				return
 			}
 			findings, err := a.e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
-			if err != nil || len(findings) != 1 || !findings[0].Fixed {
+			if err != nil || len(findings.Findings) != 1 || !findings.Findings[0].Fixed {
 				t.Fatalf("Doctor = %+v, %v", findings, err)
 			}
 			if got := show(t, a.e, "w"); got.Path != to || got.State != croft.Ready {
@@ -176,7 +176,7 @@ func TestMissing(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			findings, err := a.e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
-			if err != nil || len(findings) != 1 || findings[0].Code != "WORKSPACE_MISSING" || findings[0].Fixed {
+			if err != nil || len(findings.Findings) != 1 || findings.Findings[0].Code != "WORKSPACE_MISSING" || findings.Findings[0].Fixed {
 				t.Errorf("Doctor = %+v, %v", findings, err)
 			}
 			res, err := a.e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"w"}})
@@ -193,7 +193,7 @@ func TestMissing(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantKept(t, "Reap", reap.Removed, reap.Kept, croft.WorkspaceBroken)
-			if _, err := a.e.GC(t.Context(), ""); err != nil {
+			if _, err := a.e.GC(t.Context(), croft.GCRequest{}); err != nil {
 				t.Fatal(err)
 			}
 			rename(t, aside, a.w.Path)
@@ -222,7 +222,7 @@ func TestMovedInARound(t *testing.T) {
 			w := round.Workspaces[0]
 			gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "work\n")
 			rename(t, w.Path, w.Path+".moved")
-			if ended, err := e.EndRound(t.Context(), round.ID); err != nil || len(ended.Failed) != 0 {
+			if ended, err := e.EndRound(t.Context(), croft.EndRoundRequest{Round: round.ID}); err != nil || len(ended.Failed) != 0 {
 				t.Fatalf("EndRound = %+v, %v", ended, err)
 			}
 			if got := r.Git("show", w.Branch+":work.txt"); got != "work" {

@@ -48,12 +48,12 @@ func wantRebuilt(t *testing.T, r *gittest.Repo, e *engine.Engine, a croft.Worksp
 		got.State != croft.Ready || !got.CreatedAt.Equal(a.CreatedAt) {
 		t.Errorf("rebuilt %+v, want %+v at %s", got, a, tip)
 	}
-	st, err := e.Status(t.Context(), a.ID)
+	st, err := e.Status(t.Context(), croft.StatusRequest{Workspace: a.ID})
 	if err != nil || st.Untracked != 1 {
 		t.Errorf("Status = %+v, %v, want wip.txt alone", st, err)
 	}
-	trashed, err := e.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
-	if err != nil || len(trashed) != 1 || trashed[0].Name != "gone" {
+	trashed, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{States: []croft.State{croft.Trashed}})
+	if err != nil || len(trashed.Items) != 1 || trashed.Items[0].Name != "gone" {
 		t.Errorf("trashed %+v, %v", trashed, err)
 	}
 	// And it works: the recorded branch of the removed one is still Croft's.
@@ -158,14 +158,14 @@ func TestDatabaseOlderCopy(t *testing.T) {
 	if n := e.Notices(); len(n) != 1 || !strings.Contains(n[0], "older one") {
 		t.Errorf("Notices = %q", n)
 	}
-	if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(findings) != 0 {
+	if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(findings.Findings) != 0 {
 		t.Errorf("Doctor = %+v, %v", findings, err)
 	}
 	if show(t, e, "kept").ID != kept.ID || show(t, e, "later").ID != later.ID {
 		t.Error("the workspaces are not the same")
 	}
-	trashed, err := e.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
-	if err != nil || len(trashed) != 1 || trashed[0].ID != removed.ID {
+	trashed, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{States: []croft.State{croft.Trashed}})
+	if err != nil || len(trashed.Items) != 1 || trashed.Items[0].ID != removed.ID {
 		t.Errorf("trashed %+v, %v", trashed, err)
 	}
 }
@@ -210,18 +210,18 @@ func TestRecordLostEverywhere(t *testing.T) {
 	}
 	loseState(t, r)
 	e := engineIn(t, r, 0)
-	if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil || len(findings) != 0 {
+	if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil || len(findings.Findings) != 0 {
 		t.Errorf("Doctor = %+v, %v", findings, err)
 	}
 	findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Import: croft.ImportShow})
-	if err != nil || len(findings) != 1 || findings[0].Code != "RECORD_LOST" || findings[0].Fixed || findings[0].Subject != w.Path {
+	if err != nil || len(findings.Findings) != 1 || findings.Findings[0].Code != "RECORD_LOST" || findings.Findings[0].Fixed || findings.Findings[0].Subject != w.Path {
 		t.Errorf("Doctor = %+v, %v", findings, err)
 	}
 	if got := names(t, e); len(got) != 0 {
 		t.Errorf("workspaces %v before a person said so", got)
 	}
 	findings, err = e.Doctor(t.Context(), croft.DoctorRequest{Import: croft.ImportAll})
-	if err != nil || len(findings) != 1 || findings[0].Code != "RECORD_LOST" || !findings[0].Fixed {
+	if err != nil || len(findings.Findings) != 1 || findings.Findings[0].Code != "RECORD_LOST" || !findings.Findings[0].Fixed {
 		t.Fatalf("Doctor = %+v, %v", findings, err)
 	}
 	got := show(t, e, "researcher")
@@ -268,7 +268,7 @@ func TestRepositoryMoved(t *testing.T) {
 				t.Errorf("workspaces %v", got)
 			}
 			findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
-			if err != nil || len(findings) == 0 || findings[0].Code != "REPOSITORY_MOVED" || !findings[0].Fixed {
+			if err != nil || len(findings.Findings) == 0 || findings.Findings[0].Code != "REPOSITORY_MOVED" || !findings.Findings[0].Fixed {
 				t.Fatalf("Doctor = %+v, %v", findings, err)
 			}
 			for name, want := range map[string]string{"a": a.Path, "nested": filepath.Join(r.Dir, ".worktrees", "nested")} {
@@ -280,7 +280,7 @@ func TestRepositoryMoved(t *testing.T) {
 					t.Errorf("status of %s: %s", name, status)
 				}
 			}
-			if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(findings) != 0 {
+			if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(findings.Findings) != 0 {
 				t.Errorf("Doctor = %+v, %v", findings, err)
 			}
 			if _, err := os.Lstat(old); err == nil {
@@ -313,7 +313,7 @@ func TestRepositoryCopied(t *testing.T) {
 				}
 			}
 			other := open(t, copied, &engine.Options{Environ: r.Env})
-			one, err := other.Repo(t.Context(), "")
+			one, err := other.Repo(t.Context(), croft.RepoRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,7 +332,7 @@ func TestRepositoryCopied(t *testing.T) {
 				t.Fatal("the copy removed the original's workspace")
 			}
 			e := engineIn(t, r, 0)
-			two, err := e.Repo(t.Context(), "")
+			two, err := e.Repo(t.Context(), croft.RepoRequest{})
 			if err != nil || one.ID == two.ID {
 				t.Errorf("original %+v, copy %+v, %v: want two identities", two, one, err)
 			}
@@ -374,7 +374,7 @@ func TestAgentWritesIntoABorrowedPack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return list
+		return list.Findings
 	}
 	damage(packs[0])
 	r.Git("fsck", "--strict")

@@ -46,34 +46,34 @@ import (
 // Options configure an engine. The zero value takes everything from the
 // process's environment and the user's configuration files.
 type Options struct {
-	// Environ is the environment that configuration is read from and that git
-	// runs in. Default: this process's.
+	// Environ is the environment that configuration is read from and that git runs in.
+	// Default: this process's.
 	Environ []string
 	// Settings override configuration, by dotted key, such as
 	// "limits.max_workers". See docs/configuration.md.
 	Settings map[string]string
-	// Actor is who acts, for the history and for Undo, where that is not a
-	// workspace. Default: "user".
+	// Actor is the name of the actor in the history and for Undo, unless the actor is
+	// in a workspace. Default: "user".
 	Actor string
-	// From is the directory that whoever acts stands in. If that lies in a
-	// workspace, the workspace is who acts, whatever Actor says. Default: the
-	// directory that the engine is opened for.
+	// From is the working directory of the actor. If it lies in a workspace, the actor
+	// is the workspace's agent, whatever Actor says. Default: the directory that the
+	// engine is opened for.
 	From string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
-	// Drain is how long Close waits for calls that are at work before it ends
-	// them. Default: 30 seconds.
+	// Drain is how long Close waits for calls that are at work before it cancels them.
+	// Default: 30 seconds.
 	Drain time.Duration
 
-	// networkFS names the network file system that a directory lies on. Tests have
-	// another one than that of this machine.
+	// networkFS returns the name of the network file system that a directory lies on.
+	// Tests replace it.
 	networkFS func(dir string) string
 }
 
 // Engine implements croft.Service.
 type Engine struct {
-	// The parts that an engine consists of. Each has what it needs of those before it
-	// as fields, and what it needs of others as an interface.
+	// The parts of an engine. Each has the parts before it that it needs as fields, and
+	// later ones as interfaces.
 	projects    *project.Projects
 	commits     *work.Commits
 	forecasts   *radar.Forecasts
@@ -97,10 +97,10 @@ type Engine struct {
 
 var _ croft.Service = (*Engine)(nil)
 
-// Open opens an engine. Requests that name no repository mean the one that dir
-// lies in; that there is one is not checked before it is needed.
+// Open opens an engine. Requests that name no repository mean the one that dir lies in.
+// Open does not check that there is one.
 func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
-	e := wired(project.New())
+	e := newEngine(project.New())
 	var given Options
 	if opts != nil {
 		given = *opts
@@ -157,8 +157,8 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	return e, nil
 }
 
-// refuseNetwork refuses a state directory where locks do not hold. The kind of a
-// directory that is not there yet is that of the first one above it that is.
+// refuseNetwork refuses a state directory on a file system where locks do not work. For
+// a directory that does not exist, it checks the nearest existing one above.
 func refuseNetwork(dir string, kind func(dir string) string) error {
 	at := dir
 	for !fsx.IsThere(at) && filepath.Dir(at) != at {
@@ -174,8 +174,8 @@ func refuseNetwork(dir string, kind func(dir string) string) error {
 	}
 }
 
-// stateCopy is the file of the state's second copy. Several states may have one
-// data directory, so it is named after the state directory.
+// stateCopy returns the path of the state's second copy. It is named after the state
+// directory, because several states may have the same data directory.
 func stateCopy(cfg config.Config) string {
 	dir := cfg.StateDir
 	if real, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
@@ -185,9 +185,9 @@ func stateCopy(cfg config.Config) string {
 	return filepath.Join(cfg.DataDir, "state", hex.EncodeToString(sum[:8])+".log")
 }
 
-// Close waits for the calls that are at work, releases the leases that are held
-// through the engine, and ends its processes. Calls that only wait, for a merge or
-// for events, are ended at once. Calls that come later fail with Closed.
+// Close waits for the calls that are at work, releases the leases that are held through
+// the engine, and ends its processes. It cancels at once the calls that only wait, for
+// a merge or for events. Later calls fail with Closed.
 func (e *Engine) Close() error {
 	isFirst, err := e.projects.Lifetime.Close(e.drain)
 	if !isFirst {
@@ -209,8 +209,8 @@ func (e *Engine) Close() error {
 	return errors.Join(append(errs, e.projects.Journal.Close())...)
 }
 
-// enter begins a call. It fails if the engine was closed, or if a request has a
-// word that is not known.
+// enter begins a call. It fails if the engine was closed, or if a request has an
+// unknown word.
 func (e *Engine) enter(ctx context.Context, op string, requests ...any) (context.Context, func(), error) {
 	for _, req := range requests {
 		if err := words.Check(req); err != nil {
@@ -219,7 +219,7 @@ func (e *Engine) enter(ctx context.Context, op string, requests ...any) (context
 	}
 	ctx, leave, err := e.projects.Lifetime.Enter(ctx)
 	if err != nil {
-		return ctx, leave, explain.Closed(op)
+		return ctx, leave, explain.ClosedError(op)
 	}
 	return ctx, leave, nil
 }

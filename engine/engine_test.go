@@ -7,6 +7,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/servicetest"
+	"github.com/croft-sh/croft/servicetest/wire"
 )
 
 func TestService(t *testing.T) {
@@ -39,5 +40,12 @@ func TestIsolatedService(t *testing.T) {
 	}
 	servicetest.RunMode(t, croft.ModeIsolated, depth, func(t *testing.T, dir string, env []string) croft.Service {
 		return open(t, dir, &engine.Options{Environ: env})
+	})
+}
+
+// TestWire: the contract holds where every request and every answer is JSON on its way.
+func TestWire(t *testing.T) {
+	servicetest.Run(t, func(t *testing.T, dir string, env []string) croft.Service {
+		return wire.Through(t, open(t, dir, &engine.Options{Environ: env}))
 	})
 }

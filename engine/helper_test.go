@@ -71,20 +71,20 @@ type task struct {
 // which Croft does not know.
 func readings(ctx context.Context, e *engine.Engine) map[string]func() error {
 	return map[string]func() error{
-		"repo":      func() error { _, err := e.Repo(ctx, ""); return err },
-		"check":     func() error { return e.Check(ctx, "") },
-		"branch":    func() error { _, err := e.BranchExists(ctx, "", "main"); return err },
-		"list":      func() error { _, err := e.Workspaces(ctx, croft.Filter{}); return err },
-		"worktrees": func() error { _, err := e.Worktrees(ctx, ""); return err },
-		"active":    func() error { _, err := e.CountActive(ctx, ""); return err },
+		"repo":      func() error { _, err := e.Repo(ctx, croft.RepoRequest{}); return err },
+		"check":     func() error { _, err := e.CheckRepo(ctx, croft.RepoRequest{}); return err },
+		"branch":    func() error { _, err := e.Branch(ctx, croft.BranchRequest{Branch: "main"}); return err },
+		"list":      func() error { _, err := e.Workspaces(ctx, croft.WorkspacesRequest{}); return err },
+		"worktrees": func() error { _, err := e.Worktrees(ctx, croft.WorktreesRequest{}); return err },
+		"active":    func() error { _, err := e.CountActive(ctx, croft.CountRequest{}); return err },
 		"show":      func() error { _, err := e.Workspace(ctx, croft.WorkspaceRequest{Ref: "a"}); return err },
 		"diff":      func() error { _, err := e.Diff(ctx, croft.DiffRequest{Workspace: "a"}); return err },
 		"conflicts": func() error { _, err := e.Conflicts(ctx, croft.ConflictsRequest{}); return err },
 		"merges":    func() error { _, err := e.Merges(ctx, croft.MergesRequest{}); return err },
-		"trash":     func() error { _, err := e.Trash(ctx, ""); return err },
-		"snapshots": func() error { _, err := e.Snapshots(ctx, ""); return err },
+		"trash":     func() error { _, err := e.Trash(ctx, croft.TrashRequest{}); return err },
+		"snapshots": func() error { _, err := e.Snapshots(ctx, croft.SnapshotsRequest{}); return err },
 		"history":   func() error { _, err := e.History(ctx, croft.HistoryRequest{}); return err },
-		"sessions":  func() error { _, err := e.Sessions(ctx, croft.SessionFilter{}); return err },
+		"sessions":  func() error { _, err := e.Sessions(ctx, croft.SessionsRequest{}); return err },
 		"checks":    func() error { _, err := e.Checks(ctx, croft.ChecksRequest{}); return err },
 		"clean":     func() error { _, err := e.Clean(ctx, croft.CleanRequest{DryRun: croft.DryRunOn}); return err },
 		"reap":      func() error { _, err := e.Reap(ctx, croft.ReapRequest{DryRun: croft.DryRunOn}); return err },
@@ -115,7 +115,7 @@ func help(text string) error {
 		if err != nil {
 			return err
 		}
-		for _, w := range list {
+		for _, w := range list.Workspaces {
 			fmt.Println("created", w.ID)
 		}
 	}
@@ -136,12 +136,12 @@ func help(text string) error {
 		return err
 	}
 	if job.GC {
-		if _, err := e.GC(ctx, ""); err != nil {
+		if _, err := e.GC(ctx, croft.GCRequest{}); err != nil {
 			return err
 		}
 	}
 	if job.Hold != "" {
-		if _, err := e.Hold(ctx, job.Hold); err != nil {
+		if _, err := e.Hold(ctx, croft.HoldRequest{Workspace: job.Hold}); err != nil {
 			return err
 		}
 	}
@@ -162,13 +162,13 @@ func (job task) takeBack(ctx context.Context, e croft.Service) error {
 	case job.Undo != nil:
 		_, err = e.Undo(ctx, *job.Undo)
 	case job.Snapshot != nil:
-		_, err = e.Snapshot(ctx, *job.Snapshot)
+		_, err = e.TakeSnapshot(ctx, *job.Snapshot)
 	case job.Review != nil:
-		_, err = e.Review(ctx, *job.Review)
+		_, err = e.CreateReview(ctx, *job.Review)
 	case job.Apply != nil:
-		_, err = e.Apply(ctx, *job.Apply)
+		_, err = croft.Apply(ctx, e, *job.Apply)
 	case job.Accept != nil:
-		_, err = e.Accept(ctx, *job.Accept)
+		_, err = e.AcceptTarget(ctx, *job.Accept)
 	case job.Lock != nil:
 		_, err = e.Lock(ctx, *job.Lock)
 	case job.Forecast:
@@ -190,13 +190,13 @@ func (job task) playRound(ctx context.Context, e croft.Service) error {
 		_, err = e.StartRound(ctx, *job.Round)
 	case job.EndRound != "":
 		var round *croft.Round
-		if round, err = e.EndRound(ctx, job.EndRound); err == nil && len(round.Failed) > 0 {
+		if round, err = e.EndRound(ctx, croft.EndRoundRequest{Round: job.EndRound}); err == nil && len(round.Failed) > 0 {
 			err = round.Failed[0].Reason
 		}
 	case job.Present != nil:
 		_, err = e.Present(ctx, *job.Present)
 	case job.EndAll != "":
-		err = e.EndSession(ctx, job.EndAll)
+		_, err = e.EndSession(ctx, croft.EndSessionRequest{Session: job.EndAll})
 	}
 	return err
 }
@@ -308,12 +308,12 @@ func eachMode(t *testing.T, test func(t *testing.T, r *gittest.Repo, e *engine.E
 // names lists the live workspaces' names.
 func names(t testing.TB, e croft.Service) []string {
 	t.Helper()
-	list, err := e.Workspaces(t.Context(), croft.Filter{})
+	list, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{})
 	if err != nil {
 		t.Fatalf("Workspaces: %v", err)
 	}
 	out := []string{}
-	for _, w := range list {
+	for _, w := range list.Items {
 		out = append(out, w.Name)
 	}
 	return out
@@ -393,7 +393,7 @@ func read(t testing.TB, path string) string {
 func (job task) bringBack(ctx context.Context, e croft.Service) error {
 	var waiting []croft.ID
 	for _, req := range job.Merge {
-		m, err := e.Merge(ctx, req)
+		m, err := e.SubmitMerge(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -407,14 +407,14 @@ func (job task) bringBack(ctx context.Context, e croft.Service) error {
 		waiting = append(waiting, m.ID)
 	}
 	for _, id := range waiting {
-		m, err := e.WaitMerge(ctx, id)
+		m, err := e.WaitMerge(ctx, croft.WaitRequest{Merge: id})
 		if err != nil {
 			return err
 		}
 		fmt.Println(m.Workspace, m.Status, m.Reason, m.Message, m.Details)
 	}
 	if job.Revert != nil {
-		m, err := e.Revert(ctx, *job.Revert)
+		m, err := croft.Revert(ctx, e, *job.Revert)
 		if err != nil {
 			return err
 		}
@@ -426,7 +426,7 @@ func (job task) bringBack(ctx context.Context, e croft.Service) error {
 		}
 	}
 	if job.Queue {
-		if _, err := e.RunQueue(ctx, croft.MergesRequest{}); err != nil {
+		if _, err := e.DriveLanes(ctx, croft.DriveRequest{}); err != nil {
 			return err
 		}
 	}
@@ -436,7 +436,7 @@ func (job task) bringBack(ctx context.Context, e croft.Service) error {
 // snapshotOf takes a snapshot of a workspace.
 func snapshotOf(t *testing.T, e croft.Service, name string) *croft.Snapshot {
 	t.Helper()
-	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: name})
+	snap, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +459,7 @@ func wantNoLocks(t *testing.T, r *gittest.Repo) {
 
 func gc(t *testing.T, e *engine.Engine) {
 	t.Helper()
-	if _, err := e.GC(t.Context(), ""); err != nil {
+	if _, err := e.GC(t.Context(), croft.GCRequest{}); err != nil {
 		t.Fatalf("the next call: %v", err)
 	}
 }

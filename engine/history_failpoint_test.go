@@ -42,10 +42,10 @@ func TestKilledUndoOfCreation(t *testing.T) {
 func wantUndone(t *testing.T, e croft.Service) {
 	t.Helper()
 	list, err := e.History(t.Context(), croft.HistoryRequest{})
-	if err != nil || len(list) == 0 {
+	if err != nil || len(list.Items) == 0 {
 		t.Fatalf("History = %+v, %v", list, err)
 	}
-	if made := list[len(list)-1]; made.Kind != "create" || made.State != "undone" || made.IsUndoable {
+	if made := list.Items[len(list.Items)-1]; made.Kind != "create" || made.State != "undone" || made.IsUndoable {
 		t.Errorf("the history says %+v, want a creation that was taken back", made)
 	}
 }
@@ -55,25 +55,25 @@ func wantUndone(t *testing.T, e croft.Service) {
 func TestKilledUndoOfTwo(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) {
 		r := company(t)
-		var made []croft.Operation
+		var made *croft.List[croft.Operation]
 		brief(t, r, func(e *engine.Engine) {
 			if _, err := e.CreateAll(t.Context(), *threeRoles("default")); err != nil {
 				t.Fatal(err)
 			}
 			var err error
-			if made, err = e.History(t.Context(), croft.HistoryRequest{}); err != nil || len(made) != 1 {
+			if made, err = e.History(t.Context(), croft.HistoryRequest{}); err != nil || len(made.Items) != 1 {
 				t.Fatalf("History = %+v, %v", made, err)
 			}
 		})
-		return r, task{Undo: &croft.UndoRequest{Operation: made[0].ID}}
+		return r, task{Undo: &croft.UndoRequest{Operation: made.Items[0].ID}}
 	}
 	eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		e := kill(t, r, job, n)
 		if len(names(t, e)) > 0 {
 			again(t, e, job)
 		}
-		items, err := e.Trash(t.Context(), "")
-		if err != nil || len(items) != 3 || len(names(t, e)) != 0 {
+		items, err := e.Trash(t.Context(), croft.TrashRequest{})
+		if err != nil || len(items.Items) != 3 || len(names(t, e)) != 0 {
 			t.Errorf("trash %+v, %v, live %v", items, err, names(t, e))
 		}
 		wantUndone(t, e)
@@ -113,15 +113,15 @@ func TestInterruptedSnapshot(t *testing.T) {
 				e := interrupt(t, r, job, n)
 				wantState(t, r, e, want)
 				again(t, e, job)
-				list, err := e.Snapshots(t.Context(), "")
-				if err != nil || len(list) == 0 {
+				list, err := e.Snapshots(t.Context(), croft.SnapshotsRequest{})
+				if err != nil || len(list.Items) == 0 {
 					t.Fatalf("Snapshots = %+v, %v", list, err)
 				}
-				if secrets, _ := filepath.Glob(filepath.Join(stateDir(r), "secrets", "*", "*")); len(secrets) != len(list) {
-					t.Errorf("%d snapshots, and the secrets of %d", len(list), len(secrets))
+				if secrets, _ := filepath.Glob(filepath.Join(stateDir(r), "secrets", "*", "*")); len(secrets) != len(list.Items) {
+					t.Errorf("%d snapshots, and the secrets of %d", len(list.Items), len(secrets))
 				}
 				writeIn(t, r, map[string]string{"done.txt": "spoilt\n", ".env": "spoilt\n"})
-				for _, s := range list {
+				for _, s := range list.Items {
 					again(t, e, task{Restore: &croft.RestoreRequest{Ref: string(s.ID)}})
 					wantState(t, r, e, want)
 				}

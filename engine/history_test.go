@@ -47,7 +47,7 @@ func TestRewindBusy(t *testing.T) {
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
-	s, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	s, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestRewindBusy(t *testing.T) {
 	if !exists(file) {
 		t.Error("a file is gone")
 	}
-	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); err != nil {
+	if _, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); err != nil {
 		t.Errorf("a snapshot of a workspace in use: %v", err)
 	}
 	stop()
@@ -80,7 +80,7 @@ func TestRewindAtOnce(t *testing.T) {
 		for _, name := range []string{"x.txt", "y.txt", "z.txt"} {
 			gittest.WriteFile(t, filepath.Join(w.Path, name), content)
 		}
-		s, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+		s, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestSweepSecrets(t *testing.T) {
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, ".env"), "TOKEN=secret\n")
-	s, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	s, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestSweepSecrets(t *testing.T) {
 	}
 	orphan := filepath.Join(filepath.Dir(dirs[0]), "000000000000")
 	gittest.WriteFile(t, filepath.Join(orphan, "file"), "TOKEN=leaked\n")
-	if _, err := e.GC(t.Context(), ""); err != nil {
+	if _, err := e.GC(t.Context(), croft.GCRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if exists(orphan) || !exists(dirs[0]) {

@@ -432,7 +432,7 @@ func TestChecksAtOnce(t *testing.T) {
 		return left
 	}
 	for range 5 {
-		if _, err := g.e.GC(t.Context(), ""); err != nil {
+		if _, err := g.e.GC(t.Context(), croft.GCRequest{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -55,12 +55,12 @@ func wantLanded(t *testing.T, r *gittest.Repo, e *engine.Engine, job task) {
 	t.Helper()
 	for _, req := range job.Merge {
 		if w, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: req.Workspace}); err == nil && w.MergeStatus == "" {
-			if _, err := e.Merge(t.Context(), req); err != nil { // it had not been submitted yet
+			if _, err := e.SubmitMerge(t.Context(), req); err != nil { // it had not been submitted yet
 				t.Fatal(err)
 			}
 		}
 	}
-	if _, err := e.RunQueue(t.Context(), croft.MergesRequest{}); err != nil {
+	if _, err := e.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	all, err := e.Merges(t.Context(), croft.MergesRequest{Scope: croft.ScopeAll})
@@ -68,7 +68,7 @@ func wantLanded(t *testing.T, r *gittest.Repo, e *engine.Engine, job task) {
 		t.Fatal(err)
 	}
 	status := map[string]string{}
-	for _, m := range all {
+	for _, m := range all.Items {
 		if m.State != croft.MergeDone {
 			t.Errorf("%s has not ended: %+v", m.Workspace, m)
 		}
@@ -132,7 +132,7 @@ func TestKilledRevert(t *testing.T) {
 	eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
-		if _, err := e.RunQueue(t.Context(), croft.MergesRequest{}); err != nil {
+		if _, err := e.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		if exists(filepath.Join(r.Dir, "a.txt")) { // it had not been queued yet

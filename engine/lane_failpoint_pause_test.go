@@ -102,7 +102,7 @@ func TestWaiterIsToldWhatWasKept(t *testing.T) {
 			for _, name := range []string{"a", "b"} {
 				w := create(t, e, croft.CreateRequest{Name: name})
 				gittest.WriteFile(t, filepath.Join(w.Path, name), name)
-				m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: name})
+				m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: name})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -113,7 +113,7 @@ func TestWaiterIsToldWhatWasKept(t *testing.T) {
 			goOn := paused(t, r, task{Queue: true}, point)
 			got := make(chan *croft.Merge, 1)
 			go pprof.Do(t.Context(), pprof.Labels("waiter", since), func(ctx context.Context) {
-				m, err := e.WaitMerge(ctx, second)
+				m, err := e.WaitMerge(ctx, croft.WaitRequest{Merge: second})
 				if err != nil {
 					t.Error(err)
 				}
@@ -142,7 +142,7 @@ func TestRewindKeepsWhatCameMeanwhile(t *testing.T) {
 				r := gittest.New(t)
 				e := engineIn(t, r, 0)
 				w := create(t, e, croft.CreateRequest{Name: "a", Mode: mode})
-				snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+				snap, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -197,9 +197,9 @@ func TestAcceptBesideALane(t *testing.T) {
 		t.Helper()
 		w := create(t, e, croft.CreateRequest{Name: name})
 		gittest.WriteFile(t, filepath.Join(w.Path, name), name)
-		m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: name})
+		m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: name})
 		if err == nil {
-			m, err = e.WaitMerge(t.Context(), m.ID)
+			m, err = e.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func TestAcceptBesideALane(t *testing.T) {
 	r.Write("outside", "x\n")
 	r.Commit("outside")
 	goOn := paused(t, r, task{Accept: &croft.AcceptRequest{Target: "main"}}, "accept.looked")
-	if _, err := e.Accept(t.Context(), croft.AcceptRequest{Target: "main"}); err != nil {
+	if _, err := e.AcceptTarget(t.Context(), croft.AcceptRequest{Target: "main"}); err != nil {
 		t.Fatal(err)
 	}
 	if m := land("b"); m.Status != croft.MergeMerged {

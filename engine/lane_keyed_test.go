@@ -18,7 +18,7 @@ func TestFinishAgain(t *testing.T) {
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, "f"), "work\n")
-	lease, err := e.Hold(t.Context(), w.ID)
+	lease, err := e.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestFinishAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.WaitMerge(t.Context(), second.ID); err != nil {
+	if _, err := e.WaitMerge(t.Context(), croft.WaitRequest{Merge: second.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(t, e); len(got) != 0 {
@@ -77,7 +77,7 @@ func TestFinishKeyOverProcesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(list); job.Finish != nil && n != 1 || job.Finish == nil && n != 2 {
+		if n := len(list.Items); job.Finish != nil && n != 1 || job.Finish == nil && n != 2 {
 			t.Errorf("%d merges: %+v", n, list)
 		}
 	}
@@ -96,7 +96,7 @@ func TestNameLikeAnID(t *testing.T) {
 		t.Errorf("the ID of a is %q's", got.Name)
 	}
 	gittest.WriteFile(t, filepath.Join(a.Path, "f"), "work\n")
-	m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,11 +49,11 @@ func TestTargetKeepsMoving(t *testing.T) {
 	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "work\n")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	m, err := e.Merge(ctx, croft.MergeRequest{Workspace: "a"})
+	m, err := e.SubmitMerge(ctx, croft.MergeRequest{Workspace: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err = e.WaitMerge(ctx, m.ID); err != nil {
+	if m, err = e.WaitMerge(ctx, croft.WaitRequest{Merge: m.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if m.Status != croft.MergePending || m.Reason != croft.TargetMoved || !strings.HasPrefix(m.Message, "main keeps moving: others committed to it during each of ") || m.Hint == "" {
@@ -65,8 +65,8 @@ func TestTargetKeepsMoving(t *testing.T) {
 	if err := os.WriteFile(stop, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	merges, err := e.RunQueue(ctx, croft.MergesRequest{})
-	if err != nil || len(merges) != 1 || merges[0].Status != croft.MergeMerged {
+	merges, err := e.DriveLanes(ctx, croft.DriveRequest{})
+	if err != nil || len(merges.Merges) != 1 || merges.Merges[0].Status != croft.MergeMerged {
 		t.Errorf("once it is at rest: %+v, %v", merges, err)
 	}
 }
@@ -97,7 +97,7 @@ func TestWorkspaceKeepsMoving(t *testing.T) {
 	}()
 	defer func() { cancel(); <-ended }()
 	for _, name := range []string{"a", "b"} {
-		m, err := e.Merge(ctx, croft.MergeRequest{Workspace: name})
+		m, err := e.SubmitMerge(ctx, croft.MergeRequest{Workspace: name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestWorkspaceKeepsMoving(t *testing.T) {
 		for ctx.Err() == nil && commits.Load() < before+2 { // it waits while the agent goes on
 			time.Sleep(time.Millisecond)
 		}
-		if m, err = e.WaitMerge(ctx, m.ID); err != nil || m.Status != croft.MergeMerged {
+		if m, err = e.WaitMerge(ctx, croft.WaitRequest{Merge: m.ID}); err != nil || m.Status != croft.MergeMerged {
 			t.Fatalf("%s: %+v, %v", name, m, err)
 		}
 		if r.Git("show", "main:"+name+".txt") != "work" {
@@ -127,17 +127,17 @@ func TestWorkThatMovedIsNotTriedAgain(t *testing.T) {
 	w := create(t, e, croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "theirs\n")
 	r.Write("README.md", "mine\n")
-	m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err = e.WaitMerge(t.Context(), m.ID); err != nil || m.Reason != croft.HostDirty {
+	if m, err = e.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID}); err != nil || m.Reason != croft.HostDirty {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	commitIn(t, r, w.Path, "more")
 	r.Git("restore", "README.md")
 	before := r.Git("rev-parse", "main")
-	if done, err := e.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 0 {
+	if done, err := e.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(done.Merges) != 0 {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if got := r.Git("rev-parse", "main"); got != before {

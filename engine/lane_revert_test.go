@@ -16,11 +16,11 @@ func TestRevertOfNothing(t *testing.T) {
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "work\n")
-	m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err = e.WaitMerge(t.Context(), m.ID); err != nil || m.Status != croft.MergeMerged {
+	if m, err = e.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	r.Git("rm", "--quiet", "work.txt")
@@ -28,7 +28,7 @@ func TestRevertOfNothing(t *testing.T) {
 	before := r.Git("rev-parse", "main")
 	_, err = e.PlanRevert(t.Context(), croft.RevertRequest{Merge: m.ID})
 	wantCode(t, err, croft.NotMerged)
-	_, err = e.Revert(t.Context(), croft.RevertRequest{Merge: m.ID})
+	_, err = croft.Revert(t.Context(), e, croft.RevertRequest{Merge: m.ID})
 	wantCode(t, err, croft.NotMerged)
 	if got := r.Git("rev-parse", "main"); got != before {
 		t.Errorf("main is at %s, was at %s", got, before)

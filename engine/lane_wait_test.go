@@ -43,7 +43,7 @@ func (g gated) submit(t *testing.T, e *engine.Engine, name string) croft.ID {
 	}
 	w := create(t, e, croft.CreateRequest{Name: name})
 	gittest.WriteFile(t, filepath.Join(w.Path, name), name)
-	m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: name})
+	m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +78,11 @@ func TestWaiterLeaves(t *testing.T) {
 	id := g.submit(t, e, "a")
 	first, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
-	go func() { _, err := e.WaitMerge(first, id); left <- err }()
+	go func() { _, err := e.WaitMerge(first, croft.WaitRequest{Merge: id}); left <- err }()
 	g.begun(t, 1)
 	got := make(chan *croft.Merge, 1)
 	go func() {
-		m, err := e.WaitMerge(t.Context(), id)
+		m, err := e.WaitMerge(t.Context(), croft.WaitRequest{Merge: id})
 		if err != nil {
 			t.Error(err)
 		}
@@ -112,15 +112,15 @@ func TestLastWaiterLeaves(t *testing.T) {
 	id := g.submit(t, e, "a")
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
-	go func() { _, err := e.WaitMerge(ctx, id); left <- err }()
+	go func() { _, err := e.WaitMerge(ctx, croft.WaitRequest{Merge: id}); left <- err }()
 	g.begun(t, 1)
 	leave()
 	wantStillWaits(t, <-left, "the merge")
-	if list, err := e.Merges(t.Context(), croft.MergesRequest{}); err != nil || len(list) != 1 || list[0].State != croft.MergeQueued {
+	if list, err := e.Merges(t.Context(), croft.MergesRequest{}); err != nil || len(list.Items) != 1 || list.Items[0].State != croft.MergeQueued {
 		t.Errorf("the queue is %+v, %v", list, err)
 	}
 	g.letGo(t)
-	if done, err := e.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Status != croft.MergeMerged {
+	if done, err := e.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(done.Merges) != 1 || done.Merges[0].Status != croft.MergeMerged {
 		t.Errorf("driven again: %+v, %v", done, err)
 	}
 
@@ -130,12 +130,12 @@ func TestLastWaiterLeaves(t *testing.T) {
 	}
 	n := g.runs()
 	ctx, leave = context.WithCancel(t.Context())
-	go func() { _, err := e.Revert(ctx, croft.RevertRequest{Ref: "a"}); left <- err }()
+	go func() { _, err := croft.Revert(ctx, e, croft.RevertRequest{Ref: "a"}); left <- err }()
 	g.begun(t, n+1)
 	leave()
 	wantStillWaits(t, <-left, "the revert")
 	g.letGo(t)
-	if done, err := e.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Kind != croft.KindRevert || done[0].Status != croft.MergeMerged {
+	if done, err := e.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(done.Merges) != 1 || done.Merges[0].Kind != croft.KindRevert || done.Merges[0].Status != croft.MergeMerged {
 		t.Errorf("driven again: %+v, %v", done, err)
 	}
 }
@@ -148,7 +148,7 @@ func TestRevertAskedAgain(t *testing.T) {
 	e := engineIn(t, g.Repo, 0)
 	id := g.submit(t, e, "a")
 	g.letGo(t)
-	if m, err := e.WaitMerge(t.Context(), id); err != nil || m.Status != croft.MergeMerged {
+	if m, err := e.WaitMerge(t.Context(), croft.WaitRequest{Merge: id}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	if err := os.Remove(filepath.Join(g.out, "go")); err != nil {
@@ -157,17 +157,17 @@ func TestRevertAskedAgain(t *testing.T) {
 	n := g.runs()
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
-	go func() { _, err := e.Revert(ctx, croft.RevertRequest{Ref: "a"}); left <- err }()
+	go func() { _, err := croft.Revert(ctx, e, croft.RevertRequest{Ref: "a"}); left <- err }()
 	g.begun(t, n+1)
 	leave()
 	wantStillWaits(t, <-left, "the revert")
 	waiting, err := e.Merges(t.Context(), croft.MergesRequest{})
-	if err != nil || len(waiting) != 1 {
+	if err != nil || len(waiting.Items) != 1 {
 		t.Fatalf("the queue is %+v, %v", waiting, err)
 	}
 	g.letGo(t)
-	m, err := e.Revert(t.Context(), croft.RevertRequest{Ref: "a"})
-	if err != nil || m.ID != waiting[0].ID || m.Status != croft.MergeMerged {
+	m, err := croft.Revert(t.Context(), e, croft.RevertRequest{Ref: "a"})
+	if err != nil || m.ID != waiting.Items[0].ID || m.Status != croft.MergeMerged {
 		t.Errorf("asked again: %+v, %v", m, err)
 	}
 	if got := strings.Count(g.Git("log", "--format=%s", "main"), "Revert"); got != 1 {
@@ -195,7 +195,7 @@ func TestWaitingCostsNothing(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 50 {
-			wg.Go(func() { _, _ = by.WaitMerge(ctx, id) })
+			wg.Go(func() { _, _ = by.WaitMerge(ctx, croft.WaitRequest{Merge: id}) })
 		}
 		g.begun(t, 1)
 		wantIdle(t, "50 who wait for a merge")

@@ -55,7 +55,7 @@ func TestMadeAnewWhileOpen(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(r.Dir), os.RemoveAll(r.Dir+".croft")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Workspaces(t.Context(), croft.Filter{}); !errors.Is(err, croft.NotARepo) {
+		if _, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{}); !errors.Is(err, croft.NotARepo) {
 			t.Errorf("a repository that is gone: %v", err)
 		}
 		r.GitIn(filepath.Dir(r.Dir), "init", "--quiet", r.Dir)
@@ -63,7 +63,7 @@ func TestMadeAnewWhileOpen(t *testing.T) {
 		if got := names(t, e); len(got) != 0 {
 			t.Errorf("the new one has %v", got)
 		}
-		if list, err := e.History(t.Context(), croft.HistoryRequest{}); err != nil || len(list) != 0 {
+		if list, err := e.History(t.Context(), croft.HistoryRequest{}); err != nil || len(list.Items) != 0 {
 			t.Errorf("its history is %+v, %v", list, err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestRecoveryIsOfOneRepository(t *testing.T) {
 	r := gittest.New(t)
 	other := moreRepos(t, r, 1)[0]
 	e := engineIn(t, r, 0)
-	there, err := e.Repo(t.Context(), other)
+	there, err := e.Repo(t.Context(), croft.RepoRequest{Repo: other})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestRecoveryIsOfOneRepository(t *testing.T) {
 		t.Error("who works in it did not take it back")
 	}
 	leave("begun-again")
-	if _, err := e.GC(t.Context(), ""); err != nil {
+	if _, err := e.GC(t.Context(), croft.GCRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := running(); len(got) != 0 {

@@ -31,13 +31,13 @@ func TestChangedConfigurationRefusesWrites(t *testing.T) {
 	if _, err := e.Create(t.Context(), croft.CreateRequest{Name: "b"}); !errors.Is(err, croft.ConfigChanged) {
 		t.Errorf("create: %v, want CONFIG_CHANGED", err)
 	}
-	if m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"}); err == nil && m.Status == croft.MergeMerged {
+	if m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"}); err == nil && m.Status == croft.MergeMerged {
 		t.Errorf("merge: %+v", m)
 	}
 	if g.Git("rev-parse", "main") != main {
 		t.Error("main moved")
 	}
-	if list, err := e.Workspaces(t.Context(), croft.Filter{}); err != nil || len(list) != 1 {
+	if list, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("list: %v, %v", list, err)
 	}
 	d, err := e.GitConfig(t.Context(), croft.GitConfigRequest{})
@@ -47,11 +47,11 @@ func TestChangedConfigurationRefusesWrites(t *testing.T) {
 	for where, req := range map[string]croft.AcceptGitConfigRequest{
 		"no hash": {}, "another hash": {Hash: "x"}, "in the workspace": {Repo: w.Path, Hash: d.Hash},
 	} {
-		if err := e.AcceptGitConfig(t.Context(), req); !errors.Is(err, croft.ConfigChanged) {
+		if _, err := e.AcceptGitConfig(t.Context(), req); !errors.Is(err, croft.ConfigChanged) {
 			t.Errorf("%s: %v, want CONFIG_CHANGED", where, err)
 		}
 	}
-	if err := e.AcceptGitConfig(t.Context(), croft.AcceptGitConfigRequest{Hash: d.Hash}); err != nil {
+	if _, err := e.AcceptGitConfig(t.Context(), croft.AcceptGitConfigRequest{Hash: d.Hash}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Create(t.Context(), croft.CreateRequest{Name: "b"}); err != nil {

@@ -35,12 +35,12 @@ func TestGitWithKnownHoles(t *testing.T) {
 		return strings.Contains(text, "git "+version) && strings.Contains(text, "CVE-2025-48384")
 	}
 	look := func(e *engine.Engine) {
-		if _, err := e.Workspaces(t.Context(), croft.Filter{}); err != nil {
+		if _, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{}); err != nil {
 			t.Error(err)
 		}
 	}
 	examine := func(e *engine.Engine) {
-		if list, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(list) != 0 {
+		if list, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(list.Findings) != 0 {
 			t.Errorf("the doctor finds %+v, %v", list, err)
 		}
 	}

@@ -77,12 +77,12 @@ func calls(e *engine.Engine, t *testing.T) map[string]func() error {
 			return err
 		},
 		"clean":  func() error { _, err := e.Clean(ctx, croft.CleanRequest{}); return err },
-		"gc":     func() error { _, err := e.GC(ctx, ""); return err },
+		"gc":     func() error { _, err := e.GC(ctx, croft.GCRequest{}); return err },
 		"fix":    func() error { _, err := e.Doctor(ctx, croft.DoctorRequest{Fix: croft.FixAll}); return err },
-		"list":   func() error { _, err := e.Workspaces(ctx, croft.Filter{}); return err },
+		"list":   func() error { _, err := e.Workspaces(ctx, croft.WorkspacesRequest{}); return err },
 		"doctor": func() error { _, err := e.Doctor(ctx, croft.DoctorRequest{}); return err },
-		"repo":   func() error { _, err := e.Repo(ctx, ""); return err },
-		"check":  func() error { return e.Check(ctx, "") },
+		"repo":   func() error { _, err := e.Repo(ctx, croft.RepoRequest{}); return err },
+		"check":  func() error { _, err := e.CheckRepo(ctx, croft.RepoRequest{}); return err },
 	}
 }
 

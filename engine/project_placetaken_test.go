@@ -43,8 +43,8 @@ func TestPlaceTakenForAWhile(t *testing.T) {
 	if got := show(t, e, "kept"); got.ID != kept.ID || got.State != croft.Ready {
 		t.Errorf("%+v", got)
 	}
-	if list, err := e.Trash(t.Context(), ""); err != nil || len(list) != 1 {
-		t.Errorf("%d in the trash, %v", len(list), err)
+	if list, err := e.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(list.Items) != 1 {
+		t.Errorf("%d in the trash, %v", len(list.Items), err)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestOlderStateKeepsWhatWasMade(t *testing.T) {
 			}
 			owner := dead()
 			rec.Workspace.State, rec.Maker = croft.Creating, &owner
-			return errors.Join(tx.Put(rec), tx.Begin(journal.Operation{
+			return errors.Join(tx.PutRecord(rec), tx.Begin(journal.Operation{
 				ID: "made", Act: "made", Kind: "create", Repo: rec.RepoID, Workspaces: []croft.ID{w.ID}, Names: []string{"a"},
 				Input: []byte("{}"), Owner: owner, StartedAt: time.Now(),
 			}))
@@ -92,7 +92,7 @@ func TestOlderStateKeepsLaterWork(t *testing.T) {
 		for i, text := range []string{"one\n", "two\n"} {
 			gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), text)
 			var err error
-			if snaps[i], err = e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); err != nil {
+			if snaps[i], err = e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -111,7 +111,7 @@ func TestOlderStateKeepsLaterWork(t *testing.T) {
 				return err
 			}
 			rec.Workspace.State = croft.Creating
-			return errors.Join(tx.Put(rec), tx.Begin(journal.Operation{
+			return errors.Join(tx.PutRecord(rec), tx.Begin(journal.Operation{
 				ID: "back", Act: "back", Kind: "rewind", Repo: rec.RepoID, Workspaces: []croft.ID{w.ID}, Names: []string{"a"},
 				Input: input, Owner: dead(), StartedAt: time.Now(),
 			}))
@@ -124,12 +124,12 @@ func TestOlderStateKeepsLaterWork(t *testing.T) {
 		if got := read(t, filepath.Join(w.Path, "work.txt")); got != "one\n" {
 			t.Errorf("the rewind was not finished: %q", got)
 		}
-		list, err := e.Snapshots(t.Context(), "")
-		if err != nil || len(list) != 3 {
+		list, err := e.Snapshots(t.Context(), croft.SnapshotsRequest{})
+		if err != nil || len(list.Items) != 3 {
 			t.Fatalf("Snapshots = %+v, %v", list, err)
 		}
-		list = slices.DeleteFunc(list, func(s croft.Snapshot) bool { return s.ID == snaps[0].ID || s.ID == snaps[1].ID })
-		if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(list[0].ID)}); err != nil {
+		list.Items = slices.DeleteFunc(list.Items, func(s croft.Snapshot) bool { return s.ID == snaps[0].ID || s.ID == snaps[1].ID })
+		if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(list.Items[0].ID)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := read(t, filepath.Join(w.Path, "work.txt")); got != "later\n" {
@@ -153,7 +153,7 @@ func TestNewRepositoryInheritsNothing(t *testing.T) {
 			if _, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"gone"}}); err != nil {
 				t.Fatal(err)
 			}
-			was, err := e.Repo(t.Context(), "")
+			was, err := e.Repo(t.Context(), croft.RepoRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,16 +170,16 @@ func TestNewRepositoryInheritsNothing(t *testing.T) {
 			if engines == "new" {
 				e = engineIn(t, r, 0)
 			}
-			now, err := e.Repo(t.Context(), "")
+			now, err := e.Repo(t.Context(), croft.RepoRequest{})
 			if err != nil || now.ID == was.ID {
 				t.Errorf("Repo = %+v, %v; the deleted one was %s", now, err, was.ID)
 			}
 			if got := names(t, e); len(got) != 0 {
 				t.Errorf("it has the workspaces %v", got)
 			}
-			trash, terr := e.Trash(t.Context(), "")
+			trash, terr := e.Trash(t.Context(), croft.TrashRequest{})
 			history, herr := e.History(t.Context(), croft.HistoryRequest{})
-			if terr != nil || herr != nil || len(trash) != 0 || len(history) != 0 {
+			if terr != nil || herr != nil || len(trash.Items) != 0 || len(history.Items) != 0 {
 				t.Errorf("it has %+v in the trash and did %+v; %v, %v", trash, history, terr, herr)
 			}
 			if w := create(t, e, croft.CreateRequest{Name: "fresh"}); !exists(filepath.Join(w.Path, "other.txt")) {

@@ -39,13 +39,13 @@ func TestFirstTouchBesideRenewals(t *testing.T) {
 	for range 2 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				_, _ = e.Renew(ctx, "0000000000000000")
+				_, _ = e.Renew(ctx, croft.RenewRequest{Lease: "0000000000000000"})
 			}
 		})
 	}
 	for _, dir := range dirs {
 		began := time.Now()
-		if _, err := e.Repo(ctx, dir); err != nil {
+		if _, err := e.Repo(ctx, croft.RepoRequest{Repo: dir}); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took > 10*time.Second {
@@ -63,7 +63,7 @@ func TestOneRepositoryWaits(t *testing.T) {
 	other := moreRepos(t, r, 1)[0]
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
-	lease, err := e.Hold(t.Context(), w.ID)
+	lease, err := e.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +73,12 @@ func TestOneRepositoryWaits(t *testing.T) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	calls := map[string]func(context.Context) error{
-		"the first look at a repository": func(ctx context.Context) error { _, err := e.Repo(ctx, other); return err },
-		"a renewal":                      func(ctx context.Context) error { _, err := e.Renew(ctx, lease.ID); return err },
-		"a creation":                     func(ctx context.Context) error { _, err := e.Create(ctx, croft.CreateRequest{Name: "b"}); return err },
+		"the first look at a repository": func(ctx context.Context) error { _, err := e.Repo(ctx, croft.RepoRequest{Repo: other}); return err },
+		"a renewal": func(ctx context.Context) error {
+			_, err := e.Renew(ctx, croft.RenewRequest{Lease: lease.ID})
+			return err
+		},
+		"a creation": func(ctx context.Context) error { _, err := e.Create(ctx, croft.CreateRequest{Name: "b"}); return err },
 	}
 	for name, call := range calls {
 		wg.Go(func() {
@@ -94,7 +97,7 @@ func TestOneRepositoryWaits(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	for range 3 {
 		began := time.Now()
-		if _, err := e.Workspaces(t.Context(), croft.Filter{}); err != nil {
+		if _, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took > 3*time.Second {

@@ -56,7 +56,7 @@ func TestForecastIsACache(t *testing.T) {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Workspaces(t.Context(), croft.Filter{}); err != nil {
+		if _, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{}); err != nil {
 			t.Errorf("%s: the listing fails: %v", what, err)
 		}
 		if f := forecast(); f.Effort.Remembered != 0 {

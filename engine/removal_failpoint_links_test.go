@@ -67,9 +67,9 @@ func swapAt(t *testing.T, r *gittest.Repo, job task, n, which int) {
 	t.Helper()
 	var id croft.ID
 	brief(t, r, func(e *engine.Engine) {
-		for _, f := range []croft.Filter{{}, {States: []croft.State{croft.Trashed}}} {
-			if list, err := e.Workspaces(t.Context(), f); err == nil && len(list) > 0 {
-				id = list[0].ID
+		for _, f := range []croft.WorkspacesRequest{{}, {States: []croft.State{croft.Trashed}}} {
+			if list, err := e.Workspaces(t.Context(), f); err == nil && len(list.Items) > 0 {
+				id = list.Items[0].ID
 			}
 		}
 	})
@@ -106,7 +106,7 @@ func swapAt(t *testing.T, r *gittest.Repo, job task, n, which int) {
 		t.Errorf("the victim changed when %s was exchanged at %s:\n%s\nwas\n%s\n%s", place, read(t, file+".paused"), after, before, out.String())
 	}
 	undo()
-	brief(t, r, func(e *engine.Engine) { _, _ = e.GC(t.Context(), "") })
+	brief(t, r, func(e *engine.Engine) { _, _ = e.GC(t.Context(), croft.GCRequest{}) })
 	if after := digestOf(t, victim); after != before {
 		t.Errorf("the victim changed later:\n%s\nwas\n%s", after, before)
 	}

@@ -30,7 +30,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 				e := engineIn(t, r, 0)
 				w := create(t, e, croft.CreateRequest{Name: "a", Mode: mode})
 				gittest.WriteFile(t, filepath.Join(w.Path, "wip"), "wip\n")
-				snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+				snap, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -166,7 +166,7 @@ func race(t *testing.T, r *gittest.Repo, which int) (done, refused int) {
 		count(err)
 	}
 	_, _ = e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{w.Name}, Mode: croft.RemoveForce})
-	_, err = e.GC(t.Context(), "")
+	_, err = e.GC(t.Context(), croft.GCRequest{})
 	count(err)
 	close(stop)
 	swapping.Wait()
@@ -190,7 +190,7 @@ func clearRace(t *testing.T, r *gittest.Repo, e croft.Service, name string, spoi
 	if err != nil || len(res.Kept) > 0 && res.Kept[0].Reason.Code != croft.WorkspaceBroken {
 		t.Errorf("once it is quiet: %+v, %v", res, err)
 	}
-	if _, err := e.GC(t.Context(), ""); err != nil && !errors.Is(err, croft.WorkspaceBroken) {
+	if _, err := e.GC(t.Context(), croft.GCRequest{}); err != nil && !errors.Is(err, croft.WorkspaceBroken) {
 		t.Errorf("gc once it is quiet: %v", err)
 	}
 	spoiled() // also of one that is kept: those that come after it have the same repository

@@ -28,7 +28,7 @@ func TestKilledReview(t *testing.T) {
 		if got := r.GitIn(show(t, e, "a").Path, "status", "--porcelain"); got != "?? new.txt" {
 			t.Errorf("the workspace is %q", got)
 		}
-		review, err := e.Review(t.Context(), *job.Review)
+		review, err := e.CreateReview(t.Context(), *job.Review)
 		if err != nil || len(review.Files) != 1 {
 			t.Fatalf("%+v, %v", review, err)
 		}
@@ -51,7 +51,7 @@ func TestKilledApply(t *testing.T) {
 			}
 			eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
 				e := kill(t, r, job, n)
-				m, err := e.Apply(t.Context(), *job.Apply)
+				m, err := croft.Apply(t.Context(), e, *job.Apply)
 				if err != nil || m.Status != croft.MergeMerged {
 					t.Fatalf("%+v, %v", m, err)
 				}

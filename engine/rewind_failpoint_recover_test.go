@@ -81,13 +81,13 @@ func TestResolveOfAbsentIsRolledBack(t *testing.T) {
 	if err := os.Rename(w.Path, away); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "other"}); err != nil {
+	if _, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(away, w.Path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "other"}); err != nil {
+	if _, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.GitIn(w.Path, "status", "--porcelain"); got != "?? mine" {
@@ -147,7 +147,7 @@ func TestResolveWithLaterCommitIsLeft(t *testing.T) {
 	late := r.Git("commit-tree", "-p", w.Branch, "-m", "late", w.Branch+"^{tree}")
 	r.Git("update-ref", "refs/heads/"+w.Branch, late)
 	want := everythingIn(t, w.Path)
-	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "other"}); err != nil {
+	if _, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.Git("rev-parse", w.Branch); got != late {
@@ -186,7 +186,7 @@ func TestRecoveredRewindDropsItsOwnLocks(t *testing.T) {
 	}
 	lock := filepath.Join(r.Dir, ".git", "refs", "heads", "main.lock")
 	gittest.WriteFile(t, lock, "")
-	_, _ = e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}) // which goes on with the rewind
+	_, _ = e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}) // which goes on with the rewind
 	if _, err := os.Lstat(lock); err != nil {
 		t.Errorf("the lock of another branch: %v", err)
 	}

@@ -23,7 +23,7 @@ func rewindsIn(t *testing.T, mode croft.Mode) (*gittest.Repo, task) {
 	r := workedIn(t, "a", mode)
 	var id croft.ID
 	brief(t, r, func(e *engine.Engine) {
-		s, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+		s, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,11 +94,11 @@ func TestKilledRewindThenDatabaseLost(t *testing.T) {
 		if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
 			t.Fatal(err)
 		}
-		list, err := e.Snapshots(t.Context(), "")
-		if err != nil || len(list) == 0 {
+		list, err := e.Snapshots(t.Context(), croft.SnapshotsRequest{})
+		if err != nil || len(list.Items) == 0 {
 			t.Fatalf("Snapshots = %+v, %v", list, err)
 		}
-		for _, s := range list {
+		for _, s := range list.Items {
 			if string(s.ID) != job.Restore.Ref && (from == "" || s.ID == from) {
 				again(t, e, task{Restore: &croft.RestoreRequest{Ref: string(s.ID)}})
 			}
@@ -141,11 +141,11 @@ func savedBefore(t *testing.T, r *gittest.Repo) croft.ID {
 // wantSaved checks that some snapshot has a file.
 func wantSaved(t *testing.T, r *gittest.Repo, e croft.Service, name string) {
 	t.Helper()
-	list, err := e.Snapshots(t.Context(), "")
+	list, err := e.Snapshots(t.Context(), croft.SnapshotsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range list {
+	for _, s := range list.Items {
 		if strings.Contains(r.Git("ls-tree", "-r", "--name-only", s.Commit), "files/="+strings.ReplaceAll(name, "/", "%2F")+"\n") {
 			return
 		}

@@ -35,11 +35,11 @@ func TestUnsettledRewindIsSavedOnce(t *testing.T) {
 			next := func(name string) int {
 				t.Helper()
 				create(t, engineIn(t, r, 0), croft.CreateRequest{Name: name})
-				list, err := e.Snapshots(t.Context(), "")
+				list, err := e.Snapshots(t.Context(), croft.SnapshotsRequest{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				return len(list)
+				return len(list.Items)
 			}
 			first := next("b")
 			if second, third := next("c"), next("d"); second != first || third != first || first > 3 {

@@ -71,8 +71,8 @@ func TestRewindNotWritable(t *testing.T) {
 	if out, err := run(t, asUser(helper(t, r, task{Snapshot: &croft.SnapshotRequest{Workspace: "a"}}))); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	list, err := engineIn(t, r, 0).Snapshots(t.Context(), "")
-	if err != nil || len(list) != 1 {
+	list, err := engineIn(t, r, 0).Snapshots(t.Context(), croft.SnapshotsRequest{})
+	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	give(t, filepath.Dir(r.Home))
@@ -83,7 +83,7 @@ func TestRewindNotWritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := everythingIn(t, path)
-	out, err := run(t, asUser(helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(list[0].ID)}})))
+	out, err := run(t, asUser(helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(list.Items[0].ID)}})))
 	if err == nil || !strings.HasPrefix(out, string(croft.NotWritable)+" ") {
 		t.Errorf("%v, %q, want NOT_WRITABLE", err, out)
 	}
@@ -92,7 +92,7 @@ func TestRewindNotWritable(t *testing.T) {
 		t.Errorf("the workspace is %s", w.State)
 	}
 	give(t, filepath.Dir(r.Home))
-	if out, err := run(t, asUser(helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(list[0].ID)}}))); err != nil {
+	if out, err := run(t, asUser(helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(list.Items[0].ID)}}))); err != nil {
 		t.Errorf("once it can: %v, %s", err, out)
 	}
 }

@@ -50,10 +50,10 @@ func TestHomeOfAnEndedSession(t *testing.T) {
 			e := engineIn(t, r, 0)
 			ses, round, w := sessionOf(t, e)
 			home := filepath.Dir(filepath.Dir(w.Path)) // the checkout lies in a directory of its own there
-			if _, err := e.EndRound(t.Context(), round); err != nil {
+			if _, err := e.EndRound(t.Context(), croft.EndRoundRequest{Round: round}); err != nil {
 				t.Fatal(err)
 			}
-			if err := e.EndSession(t.Context(), ses); err != nil {
+			if _, err := e.EndSession(t.Context(), croft.EndSessionRequest{Session: ses}); err != nil {
 				t.Fatal(err)
 			}
 			gittest.WriteFile(t, filepath.Join(home, "left", "by", "the-agent"), "x")
@@ -62,7 +62,7 @@ func TestHomeOfAnEndedSession(t *testing.T) {
 			if err := exchange(home, victim); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := engineIn(t, r, 60*day).GC(t.Context(), ""); err != nil && name == "as it was" {
+			if _, err := engineIn(t, r, 60*day).GC(t.Context(), croft.GCRequest{}); err != nil && name == "as it was" {
 				t.Fatal(err)
 			}
 			if b, err := os.ReadFile(filepath.Join(victim, "precious")); err != nil || string(b) != "precious\n" {
@@ -93,7 +93,7 @@ func TestArchivesInAnExchangedHome(t *testing.T) {
 	if _, err := e.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name}); !errors.Is(err, croft.NotWritable) {
 		t.Errorf("ArchiveScratch: %v", err)
 	}
-	_, _ = e.EndRound(t.Context(), round)
+	_, _ = e.EndRound(t.Context(), croft.EndRoundRequest{Round: round})
 	if after := digestOf(t, victim); after != before {
 		t.Errorf("the victim changed:\n%s\nwas\n%s", after, before)
 	}

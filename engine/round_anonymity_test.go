@@ -90,7 +90,7 @@ func playMasked(t *testing.T, seed uint64, mode croft.Mode) (views [][][]string,
 			act(t, r, w, rnd)
 		}
 		clock = clock.Add(time.Minute)
-		if _, err := e.EndRound(t.Context(), round.ID); err != nil {
+		if _, err := e.EndRound(t.Context(), croft.EndRoundRequest{Round: round.ID}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -58,7 +58,7 @@ func (c contest) play(t *testing.T, e *engine.Engine, number int) croft.Round {
 
 func (c contest) end(t *testing.T, e *engine.Engine, id croft.ID) croft.Round {
 	t.Helper()
-	r, err := e.EndRound(t.Context(), id)
+	r, err := e.EndRound(t.Context(), croft.EndRoundRequest{Round: id})
 	if err != nil || len(r.Failed) > 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -118,10 +118,10 @@ func TestKilledRoundStart(t *testing.T) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
 		gc(t, e)
-		if _, err := e.GC(t.Context(), c.lib); err != nil {
+		if _, err := e.GC(t.Context(), croft.GCRequest{Repo: c.lib}); err != nil {
 			t.Fatal(err)
 		}
-		ses, err := e.Session(t.Context(), job.Round.Session)
+		ses, err := e.Session(t.Context(), croft.GetRequest{Ref: croft.Ref(job.Round.Session)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,18 +220,18 @@ func TestKilledSessionEnd(t *testing.T) {
 	fewPoints(t, ends, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
-		if err := e.EndSession(t.Context(), job.EndAll); err != nil {
+		if _, err := e.EndSession(t.Context(), croft.EndSessionRequest{Session: job.EndAll}); err != nil {
 			t.Fatal(err)
 		}
 		c := contest{repo: r, lib: filepath.Join(filepath.Dir(r.Dir), "lib")}
 		if got := c.branches(); len(got) != 0 {
 			t.Errorf("branches left: %v", got)
 		}
-		list, err := e.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
-		if err != nil || len(list) != 5 {
-			t.Fatalf("%d in the trash, %v", len(list), err)
+		list, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{States: []croft.State{croft.Trashed}})
+		if err != nil || len(list.Items) != 5 {
+			t.Fatalf("%d in the trash, %v", len(list.Items), err)
 		}
-		for _, w := range list {
+		for _, w := range list.Items {
 			if w.Round == 0 {
 				continue
 			}
@@ -248,19 +248,19 @@ func TestRoundStateLost(t *testing.T) {
 	c := newContest(t)
 	e := engineIn(t, c.repo, 0)
 	c.play(t, e, 1)
-	before, err := e.Workspaces(t.Context(), croft.Filter{})
-	if err != nil || len(before) != 2 || before[0].Label == "" {
+	before, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{})
+	if err != nil || len(before.Items) != 2 || before.Items[0].Label == "" {
 		t.Fatalf("%+v, %v", before, err)
 	}
 	if err := errors.Join(e.Close(), os.RemoveAll(stateDir(c.repo))); err != nil {
 		t.Fatal(err)
 	}
 	e = engineIn(t, c.repo, 0)
-	after, err := e.Workspaces(t.Context(), croft.Filter{})
-	if diff := cmp.Diff(before, after); err != nil || diff != "" {
+	after, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{})
+	if diff := cmp.Diff(before.Items, after.Items); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	for _, w := range after {
+	for _, w := range after.Items {
 		res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{w.Name}, Mode: croft.RemoveForce})
 		if err != nil || len(res.Removed) != 1 {
 			t.Errorf("%+v, %v", res, err)

@@ -32,8 +32,8 @@ func TestLostRules(t *testing.T) {
 			if plan, err := e.Checks(t.Context(), croft.ChecksRequest{}); !errors.Is(err, croft.ObjectMissing) {
 				t.Errorf("the checks are %+v, %v, want %s", plan, err, croft.ObjectMissing)
 			}
-			if m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"}); err == nil {
-				if m, err = e.WaitMerge(t.Context(), m.ID); err == nil && m.Status == croft.MergeMerged {
+			if m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"}); err == nil {
+				if m, err = e.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID}); err == nil && m.Status == croft.MergeMerged {
 					t.Errorf("merged without its checks: %+v", m)
 				}
 			}
@@ -41,5 +41,45 @@ func TestLostRules(t *testing.T) {
 				t.Errorf("main was moved to %s", now)
 			}
 		})
+	}
+}
+
+// TestLostRulesOfOneTarget: the queue shows what waits for all targets, and why the one
+// whose croft.toml is gone cannot be read.
+func TestLostRulesOfOneTarget(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Git("branch", "other")
+	e := engineIn(t, r, 0)
+	for _, name := range []string{"first", "second"} {
+		target := map[string]string{"first": "main", "second": "other"}[name]
+		w := create(t, e, croft.CreateRequest{Name: name, Base: target, Target: target})
+		gittest.WriteFile(t, filepath.Join(w.Path, name), "work\n")
+		r.GitIn(w.Path, "add", "--all")
+		r.GitIn(w.Path, "commit", "--quiet", "-m", "work")
+		m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: name})
+		if err == nil {
+			m, err = e.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
+		}
+		if err != nil || m.Status != croft.MergeMerged {
+			t.Fatalf("%+v, %v", m, err)
+		}
+	}
+	r.Write("croft.toml", "[merge]\nchecks = [\"true\"]\n") // main moves outside of its lane
+	r.Commit("checks")
+	oid := r.Git("rev-parse", "main:croft.toml")
+	if err := os.Remove(filepath.Join(r.Dir, ".git", "objects", oid[:2], oid[2:])); err != nil {
+		t.Fatal(err)
+	}
+	lanes, err := e.Lanes(t.Context(), croft.LanesRequest{})
+	if err != nil || len(lanes.Items) != 2 {
+		t.Fatalf("Lanes = %+v, %v, want both", lanes, err)
+	}
+	main, other := lanes.Items[0], lanes.Items[1]
+	if main.Target != "main" || main.Reason != croft.ObjectMissing || main.Hint == "" || main.Message == "" || main.Added != 1 {
+		t.Errorf("main is %+v", main)
+	}
+	if other.Target != "other" || other.Reason != "" || other.Message != "" {
+		t.Errorf("other is %+v", other)
 	}
 }

@@ -49,7 +49,7 @@ func TestTrust(t *testing.T) {
 	if err := e.projects.Journal.Update(t.Context(), func(tx *journal.Tx) error {
 		rec, err := tx.Record(w.ID)
 		rec.Boot = "an-earlier-start"
-		return errors.Join(err, tx.Put(rec))
+		return errors.Join(err, tx.PutRecord(rec))
 	}); err != nil {
 		t.Fatal(err)
 	}

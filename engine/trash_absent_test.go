@@ -53,7 +53,7 @@ func newAbsentee(t *testing.T, kind string) *absentee {
 	gittest.WriteFile(t, filepath.Join(a.w.Path, "README.md"), "changed\n")
 	gittest.WriteFile(t, filepath.Join(a.w.Path, "new.txt"), "new\n")
 	gittest.WriteFile(t, filepath.Join(a.w.Path, "x.log"), "ignored\n")
-	if _, err := a.e.Status(t.Context(), a.w.ID); err != nil { // which harvests
+	if _, err := a.e.Status(t.Context(), croft.StatusRequest{Workspace: a.w.ID}); err != nil { // which harvests
 		t.Fatal(err)
 	}
 	a.was = contents(t, a.w.Path)
@@ -132,7 +132,7 @@ func (a *absentee) wantWork(t *testing.T) {
 // gitDir is the git directory that keeps the workspace's commits.
 func (a *absentee) gitDir(t *testing.T) string {
 	t.Helper()
-	repo, err := a.e.Repo(t.Context(), "")
+	repo, err := a.e.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestTrashMoved(t *testing.T) {
 					}
 					if act == "doctor" {
 						findings, err := a.e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
-						if err != nil || len(findings) != 1 || findings[0].Code != "TRASH_MOVED" || !findings[0].Fixed {
+						if err != nil || len(findings.Findings) != 1 || findings.Findings[0].Code != "TRASH_MOVED" || !findings.Findings[0].Fixed {
 							t.Fatalf("Doctor = %+v, %v", findings, err)
 						}
 					}
@@ -78,7 +78,7 @@ func TestTrashUnseen(t *testing.T) {
 				} {
 					wantCode(t, act(), croft.WorkspaceBroken)
 				}
-				if _, err := engineIn(t, a.Repo, 20*day).GC(t.Context(), ""); err != nil && how != "Replaced" {
+				if _, err := engineIn(t, a.Repo, 20*day).GC(t.Context(), croft.GCRequest{}); err != nil && how != "Replaced" {
 					t.Fatal(err)
 				}
 				if how == "Replaced" {
@@ -141,7 +141,7 @@ func TestMovedTogether(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			findings, err := a.e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
-			if err != nil || slices.ContainsFunc(findings, func(f croft.Finding) bool { return !f.Fixed }) {
+			if err != nil || slices.ContainsFunc(findings.Findings, func(f croft.Finding) bool { return !f.Fixed }) {
 				t.Fatalf("Doctor = %+v, %v", findings, err)
 			}
 			a.wantWork(t)

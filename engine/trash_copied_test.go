@@ -53,13 +53,13 @@ func TestCopyInTheTrash(t *testing.T) {
 				doctor := func(req croft.DoctorRequest, fixed bool) croft.Finding {
 					t.Helper()
 					list, err := e.Doctor(t.Context(), req)
-					if err != nil || len(list) != 1 || list[0].Code != "TRASH_REPLACED" || list[0].Fixed != fixed {
+					if err != nil || len(list.Findings) != 1 || list.Findings[0].Code != "TRASH_REPLACED" || list.Findings[0].Fixed != fixed {
 						t.Fatalf("Doctor(%+v) = %+v, %v", req, list, err)
 					}
-					return list[0]
+					return list.Findings[0]
 				}
 				refused()
-				_, err := engineIn(t, r, 8*24*time.Hour, "trash.notice", "0s").GC(t.Context(), "")
+				_, err := engineIn(t, r, 8*24*time.Hour, "trash.notice", "0s").GC(t.Context(), croft.GCRequest{})
 				wantCode(t, err, croft.WorkspaceBroken)
 				if hint := croft.AsError("", err).Hint; !strings.HasPrefix(hint, "croft doctor --import") {
 					t.Errorf("gc: hint %q", hint)
@@ -77,7 +77,7 @@ func TestCopyInTheTrash(t *testing.T) {
 				if got := r.GitIn(w.Path, "status", "--porcelain"); got != "?? wip.txt" {
 					t.Errorf("restored has %q", got)
 				}
-				if list, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(list) != 0 {
+				if list, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(list.Findings) != 0 {
 					t.Errorf("Doctor = %+v, %v", list, err)
 				}
 			})

@@ -126,7 +126,7 @@ func workedIn(t *testing.T, role string, mode croft.Mode) *gittest.Repo {
 func harvestA(t *testing.T, r *gittest.Repo) {
 	t.Helper()
 	brief(t, r, func(e *engine.Engine) {
-		if _, err := e.Status(t.Context(), show(t, e, "a").ID); err != nil {
+		if _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: show(t, e, "a").ID}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -136,11 +136,11 @@ func harvestA(t *testing.T, r *gittest.Repo) {
 func wantTidy(t *testing.T, r *gittest.Repo, e croft.Service) {
 	t.Helper()
 	explained := map[string]bool{}
-	all, err := e.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Ready, croft.Trashed}})
+	all, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{States: []croft.State{croft.Ready, croft.Trashed}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range all {
+	for _, w := range all.Items {
 		explained["ws/"+string(w.ID)+"/record"] = true
 		explained["ws/"+string(w.ID)+"/base"] = w.State == croft.Ready
 		explained["ws/"+string(w.ID)+"/held"] = w.State == croft.Ready && w.Mode == croft.ModeIsolated
@@ -149,11 +149,11 @@ func wantTidy(t *testing.T, r *gittest.Repo, e croft.Service) {
 		explained["archive/"+string(w.ID)+"/state"] = w.State == croft.Trashed
 		explained["archive/"+string(w.ID)+"/work"] = w.State == croft.Trashed
 	}
-	snaps, err := e.Snapshots(t.Context(), "")
+	snaps, err := e.Snapshots(t.Context(), croft.SnapshotsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range snaps {
+	for _, s := range snaps.Items {
 		explained["snapshot/"+string(s.Workspace)+"/"+string(s.ID)] = true
 	}
 	for ref := range strings.FieldsSeq(r.Git("for-each-ref", "--format=%(refname)", "refs/croft/")) {
@@ -164,7 +164,7 @@ func wantTidy(t *testing.T, r *gittest.Repo, e croft.Service) {
 	secrets, _ := filepath.Glob(filepath.Join(stateDir(r), "secrets", "*", "*"))
 	for _, dir := range secrets {
 		id := croft.ID(filepath.Base(dir))
-		if !slices.ContainsFunc(snaps, func(s croft.Snapshot) bool { return s.ID == id }) && !explained["archive/"+string(id)+"/work"] {
+		if !slices.ContainsFunc(snaps.Items, func(s croft.Snapshot) bool { return s.ID == id }) && !explained["archive/"+string(id)+"/work"] {
 			t.Errorf("no snapshot has the private files in %s", dir)
 		}
 	}
@@ -218,8 +218,8 @@ func wantWhole(t *testing.T, r *gittest.Repo, e croft.Service, want state) {
 // wantTrashed checks that the workspace is in the trash, as a whole.
 func wantTrashed(t *testing.T, r *gittest.Repo, e croft.Service) {
 	t.Helper()
-	items, err := e.Trash(t.Context(), "")
-	if err != nil || len(items) != 1 || items[0].Name != "a" {
+	items, err := e.Trash(t.Context(), croft.TrashRequest{})
+	if err != nil || len(items.Items) != 1 || items.Items[0].Name != "a" {
 		t.Errorf("trash %+v, %v", items, err)
 	}
 	if got := names(t, e); len(got) != 0 {

@@ -81,8 +81,8 @@ func withoutIgnored(s state) state {
 func wantReduced(t *testing.T, r *gittest.Repo, e croft.Service) {
 	t.Helper()
 	wantTrashed(t, r, e)
-	items, err := e.Trash(t.Context(), "")
-	if err != nil || len(items) != 1 || items[0].Left != croft.LeftSnapshot {
+	items, err := e.Trash(t.Context(), croft.TrashRequest{})
+	if err != nil || len(items.Items) != 1 || items.Items[0].Left != croft.LeftSnapshot {
 		t.Errorf("trash %+v, %v, want a snapshot", items, err)
 	}
 	wantNoTrash(t, r)
@@ -120,7 +120,7 @@ func TestKilledReductionThenRestored(t *testing.T) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
 		findings, err := e.Doctor(t.Context(), croft.DoctorRequest{})
-		if err != nil || slices.ContainsFunc(findings, func(f croft.Finding) bool { return strings.HasPrefix(f.Code, "TRASH_") }) {
+		if err != nil || slices.ContainsFunc(findings.Findings, func(f croft.Finding) bool { return strings.HasPrefix(f.Code, "TRASH_") }) {
 			t.Errorf("what is being deleted was not moved: %+v, %v", findings, err)
 		}
 		again(t, e, task{Restore: &croft.RestoreRequest{Ref: "a"}})
@@ -181,7 +181,7 @@ func TestInterruptedPurge(t *testing.T) {
 					tip := strings.TrimSpace(r.Git("for-each-ref", "--format=%(objectname)", "refs/croft/archive/*/head"))
 					e := interrupt(t, r, job, n)
 					gc(t, e)
-					if items, err := e.Trash(t.Context(), ""); err != nil || len(items) != 0 {
+					if items, err := e.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(items.Items) != 0 {
 						t.Errorf("trash %+v, %v", items, err)
 					}
 					if refs := r.Git("for-each-ref", "refs/croft/archive/*/work"); refs != "" {
@@ -221,7 +221,7 @@ func TestInterruptedForgetting(t *testing.T) {
 			t.Parallel()
 			eachPoint(t, forgettings, func(t *testing.T, r *gittest.Repo, job task, n int) {
 				e := interrupt(t, r, job, n)
-				if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(findings) != 0 {
+				if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(findings.Findings) != 0 {
 					t.Errorf("the doctor: %+v, %v", findings, err)
 				}
 				gc(t, e)

@@ -51,8 +51,8 @@ func TestVanishedWhileSaved(t *testing.T) {
 			want := recall(t, r, "first")
 			awayAt(t, r, task{Snapshot: &croft.SnapshotRequest{Workspace: "a"}}, "snapshot.walk", pathOfA(r))
 			brief(t, r, func(e *engine.Engine) {
-				list, err := e.Snapshots(t.Context(), "")
-				if err != nil || len(list) > 0 {
+				list, err := e.Snapshots(t.Context(), croft.SnapshotsRequest{})
+				if err != nil || len(list.Items) > 0 {
 					t.Errorf("saved were %+v, %v", list, err)
 				}
 			})
@@ -98,8 +98,8 @@ func TestVanishedWhileDeleted(t *testing.T) {
 				}
 				awayAt(t, r, task{GC: true}, point, filepath.Join(trashIn(r), dirs[0].Name()))
 				e := engineIn(t, r, 0)
-				items, err := e.Trash(t.Context(), "")
-				if err != nil || len(items) != 1 || items[0].Left != croft.LeftDirectory {
+				items, err := e.Trash(t.Context(), croft.TrashRequest{})
+				if err != nil || len(items.Items) != 1 || items.Items[0].Left != croft.LeftDirectory {
 					t.Errorf("trash %+v, %v, want the directory", items, err)
 				}
 				again(t, e, task{Restore: &croft.RestoreRequest{Ref: "a"}})

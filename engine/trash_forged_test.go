@@ -152,7 +152,7 @@ func TestExchangedInTheTrash(t *testing.T) {
 			}
 			mine := filepath.Join(dir, "tree", "mine")
 			gittest.WriteFile(t, mine, "mine\n")
-			if _, err := engineIn(t, r, 60*day).GC(t.Context(), ""); !errors.Is(err, croft.WorkspaceBroken) {
+			if _, err := engineIn(t, r, 60*day).GC(t.Context(), croft.GCRequest{}); !errors.Is(err, croft.WorkspaceBroken) {
 				t.Errorf("GC: %v", err)
 			}
 			if _, err := engineIn(t, r, 0).Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); !errors.Is(err, croft.WorkspaceBroken) {

@@ -19,7 +19,7 @@ func gcOfInside(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspa
 	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
 		t.Fatalf("Remove: %+v, %v", res, err)
 	}
-	res, err := engineIn(t, r, 8*24*time.Hour, "trash.notice", "0s").GC(t.Context(), "")
+	res, err := engineIn(t, r, 8*24*time.Hour, "trash.notice", "0s").GC(t.Context(), croft.GCRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +33,8 @@ func gcOfInside(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspa
 	if hint := "croft restore " + string(w.ID); !strings.Contains(res.Kept[0].Reason.Hint, hint) {
 		t.Errorf("the hint is %q, want %q", res.Kept[0].Reason.Hint, hint)
 	}
-	items, err := e.Trash(t.Context(), "")
-	if err != nil || len(items) != 1 || items[0].Stays != res.Kept[0].Reason.Details {
+	items, err := e.Trash(t.Context(), croft.TrashRequest{})
+	if err != nil || len(items.Items) != 1 || items.Items[0].Stays != res.Kept[0].Reason.Details {
 		t.Errorf("trash %+v, %v, want one that stays because of %q", items, err, res.Kept[0].Reason.Details)
 	}
 	return res.Kept[0].Reason.Details

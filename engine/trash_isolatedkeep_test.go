@@ -78,7 +78,7 @@ func TestIsolatedStaysUntilItIsKept(t *testing.T) {
 			}
 			var hint string
 			for _, days := range []int{8, 60} {
-				res, err := engineIn(t, r, time.Duration(days)*24*time.Hour, "trash.notice", "0s").GC(t.Context(), "")
+				res, err := engineIn(t, r, time.Duration(days)*24*time.Hour, "trash.notice", "0s").GC(t.Context(), croft.GCRequest{})
 				if err != nil || len(res.Kept) != 1 || res.Kept[0].Name != "a" || res.Kept[0].Reason.Details == "" || len(res.Purged)+len(res.Reduced) != 0 {
 					t.Fatalf("after %d days: %+v, %v", days, res, err)
 				}
@@ -95,7 +95,7 @@ func TestIsolatedStaysUntilItIsKept(t *testing.T) {
 			if out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v %s", command, err, out)
 			}
-			if res, err := engineIn(t, r, 61*24*time.Hour, "trash.notice", "0s").GC(t.Context(), ""); err != nil || len(res.Kept) != 0 {
+			if res, err := engineIn(t, r, 61*24*time.Hour, "trash.notice", "0s").GC(t.Context(), croft.GCRequest{}); err != nil || len(res.Kept) != 0 {
 				t.Errorf("after %s: %+v, %v", command, res, err)
 			}
 		})
@@ -149,6 +149,29 @@ func TestIsolatedLateCommitsAreKept(t *testing.T) {
 				t.Error("the directory is still there")
 			}
 		})
+	}
+}
+
+// TestIsolatedLateCommitWithoutFiles: a commit that was made in the trash and changes no
+// file is kept for the sake of the commit alone.
+func TestIsolatedLateCommitWithoutFiles(t *testing.T) {
+	t.Parallel()
+	r, e, w := isolated(t)
+	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
+		t.Fatalf("Remove: %+v, %v", res, err)
+	}
+	r.Git("merge", "--quiet", r.Git("for-each-ref", "--format=%(objectname)", "refs/croft/archive/*/head"))
+	tree := filepath.Join(stowedAt(r, w), "tree")
+	r.GitIn(tree, "checkout", "--quiet", "-b", "late")
+	r.GitIn(tree, "commit", "--quiet", "--allow-empty", "--message", "late")
+	late := r.GitIn(tree, "rev-parse", "HEAD")
+	for _, days := range []int{8, 9, 10, 60, 61} {
+		gc(t, engineIn(t, r, time.Duration(days)*24*time.Hour, "trash.notice", "0s"))
+		r.Git("gc", "--quiet", "--prune=now")
+		r.Git("rev-list", "--objects", "--quiet", late)
+	}
+	if _, err := os.Lstat(stowedAt(r, w)); err == nil {
+		t.Error("the directory is still there")
 	}
 }
 

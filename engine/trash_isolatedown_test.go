@@ -69,7 +69,7 @@ func TestIsolatedOwnRefsComeBack(t *testing.T) {
 				}
 				e = engineIn(t, r, 8*24*time.Hour, "trash.notice", "0s")
 				gc(t, e)
-				if items, err := e.Trash(t.Context(), ""); err != nil || len(items) != 1 || items[0].Left == croft.LeftDirectory {
+				if items, err := e.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(items.Items) != 1 || items.Items[0].Left == croft.LeftDirectory {
 					t.Fatalf("in the trash %+v, %v", items, err)
 				}
 				r.Git("gc", "--quiet", "--prune=now")
@@ -96,7 +96,7 @@ func TestIsolatedOwnRefsWithoutDirectory(t *testing.T) {
 	r, e, w := isolated(t)
 	ownWork(t, r, w)
 	want := ownState(r, w)
-	if _, err := e.Status(t.Context(), w.ID); err != nil {
+	if _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(w.Path); err != nil {
@@ -134,7 +134,7 @@ func TestIsolatedOwnCommitsAreKeptForGood(t *testing.T) {
 			r.Git("cat-file", "-e", oid)
 		}
 	}
-	if items, err := e.Trash(t.Context(), ""); err != nil || len(items) != 0 {
+	if items, err := e.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(items.Items) != 0 {
 		t.Fatalf("in the trash %+v, %v", items, err)
 	}
 	for i, oid := range commits {

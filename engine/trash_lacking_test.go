@@ -67,7 +67,7 @@ func TestLostObjectInTheTrash(t *testing.T) {
 			}
 			removeForced(t, e)
 			late := engineIn(t, r, 8*day, "trash.notice", "0s")
-			if res, err := late.GC(t.Context(), ""); err != nil || len(res.Reduced) != 1 {
+			if res, err := late.GC(t.Context(), croft.GCRequest{}); err != nil || len(res.Reduced) != 1 {
 				t.Fatalf("GC = %+v, %v", res, err)
 			}
 			if _, err := late.Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); err != nil {
@@ -90,7 +90,7 @@ func TestLostObjectStaysInTheTrash(t *testing.T) {
 	r, e, w, _ := lacking(t, false, "another\n")
 	removeForced(t, e)
 	for _, after := range []time.Duration{8 * day, 60 * day} {
-		res, err := engineIn(t, r, after, "trash.notice", "0s").GC(t.Context(), "")
+		res, err := engineIn(t, r, after, "trash.notice", "0s").GC(t.Context(), croft.GCRequest{})
 		if err != nil || len(res.Kept) != 1 || res.Kept[0].Reason.Code != croft.ObjectMissing || !strings.Contains(res.Kept[0].Reason.Message, `"st"`) || len(res.Purged)+len(res.Reduced) != 0 {
 			t.Fatalf("after %s: %+v, %v", after, res, err)
 		}
@@ -104,7 +104,7 @@ func TestLostObjectStaysInTheTrash(t *testing.T) {
 	}
 	r.GitIn(w.Path, "add", "st")
 	removeForced(t, late)
-	if res, err := engineIn(t, r, 90*day, "trash.notice", "0s").GC(t.Context(), ""); err != nil || len(res.Kept) != 0 || len(res.Reduced) != 1 {
+	if res, err := engineIn(t, r, 90*day, "trash.notice", "0s").GC(t.Context(), croft.GCRequest{}); err != nil || len(res.Kept) != 0 || len(res.Reduced) != 1 {
 		t.Errorf("once it is staged anew: %+v, %v", res, err)
 	}
 }

@@ -81,7 +81,7 @@ func lived(t *testing.T, r *gittest.Repo) []string {
 	gone := create(t, e, croft.CreateRequest{Name: "gone"})
 	gittest.WriteFile(t, filepath.Join(gone.Path, ".env"), "SECRET=1\n")
 	r.GitIn(gone.Path, "commit", "--quiet", "--allow-empty", "-m", "only here")
-	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "gone"}); err != nil {
+	if _, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "gone"}); err != nil {
 		t.Fatal(err)
 	}
 	res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"gone"}, Mode: croft.RemoveForce})
@@ -251,5 +251,36 @@ func TestUninstallAllInUse(t *testing.T) {
 	}
 	if got := names(t, engineIn(t, r, 0)); len(got) != 1 {
 		t.Errorf("known are %v", got)
+	}
+}
+
+// TestUninstallNamesLocks: a lock that Croft left on a worktree is named before it goes; a
+// user's lock stays.
+func TestUninstallNamesLocks(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	locks := map[string]string{}
+	for name, reason := range map[string]string{"left": "croft: leased", "mine": "mine"} {
+		w := create(t, e, croft.CreateRequest{Name: name})
+		locks[name] = filepath.Join(r.GitIn(w.Path, "rev-parse", "--absolute-git-dir"), "locked")
+		gittest.WriteFile(t, locks[name], reason+"\n")
+	}
+	plan, err := e.Uninstall(t.Context(), croft.UninstallRequest{DryRun: croft.DryRunOn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files := plan.Repos[0].Files; !slices.Contains(files, locks["left"]) || slices.Contains(files, locks["mine"]) {
+		t.Errorf("the files are %q, want %s and not %s", files, locks["left"], locks["mine"])
+	}
+	if !exists(locks["left"]) {
+		t.Error("a dry run deleted a lock")
+	}
+	done, err := e.Uninstall(t.Context(), croft.UninstallRequest{})
+	if err != nil || !reflect.DeepEqual(plan, done) {
+		t.Errorf("shown was %+v, done %+v, %v", plan, done, err)
+	}
+	if exists(locks["left"]) || !exists(locks["mine"]) {
+		t.Errorf("left is Croft's lock: %v, the user's: %v", exists(locks["left"]), exists(locks["mine"]))
 	}
 }

@@ -42,7 +42,7 @@ func TestUninstallWithUnseenTrash(t *testing.T) {
 					t.Fatalf("Uninstall = %+v, %v", all, err)
 				}
 			}
-			if items, err := e.Trash(t.Context(), ""); err != nil || len(items) != 1 {
+			if items, err := e.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(items.Items) != 1 {
 				t.Fatalf("in the trash %+v, %v", items, err)
 			}
 			trash := filepath.Join(drive, ".trash")

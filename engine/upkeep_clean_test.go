@@ -15,7 +15,7 @@ func TestCleanPlansAsItRemoves(t *testing.T) {
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, "new.txt"), "new\n")
-	if _, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"}); err != nil {
+	if _, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, dry := range []croft.DryRun{croft.DryRunOn, croft.DryRunOff} {

@@ -41,7 +41,7 @@ func TestForget(t *testing.T) {
 	e := engineIn(t, r, 0)
 	make := func(name string) croft.Workspace { return create(t, e, croft.CreateRequest{Name: name, Key: name}) }
 	empty, saved, ahead, branch, live := make("empty"), make("saved"), make("ahead"), make("branch"), make("live")
-	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "saved"}); err != nil {
+	if _, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "saved"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range []croft.Workspace{ahead, branch} {
@@ -86,7 +86,7 @@ func wantForgotten(t *testing.T, r *gittest.Repo, live croft.Workspace) {
 	t.Helper()
 	e := engineIn(t, r, 131*day)
 	ops, err := e.History(t.Context(), croft.HistoryRequest{})
-	if err != nil || len(ops) != 1 || ops[0].Workspace != live.Name || !ops[0].IsUndoable {
+	if err != nil || len(ops.Items) != 1 || ops.Items[0].Workspace != live.Name || !ops.Items[0].IsUndoable {
 		t.Errorf("the history is %+v, %v", ops, err)
 	}
 	for ev, err := range e.Events(t.Context(), croft.EventsRequest{}) {
@@ -98,17 +98,17 @@ func wantForgotten(t *testing.T, r *gittest.Repo, live croft.Workspace) {
 		t.Errorf("the key of a live workspace made %s, want %s", again.ID, live.ID)
 	}
 	findings, err := e.Doctor(t.Context(), croft.DoctorRequest{})
-	if err != nil || len(findings) != 0 {
+	if err != nil || len(findings.Findings) != 0 {
 		t.Errorf("the doctor: %+v, %v", findings, err)
 	}
 	if w, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: "empty"}); !errors.Is(err, croft.WorktreeNotFound) {
 		t.Errorf("restored %+v, %v", w, err)
 	}
-	snaps, err := e.Snapshots(t.Context(), "")
-	if err != nil || len(snaps) != 1 {
+	snaps, err := e.Snapshots(t.Context(), croft.SnapshotsRequest{})
+	if err != nil || len(snaps.Items) != 1 {
 		t.Fatalf("snapshots %+v, %v", snaps, err)
 	}
-	if w, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(snaps[0].ID)}); err != nil || w.Name != "saved" {
+	if w, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(snaps.Items[0].ID)}); err != nil || w.Name != "saved" {
 		t.Errorf("an old snapshot brought back %+v, %v", w, err)
 	}
 }
@@ -130,8 +130,8 @@ func TestForgetThenRebuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := engineIn(t, r, 0).Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
-	if err != nil || len(list) != 0 {
+	list, err := engineIn(t, r, 0).Workspaces(t.Context(), croft.WorkspacesRequest{States: []croft.State{croft.Trashed}})
+	if err != nil || len(list.Items) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

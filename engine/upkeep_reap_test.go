@@ -346,7 +346,7 @@ func TestStoppedAfterRestart(t *testing.T) {
 					return err
 				}
 			}
-			return tx.Put(rec)
+			return tx.PutRecord(rec)
 		})
 		if got := show(t, e, name); got.State != croft.Stopped || got.Path != w.Path || got.Head == "" {
 			t.Errorf("%s after a restart: %+v", name, got)
@@ -357,7 +357,7 @@ func TestStoppedAfterRestart(t *testing.T) {
 		t.Errorf("Reap = %+v, want only what is integrated and clean", res)
 	}
 	// Somebody works in it again.
-	if _, err := e.Hold(t.Context(), show(t, e, "free").ID); err != nil {
+	if _, err := e.Hold(t.Context(), croft.HoldRequest{Workspace: show(t, e, "free").ID}); err != nil {
 		t.Fatal(err)
 	}
 	if got := show(t, e, "free"); got.State != croft.Ready {

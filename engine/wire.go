@@ -26,8 +26,8 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// wired is an engine whose parts know each other.
-func wired(p *project.Projects) *Engine {
+// newEngine returns an engine whose parts are connected.
+func newEngine(p *project.Projects) *Engine {
 	e := &Engine{projects: p}
 	e.commits = &work.Commits{Projects: p}
 	e.forecasts = &radar.Forecasts{Projects: p}
@@ -53,8 +53,8 @@ func wired(p *project.Projects) *Engine {
 	return e
 }
 
-// newOplog makes the engine's log of operations: each kind has the function that
-// finishes or rolls it back if its process dies.
+// newOplog returns the engine's log of operations. Each kind of operation has the
+// function that finishes it or rolls it back after its process died.
 func (e *Engine) newOplog() *oplog.Log[*project.Project] {
 	settle := func(f oplog.Recoverer[*project.Project]) oplog.Recoverer[*project.Project] {
 		return func(ctx context.Context, r *project.Project, op *oplog.Op) error {

@@ -26,9 +26,12 @@ func TestUnknownWords(t *testing.T) {
 			_, err := e.CreateAll(ctx, croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{}, {Fetch: "always"}}})
 			return err
 		},
-		"queue":  func() error { _, err := e.Queue(ctx, croft.QueueRequest{Action: "stop"}); return err },
+		"queue":  func() error { _, err := e.ChangeQueue(ctx, croft.QueueRequest{Action: "stop"}); return err },
 		"doctor": func() error { _, err := e.Doctor(ctx, croft.DoctorRequest{Fix: "some"}); return err },
-		"list":   func() error { _, err := e.Workspaces(ctx, croft.Filter{States: []croft.State{"gone"}}); return err },
+		"list": func() error {
+			_, err := e.Workspaces(ctx, croft.WorkspacesRequest{States: []croft.State{"gone"}})
+			return err
+		},
 		"events": func() error {
 			for _, err := range e.Events(ctx, croft.EventsRequest{Follow: "all"}) {
 				return err

@@ -184,7 +184,7 @@ func (g *addAll) try(name string) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	g.dir, g.acts = made[0].Path, nil
+	g.dir, g.acts = made.Workspaces[0].Path, nil
 	for range 1 + g.rnd.IntN(14) {
 		g.acts = append(g.acts, g.act())
 	}

@@ -88,7 +88,7 @@ func setBeside(t *testing.T) besideSetting {
 	s.q = create(t, e, croft.CreateRequest{Name: "q"})
 	create(t, e, croft.CreateRequest{Name: "p"})
 	gittest.WriteFile(t, filepath.Join(s.q.Path, "work.txt"), "work\n")
-	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "q"})
+	snap, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "q"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func holders(mode croft.Mode, act string) func(t *testing.T) (*gittest.Repo, tas
 				gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "work\n")
 				job.Resolve = &croft.MergeRequest{Workspace: "a"}
 			case "Rewind":
-				snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+				snap, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -25,7 +25,7 @@ func restarted(t *testing.T, r *gittest.Repo, w croft.Workspace) {
 		if err != nil {
 			return err
 		}
-		return tx.Put(rec)
+		return tx.PutRecord(rec)
 	})
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func suspicions(t *testing.T, e *engine.Engine) []string {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, f := range findings {
+	for _, f := range findings.Findings {
 		if f.Code != "WORKSPACE_SUSPECT" || f.Subject != "a" || f.Fixed {
 			t.Errorf("the doctor also finds %+v", f)
 		}
@@ -230,7 +230,7 @@ func TestVerifiedOnce(t *testing.T) {
 		t.Errorf("after another start the doctor says %q", got)
 	}
 	// Somebody works in it before anybody has looked.
-	lease, err := e.Hold(t.Context(), w.ID)
+	lease, err := e.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestVerifiedOnce(t *testing.T) {
 	if got := suspicions(t, e); len(got) != 0 {
 		t.Errorf("once it is mended the doctor says %q", got)
 	}
-	if err := e.Release(t.Context(), lease.ID); err != nil {
+	if _, err := e.Release(t.Context(), croft.ReleaseRequest{Lease: lease.ID}); err != nil {
 		t.Fatal(err)
 	}
 	// The trash is no better than the place that it came from.

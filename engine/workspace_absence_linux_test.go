@@ -141,11 +141,11 @@ func (c *cell) acts(t *testing.T, e *engine.Engine) {
 	remove := croft.RemoveRequest{Workspaces: []string{"w"}}
 	force := croft.RemoveRequest{Workspaces: []string{"w"}, Mode: croft.RemoveForce}
 	for i, act := range []func() error{
-		func() error { _, err := e.Workspaces(t.Context(), croft.Filter{}); return err },
+		func() error { _, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{}); return err },
 		func() error { _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); return err },
 		func() error { _, err := e.Remove(t.Context(), remove); return err },
 		func() error { _, err := e.Clean(t.Context(), croft.CleanRequest{}); return err },
-		func() error { _, err := e.GC(t.Context(), ""); return err },
+		func() error { _, err := e.GC(t.Context(), croft.GCRequest{}); return err },
 		func() error { _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: "gone"}); return err },
 		func() error { _, err := e.Undo(t.Context(), croft.UndoRequest{Mode: croft.RemoveForce}); return err },
 		func() error { _, err := e.Remove(t.Context(), force); return err },

@@ -18,7 +18,7 @@ import (
 func wantSound(t *testing.T, r *gittest.Repo, e *engine.Engine) {
 	t.Helper()
 	w := show(t, e, "a")
-	st, err := e.Status(t.Context(), w.ID)
+	st, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,11 +98,11 @@ func TestKilledHarvest(t *testing.T) {
 		if w, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"}); err == nil {
 			if w.MergeStatus == "" {
 				wantSound(t, r, e)
-				if _, err := e.Merge(t.Context(), job.Merge[0]); err != nil { // it had not been submitted yet
+				if _, err := e.SubmitMerge(t.Context(), job.Merge[0]); err != nil { // it had not been submitted yet
 					t.Fatal(err)
 				}
 			}
-			if _, err := e.RunQueue(t.Context(), croft.MergesRequest{}); err != nil {
+			if _, err := e.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -132,10 +132,10 @@ func TestKilledPlainCreation(t *testing.T) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
 		list, err := e.CreateAll(t.Context(), *job.Create)
-		if err != nil || len(list) != 1 {
+		if err != nil || len(list.Workspaces) != 1 {
 			t.Fatalf("the second attempt: %+v, %v", list, err)
 		}
-		w := list[0]
+		w := list.Workspaces[0]
 		if got := r.GitIn(w.Path, "status", "--porcelain"); got != "" || w.Mode != croft.ModeIsolated {
 			t.Errorf("%s: status %q", w.Mode, got)
 		}

@@ -173,16 +173,16 @@ func creations(layout string) func(t *testing.T) (*gittest.Repo, task) {
 func wantCreated(t *testing.T, r *gittest.Repo, e *engine.Engine, job task) {
 	t.Helper()
 	list, err := e.CreateAll(t.Context(), *job.Create)
-	if err != nil || len(list) != 3 {
+	if err != nil || len(list.Workspaces) != 3 {
 		t.Fatalf("the second attempt: %+v, %v", list, err)
 	}
-	for _, w := range list {
+	for _, w := range list.Workspaces {
 		if got := r.GitIn(w.Path, "status", "--porcelain"); got != "" || w.State != croft.Ready {
 			t.Errorf("%s is %s, its status %q", w.Name, w.State, got)
 		}
 	}
-	if n, err := e.CountActive(t.Context(), ""); err != nil || n != 3 {
-		t.Errorf("CountActive = %d, %v", n, err)
+	if n, err := e.CountActive(t.Context(), croft.CountRequest{}); err != nil || n.Active != 3 {
+		t.Errorf("CountActive = %d, %v", n.Active, err)
 	}
 }
 
@@ -202,8 +202,8 @@ func TestKilledCreation(t *testing.T) {
 					return
 				}
 				wantTrace(t, r, before)
-				if n, err := e.CountActive(t.Context(), ""); err != nil || n != 0 {
-					t.Errorf("CountActive = %d, %v, want 0", n, err)
+				if n, err := e.CountActive(t.Context(), croft.CountRequest{}); err != nil || n.Active != 0 {
+					t.Errorf("CountActive = %d, %v, want 0", n.Active, err)
 				}
 				wantCreated(t, r, e, job)
 			})
@@ -215,16 +215,16 @@ func TestKilledCreation(t *testing.T) {
 // was killed at the very end had made them.
 func wereHandedOut(t *testing.T, e croft.Service, job task) bool {
 	t.Helper()
-	list, err := e.Workspaces(t.Context(), croft.Filter{})
+	list, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range list {
-		if w.State != croft.Ready || len(list) != len(job.Create.Workspaces) {
-			t.Errorf("%s of %d is %s", w.Name, len(list), w.State)
+	for _, w := range list.Items {
+		if w.State != croft.Ready || len(list.Items) != len(job.Create.Workspaces) {
+			t.Errorf("%s of %d is %s", w.Name, len(list.Items), w.State)
 		}
 	}
-	return len(list) > 0
+	return len(list.Items) > 0
 }
 
 // TestFailedCreation has every step fail instead. The process itself takes
@@ -260,7 +260,7 @@ func TestKilledCreationThenDatabaseLost(t *testing.T) {
 		}
 		if len(kept) > 0 && job.Create.Key != "" {
 			again := *job.Create
-			if list, err := e.CreateAll(t.Context(), again); err != nil || len(list) != len(kept) {
+			if list, err := e.CreateAll(t.Context(), again); err != nil || len(list.Workspaces) != len(kept) {
 				t.Errorf("the same call: %+v, %v, want those that stayed", list, err)
 			}
 			again.Key += "-2"
@@ -309,8 +309,8 @@ func wantRemoved(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Worksp
 	if exists(w.Path) || r.Git("branch", "--list", w.Branch) != "" || strings.Contains(r.Git("worktree", "list"), w.Path) {
 		t.Error("directory, branch or registration are still there")
 	}
-	list, err := e.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
-	if err != nil || len(list) != 1 || list[0].ID != w.ID || list[0].Head != tips[0] {
+	list, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{States: []croft.State{croft.Trashed}})
+	if err != nil || len(list.Items) != 1 || list.Items[0].ID != w.ID || list.Items[0].Head != tips[0] {
 		t.Errorf("trashed %+v, %v, want the tip %s", list, err, tips[0])
 	}
 	got := strings.Fields(r.Git("for-each-ref", "--format=%(objectname)", "refs/croft/archive/*/head", "refs/croft/archive/*/branch"))

@@ -35,8 +35,8 @@ func TestListReadsTheAgentsHead(t *testing.T) {
 		if pack {
 			r.GitIn(w.Path, "pack-refs", "--all")
 		}
-		list, err := e.Workspaces(t.Context(), croft.Filter{})
-		if err != nil || len(list) != 1 || list[0].Head != head || list[0].Branch != w.Branch {
+		list, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{})
+		if err != nil || len(list.Items) != 1 || list.Items[0].Head != head || list.Items[0].Branch != w.Branch {
 			t.Errorf("list %+v, %v, want head %s", list, err, head)
 		}
 	}
@@ -68,7 +68,7 @@ func TestIsolatedFollowsTheRepository(t *testing.T) {
 	if got := show(t, e, "a"); got.State != croft.Ready || got.Path != w.Path {
 		t.Errorf("after the move: %+v", got)
 	}
-	st, err := e.Status(t.Context(), w.ID)
+	st, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID})
 	if err != nil || st.Head != r.GitIn(w.Path, "rev-parse", "HEAD") {
 		t.Fatalf("status %+v, %v", st, err)
 	}
@@ -97,7 +97,7 @@ func TestIsolatedWithoutDatabase(t *testing.T) {
 	if got.ID != w.ID || got.Mode != croft.ModeIsolated || got.State != croft.Ready || got.Path != w.Path {
 		t.Errorf("after the loss: %+v", got)
 	}
-	if st, err := e.Status(t.Context(), w.ID); err != nil || st.Ahead != 1 {
+	if st, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Ahead != 1 {
 		t.Errorf("status %+v, %v", st, err)
 	}
 }
@@ -138,9 +138,9 @@ func TestBrokenGitDirectoryLosesNothing(t *testing.T) {
 	was := read(t, alternates)
 	gittest.WriteFile(t, alternates, was+filepath.Join(r.Home, "elsewhere")+"\n")
 	for what, act := range map[string]func() error{
-		"status": func() error { _, err := e.Status(t.Context(), w.ID); return err },
-		"merge":  func() error { _, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"}); return err },
-		"review": func() error { _, err := e.Review(t.Context(), croft.ReviewRequest{Workspace: "a"}); return err },
+		"status": func() error { _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); return err },
+		"merge":  func() error { _, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"}); return err },
+		"review": func() error { _, err := e.CreateReview(t.Context(), croft.ReviewRequest{Workspace: "a"}); return err },
 	} {
 		err := act()
 		wantCode(t, err, croft.WorkspaceBroken)
@@ -148,7 +148,7 @@ func TestBrokenGitDirectoryLosesNothing(t *testing.T) {
 			t.Errorf("%s: %+v", what, ce)
 		}
 	}
-	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	snap, err := e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 	if err != nil || !strings.Contains(r.Git("ls-tree", "-r", "--name-only", snap.Commit), "wip.txt") {
 		t.Errorf("snapshot %+v, %v", snap, err)
 	}
@@ -160,7 +160,7 @@ func TestBrokenGitDirectoryLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	gittest.WriteFile(t, alternates, was)
-	if st, err := e.Status(t.Context(), w.ID); err != nil || st.Head != head || st.Untracked != 1 {
+	if st, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Head != head || st.Untracked != 1 {
 		t.Errorf("status %+v, %v, want %s", st, err, head)
 	}
 }
@@ -176,7 +176,7 @@ func TestAgentsOwnBranchesAreWork(t *testing.T) {
 	r.GitIn(w.Path, "commit", "--quiet", "-m", "idea")
 	idea := r.GitIn(w.Path, "rev-parse", "HEAD")
 	r.GitIn(w.Path, "checkout", "--quiet", w.Branch)
-	if _, err := e.Status(t.Context(), w.ID); err != nil {
+	if _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil {
 		t.Fatal(err)
 	}
 	r.Git("merge", "--quiet", w.Branch)
@@ -215,7 +215,7 @@ func TestResolveInAnIsolatedWorkspace(t *testing.T) {
 		t.Errorf("the agent's commit is no merge: %v", parents)
 	}
 	r.GitIn(w.Path, "fsck", "--strict")
-	if st, err := e.Status(t.Context(), w.ID); err != nil || st.Behind != 0 || st.Dirty() {
+	if st, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Behind != 0 || st.Dirty() {
 		t.Errorf("status %+v, %v", st, err)
 	}
 }
@@ -236,11 +236,11 @@ func TestIsolatedInAMovedState(t *testing.T) {
 	}
 	defer e.Close()
 	findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
-	if err != nil || len(findings) != 1 || findings[0].Code != "BORROWS_ELSEWHERE" || !findings[0].Fixed {
+	if err != nil || len(findings.Findings) != 1 || findings.Findings[0].Code != "BORROWS_ELSEWHERE" || !findings.Findings[0].Fixed {
 		t.Fatalf("Doctor = %+v, %v", findings, err)
 	}
 	r.GitIn(w.Path, "fsck", "--strict", "--no-dangling")
-	if _, err := e.Status(t.Context(), w.ID); err != nil {
+	if _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil {
 		t.Error(err)
 	}
 }
@@ -251,7 +251,7 @@ func TestIsolatedInAMovedState(t *testing.T) {
 func TestIsolatedCommitThatTheBranchCannotFollow(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
-	if _, err := e.Status(t.Context(), w.ID); err != nil {
+	if _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil {
 		t.Fatal(err)
 	}
 	other := r.Git("commit-tree", "-p", "main", "-m", "another's", "main^{tree}")
@@ -259,11 +259,11 @@ func TestIsolatedCommitThatTheBranchCannotFollow(t *testing.T) {
 	gittest.WriteFile(t, filepath.Join(w.Path, "more.txt"), "more\n")
 	r.GitIn(w.Path, "add", "--all")
 	r.GitIn(w.Path, "commit", "--quiet", "-m", "more")
-	if _, err := e.Status(t.Context(), w.ID); err != nil {
+	if _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil {
 		t.Fatal(err)
 	}
 	head := r.GitIn(w.Path, "rev-parse", "HEAD")
-	if _, err := e.Status(t.Context(), w.ID); err != nil {
+	if _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if at := r.Git("rev-parse", w.Branch); at != other {

@@ -140,9 +140,9 @@ done
 			if mode == croft.ModeWorktree && !strings.Contains(r.Git("worktree", "list"), w.Path) {
 				t.Error(r.Git("worktree", "list"))
 			}
-			sub, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+			sub, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 			if err == nil {
-				sub, err = e.WaitMerge(t.Context(), sub.ID)
+				sub, err = e.WaitMerge(t.Context(), croft.WaitRequest{Merge: sub.ID})
 			}
 			if err != nil || sub.Status != croft.MergeMerged {
 				t.Fatalf("%+v, %v", sub, err)
@@ -151,7 +151,7 @@ done
 				t.Errorf("merged %q", got)
 			}
 			// What was written for the container goes with the workspace.
-			if _, err := e.GC(t.Context(), ""); err != nil {
+			if _, err := e.GC(t.Context(), croft.GCRequest{}); err != nil {
 				t.Fatal(err)
 			}
 			for _, mount := range m.Mounts {

@@ -142,7 +142,7 @@ func TestRepositoryMadeAnew(t *testing.T) {
 	}
 	rec.Workspace.State = croft.Creating
 	update(t, j, func(tx *journal.Tx) error {
-		if err := tx.Put(rec); err != nil {
+		if err := tx.PutRecord(rec); err != nil {
 			return err
 		}
 		return tx.Begin(journal.Operation{
@@ -199,14 +199,14 @@ func TestKilledDuringCheckout(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	e := engineIn(t, r, 0)
-	if _, err := e.GC(t.Context(), ""); err != nil {
+	if _, err := e.GC(t.Context(), croft.GCRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.Git("for-each-ref"); got != before || exists(filepath.Join(filepath.Dir(r.Dir), "app.croft")) {
 		t.Errorf("left behind: refs %q, directory %v", got, exists(filepath.Join(filepath.Dir(r.Dir), "app.croft")))
 	}
 	list, err := e.CreateAll(t.Context(), req)
-	if err != nil || len(list) != 3 {
+	if err != nil || len(list.Workspaces) != 3 {
 		t.Errorf("the second attempt: %+v, %v", list, err)
 	}
 }
@@ -236,7 +236,7 @@ func TestRoundEndsWhileAgentsLeave(t *testing.T) {
 	}
 	stop := time.AfterFunc(400*time.Millisecond, func() { _ = stdin.Close() })
 	defer stop.Stop()
-	if done, err := e.EndRound(t.Context(), round.ID); err != nil || len(done.Failed) > 0 {
+	if done, err := e.EndRound(t.Context(), croft.EndRoundRequest{Round: round.ID}); err != nil || len(done.Failed) > 0 {
 		t.Errorf("EndRound: %v, %+v", err, done)
 	}
 	if exists(agent.Dir) {
@@ -255,7 +255,7 @@ func TestRepositoryReplacedWhileOpen(t *testing.T) {
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)
 	create(t, e, croft.CreateRequest{Name: "a"})
-	was, err := e.Repo(t.Context(), "")
+	was, err := e.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestRepositoryReplacedWhileOpen(t *testing.T) {
 	time.Sleep(20 * time.Millisecond) // the inode may be the same; the time of birth is not
 	r.Git("init", "--quiet", "--initial-branch=main")
 	r.Git("commit", "--quiet", "--allow-empty", "--message", "again")
-	now, err := e.Repo(t.Context(), "")
+	now, err := e.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || now.ID == was.ID {
 		t.Errorf("another repository is %+v, %v; the first was %s", now, err, was.ID)
 	}

@@ -69,8 +69,8 @@ func allOrNoneScenarios() []scenario {
 		}},
 		{"All", func(t *testing.T, f *fixture) {
 			f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
-			if n, err := f.CountActive(t.Context(), ""); err != nil || n != 3 {
-				t.Errorf("CountActive = %d, %v, want 3", n, err)
+			if n, err := f.CountActive(t.Context(), croft.CountRequest{}); err != nil || n.Active != 3 {
+				t.Errorf("CountActive = %d, %v, want 3", n.Active, err)
 			}
 		}},
 	}

@@ -23,7 +23,7 @@ func (f *fixture) refusesToCommit(w croft.Workspace, want croft.Code) {
 	heads, work := f.heads(), f.GitIn(w.Path, "status", "--porcelain")
 	wantCode(f.t, errOf(f.Finish(f.t.Context(), croft.FinishRequest{Workspace: w.Name})), want)
 	wantCode(f.t, errOf(f.Finish(f.t.Context(), croft.FinishRequest{Workspace: w.Name, Message: "work", Policy: croft.MergeAlways})), want)
-	wantCode(f.t, errOf(f.Merge(f.t.Context(), croft.MergeRequest{Workspace: w.Name})), want)
+	wantCode(f.t, errOf(f.SubmitMerge(f.t.Context(), croft.MergeRequest{Workspace: w.Name})), want)
 	wantCode(f.t, errOf(f.Resolve(f.t.Context(), croft.MergeRequest{Workspace: w.Name})), want)
 	if got := f.heads(); got != heads {
 		f.t.Errorf("branches were\n%s\nand are\n%s", heads, got)
@@ -151,7 +151,7 @@ func (branchScenarios) RoundEnd(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
 	gittest.WriteFile(t, w.Path+"/unchecked.txt", "x\n")
 	before := f.Git("rev-parse", "main")
-	ended, err := f.EndRound(t.Context(), r.ID)
+	ended, err := f.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	if err != nil || len(ended.Failed) != 1 || ended.Failed[0].Name != w.Agent {
 		t.Fatalf("EndRound = %+v, %v; want %s not ended", ended, err, w.Agent)
 	}
@@ -166,7 +166,7 @@ func (branchScenarios) SwitchedBack(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
 	write(t, w, "work.txt", "x\n")
-	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.WrongBranch)
+	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.WrongBranch)
 	f.GitIn(w.Path, "switch", "--quiet", w.Branch)
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.wantContent("main:work.txt", "x")

@@ -38,7 +38,7 @@ func (commitScenarios) TakenOutOfTheIndex(t *testing.T, f *fixture) {
 	if b, err := os.ReadFile(filepath.Join(w.Path, ".env")); err != nil || string(b) != "PASSWORD=new\n" {
 		t.Errorf("the file on disk: %q, %v", b, err)
 	}
-	if st, err := f.Status(t.Context(), w.ID); err != nil || st.Dirty() {
+	if st, err := f.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Dirty() {
 		t.Errorf("%+v, %v", st, err)
 	}
 }
@@ -67,7 +67,7 @@ func (commitScenarios) Hidden(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "update-index", "--assume-unchanged", "one.txt", "gone.txt", "same.txt")
 	f.GitIn(w.Path, "update-index", "--skip-worktree", "two.txt", "README.md")
-	if st, err := f.Status(t.Context(), w.ID); err != nil || st.Dirty() {
+	if st, err := f.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Dirty() {
 		t.Errorf("nothing is edited: %+v, %v", st, err)
 	}
 	write(t, w, "one.txt", "edited\n")
@@ -183,7 +183,7 @@ func (commitScenarios) Message(t *testing.T, f *fixture) {
 	write(t, w, ".gitignore", ".env\n")
 	m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Policy: croft.MergeAlways, Message: "What the agent says"})
 	must(t, err)
-	if done, err := f.WaitMerge(t.Context(), m.ID); err != nil || strings.Join(done.HeldBack, " ") != ".env" {
+	if done, err := f.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID}); err != nil || strings.Join(done.HeldBack, " ") != ".env" {
 		t.Errorf("held back: %+v, %v", done, err)
 	}
 	if got := f.Git("log", "-1", "--format=%s", m.Head); got != "What the agent says" {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/gittest"
@@ -96,7 +97,7 @@ func (createScenarios) InvalidNames(t *testing.T, f *fixture) {
 		} {
 			_, err := f.Create(t.Context(), req)
 			want := croft.InvalidName
-			if what == "role" {
+			if what == "role" && utf8.ValidString(bad) {
 				want = croft.RoleNotFound
 			}
 			if !errors.Is(err, want) {

@@ -28,7 +28,7 @@ func (finishScenarios) FinishByLayout(t *testing.T, f *fixture) {
 		lease := f.hold(w.ID)
 		m, err := f.Finish(t.Context(), croft.FinishRequest{Lease: lease, Policy: tt.policy})
 		must(t, err)
-		if m, err = f.WaitMerge(t.Context(), m.ID); err != nil || m.Status != tt.want {
+		if m, err = f.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID}); err != nil || m.Status != tt.want {
 			t.Errorf("%s: %+v, %v", name, m, err)
 		}
 	}
@@ -87,7 +87,7 @@ func (finishScenarios) Discard(t *testing.T, f *fixture) {
 	}
 	write(t, list[0], "late.txt", "uncommitted\n")
 	out, err := f.Discard(t.Context(), croft.DiscardRequest{All: croft.ScopeAll})
-	if err != nil || len(out) != 2 || out[0].Status != croft.MergeDiscarded {
+	if err != nil || len(out.Merges) != 2 || out.Merges[0].Status != croft.MergeDiscarded {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	f.wantNames("c")
@@ -101,20 +101,20 @@ func (finishScenarios) Queue(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
 	for i, w := range list {
 		write(t, w, w.Name+".txt", "x\n")
-		must(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name, Priority: i % 2})))
+		must(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: w.Name, Priority: i % 2})))
 	}
 	f.wantQueue("b", "a", "c")
 	f.queue(croft.QueueFirst, "c")
 	f.wantQueue("c", "b", "a")
 	f.queue(croft.QueueHold, "b")
 	f.queue(croft.QueueCancel, "a")
-	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
-	if err != nil || len(out) != 1 || out[0].Workspace != "c" {
+	out, err := f.DriveLanes(t.Context(), croft.DriveRequest{})
+	if err != nil || len(out.Merges) != 1 || out.Merges[0].Workspace != "c" {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	f.wantQueue("b")
 	f.queue(croft.QueueRelease)
-	if out, err = f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(out) != 1 || out[0].Status != croft.MergeMerged {
+	if out, err = f.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(out.Merges) != 1 || out.Merges[0].Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	f.wantQueue()
@@ -122,7 +122,7 @@ func (finishScenarios) Queue(t *testing.T, f *fixture) {
 
 func (f *fixture) queue(action croft.QueueAction, names ...string) {
 	f.t.Helper()
-	must(f.t, errOf(f.Queue(f.t.Context(), croft.QueueRequest{Action: action, Merges: names})))
+	must(f.t, errOf(f.ChangeQueue(f.t.Context(), croft.QueueRequest{Action: action, Merges: names})))
 }
 
 func (f *fixture) wantQueue(names ...string) {
@@ -130,7 +130,7 @@ func (f *fixture) wantQueue(names ...string) {
 	list, err := f.Merges(f.t.Context(), croft.MergesRequest{})
 	must(f.t, err)
 	var got []string
-	for _, m := range list {
+	for _, m := range list.Items {
 		got = append(got, m.Workspace)
 	}
 	if strings.Join(got, " ") != strings.Join(names, " ") {

@@ -26,14 +26,14 @@ func (finishScenarios) GoneStatus(t *testing.T, f *fixture) {
 		"finished": func(w croft.Workspace) (croft.MergeStatus, string) {
 			m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: w.Name, Policy: croft.MergeAlways})
 			if err == nil {
-				m, err = f.WaitMerge(t.Context(), m.ID)
+				m, err = f.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
 			}
 			must(t, err)
 			return croft.MergeMerged, m.Commit
 		},
 		"reverted": func(w croft.Workspace) (croft.MergeStatus, string) {
 			m := f.merge(croft.MergeRequest{Workspace: w.Name})
-			must(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Merge: m.ID})))
+			must(t, errOf(croft.Revert(t.Context(), f, croft.RevertRequest{Merge: m.ID})))
 			return croft.MergeReverted, m.Commit
 		},
 		"discarded": func(w croft.Workspace) (croft.MergeStatus, string) {
@@ -57,8 +57,8 @@ func (finishScenarios) GoneStatus(t *testing.T, f *fixture) {
 		if status == "" {
 			continue
 		}
-		list, err := f.Workspaces(t.Context(), croft.Filter{MergeStatuses: []croft.MergeStatus{status}})
-		if err != nil || !slices.ContainsFunc(list, func(o croft.Workspace) bool { return o.ID == w.ID && o.MergeCommit == commit }) {
+		list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{MergeStatuses: []croft.MergeStatus{status}})
+		if err != nil || !slices.ContainsFunc(list.Items, func(o croft.Workspace) bool { return o.ID == w.ID && o.MergeCommit == commit }) {
 			t.Errorf("%s is not among the %s: %+v, %v", name, status, list, err)
 		}
 	}
@@ -74,13 +74,13 @@ func (finishScenarios) DiscardKey(t *testing.T, f *fixture) {
 	finish("a")
 	req := croft.DiscardRequest{Key: "k", All: croft.ScopeAll}
 	first, err := f.Discard(t.Context(), req)
-	if err != nil || len(first) != 1 || first[0].WorkspaceID != list[0].ID {
+	if err != nil || len(first.Merges) != 1 || first.Merges[0].WorkspaceID != list[0].ID {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	finish("b")
 	again, err := f.at(f.Dir).Discard(t.Context(), req)
 	must(t, err)
-	if diff := cmp.Diff(first, again); diff != "" {
+	if diff := cmp.Diff(first.Merges, again.Merges); diff != "" {
 		t.Error(diff)
 	}
 	f.wantNames("b")
@@ -88,7 +88,7 @@ func (finishScenarios) DiscardKey(t *testing.T, f *fixture) {
 	wantCode(t, err, croft.KeyConflict)
 	named := croft.DiscardRequest{Key: "n", Workspaces: []string{"b"}}
 	for range 2 {
-		if out, err := f.Discard(t.Context(), named); err != nil || len(out) != 1 || out[0].Status != croft.MergeDiscarded {
+		if out, err := f.Discard(t.Context(), named); err != nil || len(out.Merges) != 1 || out.Merges[0].Status != croft.MergeDiscarded {
 			t.Errorf("%+v, %v", out, err)
 		}
 	}

@@ -1,6 +1,8 @@
 package servicetest
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -24,13 +26,13 @@ func (f *fixture) undo(req croft.UndoRequest) croft.Operation {
 func (f *fixture) last(kind, state string) croft.Operation {
 	f.t.Helper()
 	list, err := f.History(f.t.Context(), croft.HistoryRequest{})
-	if err != nil || len(list) == 0 {
+	if err != nil || len(list.Items) == 0 {
 		f.t.Fatalf("History = %+v, %v", list, err)
 	}
-	if list[0].Kind != kind || list[0].State != state {
-		f.t.Fatalf("the last act is %+v, want %s, %s", list[0], kind, state)
+	if list.Items[0].Kind != kind || list.Items[0].State != state {
+		f.t.Fatalf("the last act is %+v, want %s, %s", list.Items[0], kind, state)
 	}
-	return list[0]
+	return list.Items[0]
 }
 
 // acted finds an act in the history.
@@ -38,7 +40,7 @@ func (f *fixture) acted(id croft.ID) croft.Operation {
 	f.t.Helper()
 	list, err := f.History(f.t.Context(), croft.HistoryRequest{})
 	must(f.t, err)
-	for _, op := range list {
+	for _, op := range list.Items {
 		if op.ID == id {
 			return op
 		}
@@ -57,7 +59,7 @@ func (historyScenarios) UndoCreate(t *testing.T, f *fixture) {
 		t.Errorf("undone: %+v, want %s", op, made.ID)
 	}
 	f.wantNames()
-	if items, err := f.Trash(t.Context(), ""); err != nil || len(items) != 2 {
+	if items, err := f.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(items.Items) != 2 {
 		t.Errorf("trash %+v, %v", items, err)
 	}
 	if op := f.acted(made.ID); op.State != "undone" || op.IsUndoable {
@@ -102,7 +104,7 @@ func (historyScenarios) UndoRestore(t *testing.T, f *fixture) {
 	if exists(w.Path) || len(f.names()) != 0 {
 		t.Error("it is still there")
 	}
-	if items, err := f.Trash(t.Context(), ""); err != nil || len(items) != 1 || items[0].ID != w.ID {
+	if items, err := f.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(items.Items) != 1 || items.Items[0].ID != w.ID {
 		t.Errorf("trash %+v, %v", items, err)
 	}
 }
@@ -165,7 +167,7 @@ func (historyScenarios) Occupied(t *testing.T, f *fixture) {
 	before := f.trace()
 	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.WorktreeExists)
 	f.unchanged(before)
-	if items, err := f.Trash(t.Context(), ""); err != nil || len(items) != 1 {
+	if items, err := f.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(items.Items) != 1 {
 		t.Errorf("trash %+v, %v", items, err)
 	}
 	if op := f.acted(gone.ID); op.State != "done" || !op.IsUndoable {
@@ -224,17 +226,39 @@ func (historyScenarios) Nothing(t *testing.T, f *fixture) {
 }
 
 func (historyScenarios) List(t *testing.T, f *fixture) {
-	if list, err := f.History(t.Context(), croft.HistoryRequest{}); err != nil || list == nil || len(list) != 0 {
+	if list, err := f.History(t.Context(), croft.HistoryRequest{}); err != nil || list.Items == nil || len(list.Items) != 0 {
 		t.Errorf("history %#v, %v; want an empty list", list, err)
 	}
 	f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	f.restore("a")
-	list, err := f.History(t.Context(), croft.HistoryRequest{Limit: 2})
-	if err != nil || len(list) != 2 || list[0].Kind != "restore" || list[1].Kind != "remove" {
+	list, err := f.History(t.Context(), croft.HistoryRequest{Page: croft.Page{Limit: 2}})
+	if err != nil || len(list.Items) != 2 || list.Items[0].Kind != "restore" || list.Items[1].Kind != "remove" {
 		t.Fatalf("history %+v, %v; want the last two, the last first", list, err)
 	}
-	if list[0].Actor == "" || list[0].StartedAt.Before(list[1].StartedAt) || list[0].Workspace != "a" {
+	if list.Items[0].Actor == "" || list.Items[0].StartedAt.Before(list.Items[1].StartedAt) || list.Items[0].Workspace != "a" {
 		t.Errorf("history %+v", list)
+	}
+}
+
+// LargeAct: an act of many operations is one item of a page, whole, and not the last.
+func (historyScenarios) LargeAct(t *testing.T, f *fixture) {
+	var reqs []croft.CreateRequest
+	for i := range 22 {
+		reqs = append(reqs, croft.CreateRequest{Name: fmt.Sprintf("w%02d", i)})
+	}
+	f.createAll(reqs...)
+	f.remove(croft.RemoveRequest{All: croft.ScopeAll})
+	first, err := f.History(t.Context(), croft.HistoryRequest{Page: croft.Page{Limit: 1}})
+	if err != nil || len(first.Items) != 1 || strings.Count(first.Items[0].Workspace, "w") != 22 || first.Next == "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	second, err := f.History(t.Context(), croft.HistoryRequest{Page: croft.Page{Limit: 1, After: first.Next}})
+	if err != nil || len(second.Items) != 1 || second.Items[0].Kind != "create" || second.Next != "" {
+		t.Errorf("%+v, %v", second, err)
+	}
+	all, err := f.History(t.Context(), croft.HistoryRequest{Page: croft.Page{Limit: math.MaxInt}})
+	if err != nil || len(all.Items) != 2 {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -20,12 +20,12 @@ func (keyScenarios) SameRequest(t *testing.T, f *fixture) {
 	must(t, err)
 	for _, svc := range []croft.Service{f.Service, f.at(f.Dir)} {
 		two, err := svc.CreateAll(t.Context(), req)
-		if err != nil || len(two) != 2 || two[0].ID != one[0].ID || two[1].ID != one[1].ID || two[0].Path != one[0].Path {
+		if err != nil || len(two.Workspaces) != 2 || two.Workspaces[0].ID != one.Workspaces[0].ID || two.Workspaces[1].ID != one.Workspaces[1].ID || two.Workspaces[0].Path != one.Workspaces[0].Path {
 			t.Errorf("again: %+v, %v, want %+v", two, err, one)
 		}
 	}
-	if n, err := f.CountActive(t.Context(), ""); err != nil || n != 2 {
-		t.Errorf("CountActive = %d, %v, want 2", n, err)
+	if n, err := f.CountActive(t.Context(), croft.CountRequest{}); err != nil || n.Active != 2 {
+		t.Errorf("CountActive = %d, %v, want 2", n.Active, err)
 	}
 }
 
@@ -96,7 +96,7 @@ func (keyScenarios) AtTheLimit(t *testing.T, f *fixture) {
 func (keyScenarios) CreateIsCreateAll(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Key: "k", Name: "a"})
 	list, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a"}}})
-	if err != nil || len(list) != 1 || list[0].ID != w.ID {
+	if err != nil || len(list.Workspaces) != 1 || list.Workspaces[0].ID != w.ID {
 		t.Errorf("CreateAll with the key of Create = %+v, %v", list, err)
 	}
 }
@@ -152,7 +152,7 @@ func (eventScenarios) Order(t *testing.T, f *fixture) {
 	lock(t, f, "a", "mine")
 	must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})))
 	l := f.hold(w.ID)
-	must(t, f.Release(t.Context(), l.ID))
+	must(t, errOf(f.Release(t.Context(), croft.ReleaseRequest{Lease: l.ID})))
 	f.removed("a")
 	list := events(t, f, croft.EventsRequest{})
 	want := []string{
@@ -206,7 +206,7 @@ func (eventScenarios) PerRepository(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	other := newFixture(t, f.open)
 	must(t, errOf(f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Name: "b"})))
-	r, err := f.Service.Repo(t.Context(), "")
+	r, err := f.Service.Repo(t.Context(), croft.RepoRequest{})
 	must(t, err)
 	list := events(t, f, croft.EventsRequest{Repo: r.ID})
 	if len(list) != 1 || list[0].Workspace != w.ID {

@@ -22,11 +22,11 @@ func (f *fixture) landed(name string) croft.Merge {
 // lane finds the lane of main.
 func (f *fixture) lane() croft.Lane {
 	f.t.Helper()
-	lanes, err := f.Lanes(f.t.Context(), croft.MergesRequest{})
-	if err != nil || len(lanes) != 1 || lanes[0].Target != "main" {
+	lanes, err := f.Lanes(f.t.Context(), croft.LanesRequest{})
+	if err != nil || len(lanes.Items) != 1 || lanes.Items[0].Target != "main" {
 		f.t.Fatalf("Lanes = %+v, %v", lanes, err)
 	}
-	return lanes[0]
+	return lanes.Items[0]
 }
 
 // movedEvents counts what was told of targets that others moved.
@@ -70,7 +70,7 @@ func (laneScenarios) MovedByOthers(t *testing.T, f *fixture) {
 }
 
 func (laneScenarios) NotMoved(t *testing.T, f *fixture) {
-	if lanes, err := f.Lanes(t.Context(), croft.MergesRequest{}); err != nil || len(lanes) != 0 {
+	if lanes, err := f.Lanes(t.Context(), croft.LanesRequest{}); err != nil || len(lanes.Items) != 0 {
 		t.Errorf("before any merge: %+v, %v", lanes, err)
 	}
 	f.landed("a")
@@ -115,14 +115,14 @@ func (laneScenarios) Protected(t *testing.T, f *fixture) {
 	if l := f.lane(); !l.Protect || f.movedEvents() != 1 {
 		t.Errorf("%+v, %d events", l, f.movedEvents())
 	}
-	if done, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Reason != croft.TargetMoved {
+	if done, err := f.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(done.Merges) != 1 || done.Merges[0].Reason != croft.TargetMoved {
 		t.Errorf("before it was accepted: %+v, %v", done, err)
 	}
-	l, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "main"})
+	l, err := f.AcceptTarget(t.Context(), croft.AcceptRequest{Target: "main"})
 	if err != nil || l.Added != 1 || len(l.Commits) != 1 || l.Commits[0].Commit != tip || l.Commits[0].Subject == "" {
 		t.Fatalf("%+v, %v", l, err)
 	}
-	if done, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Status != croft.MergeMerged {
+	if done, err := f.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(done.Merges) != 1 || done.Merges[0].Status != croft.MergeMerged {
 		t.Errorf("after it was accepted: %+v, %v", done, err)
 	}
 }
@@ -156,8 +156,8 @@ func (laneScenarios) LeftAtWhatIsGone(t *testing.T, f *fixture) {
 	if m := f.landed("b"); m.Status != croft.MergePending || m.Reason != croft.TargetMoved {
 		t.Errorf("%+v", m)
 	}
-	must(t, errOf(f.Accept(t.Context(), croft.AcceptRequest{Target: "main"})))
-	if done, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Status != croft.MergeMerged {
+	must(t, errOf(f.AcceptTarget(t.Context(), croft.AcceptRequest{Target: "main"})))
+	if done, err := f.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(done.Merges) != 1 || done.Merges[0].Status != croft.MergeMerged {
 		t.Errorf("after it was accepted: %+v, %v", done, err)
 	}
 }
@@ -177,18 +177,18 @@ func (laneScenarios) AcceptInside(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, "outside.txt", "x\n")
 	w := f.create(croft.CreateRequest{Name: "b"})
 	for _, req := range []croft.AcceptRequest{{Target: "main", From: w.Path}, {Target: "main", Repo: w.Path}} {
-		wantCode(t, errOf(f.Accept(t.Context(), req)), croft.TargetMoved)
+		wantCode(t, errOf(f.AcceptTarget(t.Context(), req)), croft.TargetMoved)
 	}
-	wantCode(t, errOf(f.at(w.Path).Accept(t.Context(), croft.AcceptRequest{Target: "main", Repo: f.Dir})), croft.TargetMoved)
+	wantCode(t, errOf(f.at(w.Path).AcceptTarget(t.Context(), croft.AcceptRequest{Target: "main", Repo: f.Dir})), croft.TargetMoved)
 	if f.lane().Message == "" {
 		t.Error("it was accepted")
 	}
 }
 
 func (laneScenarios) AcceptUnknown(t *testing.T, f *fixture) {
-	wantCode(t, errOf(f.Accept(t.Context(), croft.AcceptRequest{Target: "nowhere"})), croft.TargetNotFound)
-	wantCode(t, errOf(f.Accept(t.Context(), croft.AcceptRequest{Target: "-x"})), croft.InvalidName)
-	l, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "main"})
+	wantCode(t, errOf(f.AcceptTarget(t.Context(), croft.AcceptRequest{Target: "nowhere"})), croft.TargetNotFound)
+	wantCode(t, errOf(f.AcceptTarget(t.Context(), croft.AcceptRequest{Target: "-x"})), croft.InvalidName)
+	l, err := f.AcceptTarget(t.Context(), croft.AcceptRequest{Target: "main"})
 	if err != nil || l.Message != "" {
 		t.Errorf("%+v, %v", l, err)
 	}

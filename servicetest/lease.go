@@ -13,7 +13,7 @@ type lockScenarios struct{}
 // hold takes a lease on a workspace.
 func (f *fixture) hold(workspace croft.ID) *croft.Lease {
 	f.t.Helper()
-	l, err := f.Hold(f.t.Context(), workspace)
+	l, err := f.Hold(f.t.Context(), croft.HoldRequest{Workspace: workspace})
 	must(f.t, err)
 	return l
 }
@@ -107,7 +107,7 @@ func (lockScenarios) OwnLocksDoNotCount(t *testing.T, f *fixture) {
 	}
 	// A person's lock outlives the lease.
 	lock(t, f, "a", "mine")
-	must(t, f.Release(t.Context(), l.ID))
+	must(t, errOf(f.Release(t.Context(), croft.ReleaseRequest{Lease: l.ID})))
 	if got := f.show("a"); !got.IsLocked || got.LockReason != "mine" {
 		t.Errorf("after the release: %+v", got)
 	}
@@ -120,15 +120,15 @@ func (lockScenarios) OwnLocksDoNotCount(t *testing.T, f *fixture) {
 	if out, err := f.TryGit(f.Dir, "worktree", "remove", w.Path); err == nil {
 		t.Errorf("git removed a workspace in use: %s", out)
 	}
-	must(t, f.Release(t.Context(), l.ID))
+	must(t, errOf(f.Release(t.Context(), croft.ReleaseRequest{Lease: l.ID})))
 	f.Git("worktree", "remove", w.Path)
 }
 
 func worktrees(t *testing.T, f *fixture) []croft.Worktree {
 	t.Helper()
-	list, err := f.Worktrees(t.Context(), "")
+	list, err := f.Worktrees(t.Context(), croft.WorktreesRequest{})
 	must(t, err)
-	return list
+	return list.Items
 }
 
 func (lockScenarios) Refused(t *testing.T, f *fixture) {
@@ -152,7 +152,7 @@ func (leaseScenarios) HoldAndRelease(t *testing.T, f *fixture) {
 		t.Errorf("the workspace's lease = %+v, want %+v", got, l)
 	}
 	for range 2 {
-		if err := f.Release(t.Context(), l.ID); err != nil {
+		if _, err := f.Release(t.Context(), croft.ReleaseRequest{Lease: l.ID}); err != nil {
 			t.Errorf("Release: %v", err)
 		}
 	}
@@ -177,22 +177,22 @@ func (leaseScenarios) RenewsItself(t *testing.T, f *fixture) {
 func (leaseScenarios) Renew(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	l := f.hold(w.ID)
-	again, err := f.at(f.Dir).Renew(t.Context(), l.ID)
+	again, err := f.at(f.Dir).Renew(t.Context(), croft.RenewRequest{Lease: l.ID})
 	if err != nil || again.ID != l.ID || again.ExpiresAt.Before(l.ExpiresAt) || again.Owner != l.Owner {
 		t.Errorf("Renew = %+v, %v, want %+v for longer", again, err, l)
 	}
-	must(t, f.Release(t.Context(), l.ID))
-	wantCode(t, errOf(f.Renew(t.Context(), l.ID)), croft.LeaseLost)
+	must(t, errOf(f.Release(t.Context(), croft.ReleaseRequest{Lease: l.ID})))
+	wantCode(t, errOf(f.Renew(t.Context(), croft.RenewRequest{Lease: l.ID})), croft.LeaseLost)
 }
 
 func (leaseScenarios) Several(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	one := f.hold(w.ID)
-	two, err := f.Hold(t.Context(), w.ID)
+	two, err := f.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})
 	if err != nil || two.ID == one.ID {
 		t.Fatalf("Hold again = %+v, %v", two, err)
 	}
-	must(t, f.Release(t.Context(), one.ID))
+	must(t, errOf(f.Release(t.Context(), croft.ReleaseRequest{Lease: one.ID})))
 	if got := f.show("a").Lease; got == nil || got.ID != two.ID {
 		t.Errorf("the workspace's lease = %+v, want %+v", got, two)
 	}
@@ -204,7 +204,7 @@ func (leaseScenarios) Several(t *testing.T, f *fixture) {
 func (leaseScenarios) CloseReleases(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	svc := f.at(f.Dir)
-	must(t, errOf(svc.Hold(t.Context(), w.ID)))
+	must(t, errOf(svc.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})))
 	must(t, svc.Close())
 	if got := f.show("a").Lease; got != nil {
 		t.Errorf("after the closing: %+v", got)
@@ -216,12 +216,12 @@ func (leaseScenarios) NotFound(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	for _, id := range []croft.ID{w.ID, "0000000000000000", ""} {
-		wantCode(t, errOf(f.Hold(t.Context(), id)), croft.WorktreeNotFound)
+		wantCode(t, errOf(f.Hold(t.Context(), croft.HoldRequest{Workspace: id})), croft.WorktreeNotFound)
 	}
-	if err := f.Release(t.Context(), "0000000000000000"); err != nil {
+	if _, err := f.Release(t.Context(), croft.ReleaseRequest{Lease: "0000000000000000"}); err != nil {
 		t.Errorf("releasing what is not there: %v", err)
 	}
-	wantCode(t, errOf(f.Renew(t.Context(), "0000000000000000")), croft.LeaseLost)
+	wantCode(t, errOf(f.Renew(t.Context(), croft.RenewRequest{Lease: "0000000000000000"})), croft.LeaseLost)
 }
 
 // GoesWithTheWorkspace: the holder of a lease may remove the workspace; then the lease
@@ -230,8 +230,8 @@ func (leaseScenarios) GoesWithTheWorkspace(t *testing.T, f *fixture) {
 	w := f.createWith("a", "STATE.json", "{}")
 	l := f.hold(w.ID)
 	f.removed("a")
-	wantCode(t, errOf(f.Renew(t.Context(), l.ID)), croft.LeaseLost)
-	if err := f.Release(t.Context(), l.ID); err != nil {
+	wantCode(t, errOf(f.Renew(t.Context(), croft.RenewRequest{Lease: l.ID})), croft.LeaseLost)
+	if _, err := f.Release(t.Context(), croft.ReleaseRequest{Lease: l.ID}); err != nil {
 		t.Errorf("Release: %v", err)
 	}
 }

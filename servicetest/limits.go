@@ -37,8 +37,8 @@ func (limitScenarios) MaxWorkersRace(t *testing.T, f *fixture) {
 		svc := f.at(f.Dir, "MAX_WORKERS=3")
 		wg.Go(func() {
 			_, errs[i] = svc.Create(t.Context(), croft.CreateRequest{})
-			if active, err := svc.CountActive(t.Context(), ""); err != nil || active > limit {
-				t.Errorf("CountActive = %d, %v, the limit is %d", active, err, limit)
+			if active, err := svc.CountActive(t.Context(), croft.CountRequest{}); err != nil || active.Active > limit {
+				t.Errorf("CountActive = %d, %v, the limit is %d", active.Active, err, limit)
 			}
 		})
 	}

@@ -16,8 +16,8 @@ import (
 type listScenarios struct{}
 
 func (listScenarios) None(t *testing.T, f *fixture) {
-	list, err := f.Workspaces(t.Context(), croft.Filter{})
-	if err != nil || list == nil || len(list) != 0 {
+	list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{})
+	if err != nil || list.Items == nil || len(list.Items) != 0 {
 		t.Errorf("Workspaces = %v, %v, want an empty list", list, err)
 	}
 	// The main checkout and other people's worktrees are none of Croft's.
@@ -41,19 +41,19 @@ func (listScenarios) Filter(t *testing.T, f *fixture) {
 	)
 	f.removed("c")
 	for _, c := range []struct {
-		filter croft.Filter
+		filter croft.WorkspacesRequest
 		want   []string
 	}{
-		{croft.Filter{Session: "1"}, []string{"a", "b"}},
-		{croft.Filter{Role: "x"}, []string{"a"}},
-		{croft.Filter{Session: "1", Role: "y"}, []string{"b"}},
-		{croft.Filter{Session: "3"}, nil},
-		{croft.Filter{States: []croft.State{croft.Trashed}}, []string{"c"}},
-		{croft.Filter{States: []croft.State{croft.Trashed, croft.Ready}, Role: "x"}, []string{"a", "c"}},
+		{croft.WorkspacesRequest{Session: "1"}, []string{"a", "b"}},
+		{croft.WorkspacesRequest{Role: "x"}, []string{"a"}},
+		{croft.WorkspacesRequest{Session: "1", Role: "y"}, []string{"b"}},
+		{croft.WorkspacesRequest{Session: "3"}, nil},
+		{croft.WorkspacesRequest{States: []croft.State{croft.Trashed}}, []string{"c"}},
+		{croft.WorkspacesRequest{States: []croft.State{croft.Trashed, croft.Ready}, Role: "x"}, []string{"a", "c"}},
 	} {
 		list, err := f.Workspaces(t.Context(), c.filter)
 		var got []string
-		for _, w := range list {
+		for _, w := range list.Items {
 			got = append(got, w.Name)
 		}
 		if err != nil || !slices.Equal(got, c.want) {
@@ -99,8 +99,8 @@ func (listScenarios) NotFound(t *testing.T, f *fixture) {
 func (listScenarios) DetachedIsIncluded(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach")
-	list, err := f.Workspaces(t.Context(), croft.Filter{})
-	if err != nil || len(list) != 1 || list[0].Branch != "" || list[0].Head != w.Base || list[0].State != croft.Ready {
+	list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Branch != "" || list.Items[0].Head != w.Base || list.Items[0].State != croft.Ready {
 		t.Errorf("Workspaces = %+v, %v, want it without a branch", list, err)
 	}
 }
@@ -127,10 +127,10 @@ func (listScenarios) BrokenIsShown(t *testing.T, f *fixture) {
 		if got := f.show(w.Name); got.State != croft.Broken || got.Path != w.Path {
 			t.Errorf("%s is %s, want broken", w.Name, got.State)
 		}
-		if e := wantCode(t, errOf(f.Status(t.Context(), w.ID)), croft.WorkspaceBroken); e.Hint == "" {
+		if e := wantCode(t, errOf(f.Status(t.Context(), croft.StatusRequest{Workspace: w.ID})), croft.WorkspaceBroken); e.Hint == "" {
 			t.Error("no hint")
 		}
-		wantCode(t, errOf(f.Hold(t.Context(), w.ID)), croft.WorkspaceBroken)
+		wantCode(t, errOf(f.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})), croft.WorkspaceBroken)
 	}
 }
 
@@ -139,8 +139,8 @@ func (listScenarios) Trashed(t *testing.T, f *fixture) {
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	f.removed("a")
 	f.wantNames()
-	list, err := f.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
-	if err != nil || len(list) != 1 || list[0].ID != w.ID || list[0].Head != tip {
+	list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{States: []croft.State{croft.Trashed}})
+	if err != nil || len(list.Items) != 1 || list.Items[0].ID != w.ID || list.Items[0].Head != tip {
 		t.Errorf("trashed %+v, %v, want the head %s", list, err, tip)
 	}
 }
@@ -153,7 +153,7 @@ func (listScenarios) Worktrees(t *testing.T, f *fixture) {
 	detached := filepath.Join(filepath.Dir(f.Dir), "detached")
 	f.Git("worktree", "add", "--quiet", "--detach", detached)
 	head := f.Git("rev-parse", "main")
-	list, err := f.Worktrees(t.Context(), "")
+	list, err := f.Worktrees(t.Context(), croft.WorktreesRequest{})
 	must(t, err)
 	want := map[string]croft.Worktree{
 		f.Dir:    {Path: f.Dir, Branch: "main", Head: head, IsMain: true},
@@ -161,10 +161,10 @@ func (listScenarios) Worktrees(t *testing.T, f *fixture) {
 		w.Path:   {Path: w.Path, Branch: w.Branch, Head: head, Workspace: w.ID},
 		detached: {Path: detached, Head: head},
 	}
-	if len(list) != len(want) || !list[0].IsMain {
+	if len(list.Items) != len(want) || !list.Items[0].IsMain {
 		t.Errorf("Worktrees = %+v", list)
 	}
-	for _, got := range list {
+	for _, got := range list.Items {
 		if got != want[got.Path] {
 			t.Errorf("%s: %+v, want %+v", got.Path, got, want[got.Path])
 		}
@@ -176,8 +176,8 @@ func (listScenarios) Worktrees(t *testing.T, f *fixture) {
 func (listScenarios) NoGitPerWorkspace(t *testing.T, f *fixture) {
 	f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	svc := f.at(f.Dir, "CROFT_GIT_PATH="+fakeGit(t, f, failingGit))
-	list, err := svc.Workspaces(t.Context(), croft.Filter{})
-	if err != nil || len(list) != 2 || list[0].State != croft.Ready || len(list[0].Head) != 40 {
+	list, err := svc.Workspaces(t.Context(), croft.WorkspacesRequest{})
+	if err != nil || len(list.Items) != 2 || list.Items[0].State != croft.Ready || len(list.Items[0].Head) != 40 {
 		t.Errorf("Workspaces without git = %+v, %v", list, err)
 	}
 }
@@ -190,7 +190,7 @@ func (listScenarios) FailureIsAnError(t *testing.T, f *fixture) {
 	svc := f.at(f.Dir)
 	registered := filepath.Join(f.Dir, ".git", "worktrees")
 	must(t, errors.Join(os.Rename(registered, registered+".aside"), os.WriteFile(registered, nil, 0o644)))
-	list, err := svc.Worktrees(t.Context(), "")
+	list, err := svc.Worktrees(t.Context(), croft.WorktreesRequest{})
 	if e := wantCode(t, err, croft.FileIrregular); !strings.Contains(e.Details, registered) {
 		t.Errorf("details %q, want the path", e.Details)
 	}
@@ -198,7 +198,7 @@ func (listScenarios) FailureIsAnError(t *testing.T, f *fixture) {
 		t.Errorf("a failed listing returned %v", list)
 	}
 	must(t, svc.Close())
-	if list, err := svc.Workspaces(t.Context(), croft.Filter{}); err == nil {
+	if list, err := svc.Workspaces(t.Context(), croft.WorkspacesRequest{}); err == nil {
 		t.Errorf("a closed Service lists %v", list)
 	}
 }
@@ -234,12 +234,12 @@ func (listScenarios) RemovedWhileRead(t *testing.T, f *fixture) {
 	})
 	reader := f.at(f.Dir)
 	for last := n; last > 0; {
-		list, err := reader.Workspaces(t.Context(), croft.Filter{})
+		list, err := reader.Workspaces(t.Context(), croft.WorkspacesRequest{})
 		must(t, err)
-		if len(list) > last {
-			t.Errorf("%d workspaces after %d", len(list), last)
+		if len(list.Items) > last {
+			t.Errorf("%d workspaces after %d", len(list.Items), last)
 		}
-		last = len(list)
+		last = len(list.Items)
 	}
 	wg.Wait()
 }

@@ -24,8 +24,8 @@ func (mergeScenarios) HostDirty(t *testing.T, f *fixture) {
 		t.Errorf("the user's file is %q", b)
 	}
 	f.Git("restore", "README.md")
-	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
-	if err != nil || len(out) != 1 || out[0].Status != croft.MergeMerged {
+	out, err := f.DriveLanes(t.Context(), croft.DriveRequest{})
+	if err != nil || len(out.Merges) != 1 || out.Merges[0].Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	f.clean(f.Dir)
@@ -45,12 +45,12 @@ func (mergeScenarios) HostDirtyMeanwhile(t *testing.T, f *fixture) {
 	f.mustMerge(croft.MergeRequest{Workspace: "a", Target: "other", After: croft.AfterKeep})
 	f.mustApply(croft.ApplyRequest{Review: f.review("a").ID, Paths: []string{"part.txt"}})
 	f.Git("restore", "README.md")
-	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
-	if err != nil || len(out) != 1 || out[0].ID != first.ID || out[0].Status != croft.MergeMerged {
+	out, err := f.DriveLanes(t.Context(), croft.DriveRequest{})
+	if err != nil || len(out.Merges) != 1 || out.Merges[0].ID != first.ID || out.Merges[0].Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	f.clean(f.Dir)
-	if out, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(out) > 0 {
+	if out, err := f.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(out.Merges) > 0 {
 		t.Errorf("once more: %+v, %v", out, err)
 	}
 }
@@ -68,12 +68,12 @@ func (mergeScenarios) HostDirtyNoMore(t *testing.T, f *fixture) {
 	}
 	must(t, errOf(f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"a"}})))
 	last := f.merge(croft.MergeRequest{Workspace: "b"})
-	if list, err := f.Merges(t.Context(), croft.MergesRequest{}); err != nil || len(list) != 1 || list[0].ID != last.ID || list[0].Reason != croft.HostDirty {
+	if list, err := f.Merges(t.Context(), croft.MergesRequest{}); err != nil || len(list.Items) != 1 || list.Items[0].ID != last.ID || list.Items[0].Reason != croft.HostDirty {
 		t.Errorf("what waits for the checkout is not shown: %+v, %v", list, err)
 	}
 	f.Git("restore", "README.md")
-	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
-	if err != nil || len(out) != 1 || out[0].ID != last.ID {
+	out, err := f.DriveLanes(t.Context(), croft.DriveRequest{})
+	if err != nil || len(out.Merges) != 1 || out.Merges[0].ID != last.ID {
 		t.Fatalf("%+v, %v", out, err)
 	}
 }

@@ -48,9 +48,9 @@ func (f *fixture) conflictingMerge() croft.Workspace {
 // merge submits a workspace's work and waits for the end.
 func (f *fixture) merge(req croft.MergeRequest) croft.Merge {
 	f.t.Helper()
-	m, err := f.Merge(f.t.Context(), req)
+	m, err := f.SubmitMerge(f.t.Context(), req)
 	must(f.t, err)
-	done, err := f.WaitMerge(f.t.Context(), m.ID)
+	done, err := f.WaitMerge(f.t.Context(), croft.WaitRequest{Merge: m.ID})
 	must(f.t, err)
 	if done.State != croft.MergeDone || done.ID != m.ID {
 		f.t.Errorf("the merge ended as %+v", done)
@@ -84,7 +84,7 @@ func (mergeScenarios) Lands(t *testing.T, f *fixture) {
 	if out := f.Git("for-each-ref", "refs/heads/croft"); out != "" {
 		t.Errorf("its branch is still there: %s", out)
 	}
-	if list, err := f.Trash(t.Context(), ""); err != nil || len(list) != 1 {
+	if list, err := f.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("trash: %+v, %v", list, err)
 	}
 	if author := f.Git("log", "-1", "--format=%an %ae", "main"); author != "Ada ada@example.com" {
@@ -104,8 +104,8 @@ func (mergeScenarios) OtherTarget(t *testing.T, f *fixture) {
 	if _, err := os.Stat(w.Path); err != nil {
 		t.Error("a workspace that was to be kept is gone")
 	}
-	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "nowhere"})), croft.TargetNotFound)
-	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "croft/a"})), croft.InvalidRequest)
+	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "nowhere"})), croft.TargetNotFound)
+	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "croft/a"})), croft.InvalidRequest)
 }
 
 func (mergeScenarios) Nothing(t *testing.T, f *fixture) {
@@ -143,7 +143,7 @@ func (mergeScenarios) NothingMore(t *testing.T, f *fixture) {
 func (mergeScenarios) Late(t *testing.T, f *fixture) {
 	for _, kind := range []string{"commit", "file", "detached"} {
 		w := f.createWith(kind, kind+".txt", "work\n")
-		m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: kind})
+		m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: kind})
 		must(t, err)
 		write(t, w, "late.txt", kind+"\n")
 		if kind == "detached" {
@@ -153,7 +153,7 @@ func (mergeScenarios) Late(t *testing.T, f *fixture) {
 			f.GitIn(w.Path, "add", "--all")
 			f.GitIn(w.Path, "commit", "--quiet", "-m", "late")
 		}
-		done, err := f.WaitMerge(t.Context(), m.ID)
+		done, err := f.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
 		if err != nil || done.Status != croft.MergeMerged {
 			t.Fatalf("%+v, %v", done, err)
 		}
@@ -192,10 +192,10 @@ func conflicting(t *testing.T, f *fixture) (a, b croft.Workspace) {
 func (mergeScenarios) Conflict(t *testing.T, f *fixture) {
 	_, b := conflicting(t, f)
 	before, objects := f.Git("rev-parse", "main"), ""
-	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})
+	m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "b"})
 	must(t, err)
 	objects = f.Git("count-objects")
-	done, err := f.WaitMerge(t.Context(), m.ID)
+	done, err := f.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
 	must(t, err)
 	if done.Status != croft.MergePending || done.Reason != croft.Conflict || done.Hint != "croft merge --resolve b" {
 		t.Errorf("%+v", done)
@@ -227,7 +227,7 @@ func (mergeScenarios) Resolve(t *testing.T, f *fixture) {
 	if len(res.Conflicts) != 1 || res.Conflicts[0].Path != "src/main.txt" || res.Target != "main" {
 		t.Errorf("%+v", res)
 	}
-	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})), croft.InProgress)
+	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "b"})), croft.InProgress)
 	write(t, b, "src/main.txt", "one\nA and B\nthree\n")
 	f.GitIn(b.Path, "add", "src/main.txt")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "b"})
@@ -243,7 +243,7 @@ func (mergeScenarios) InProgress(t *testing.T, f *fixture) {
 	if _, err := f.TryGit(a.Path, "rebase", "main"); err == nil {
 		t.Fatal("the rebase did not stop")
 	}
-	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
+	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
 }
 
 func (mergeScenarios) Key(t *testing.T, f *fixture) {
@@ -255,12 +255,12 @@ func (mergeScenarios) Key(t *testing.T, f *fixture) {
 		t.Errorf("%+v, then %+v", first, again)
 	}
 	req.Target = "other"
-	wantCode(t, errOf(f.Merge(t.Context(), req)), croft.KeyConflict)
+	wantCode(t, errOf(f.SubmitMerge(t.Context(), req)), croft.KeyConflict)
 }
 
 func (mergeScenarios) SubmittedTwice(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
-	first, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	first, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
 	write(t, w, "two.txt", "two\n")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
@@ -283,9 +283,9 @@ func (mergeScenarios) ManyAtOnce(t *testing.T, f *fixture) {
 		write(t, w, fmt.Sprint("dir/", i, ".txt"), "x\n")
 		svc := f.at(f.Dir)
 		wg.Go(func() {
-			m, err := svc.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name})
+			m, err := svc.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: w.Name})
 			if err == nil {
-				m, err = svc.WaitMerge(t.Context(), m.ID)
+				m, err = svc.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
 			}
 			if err != nil || m.Status != croft.MergeMerged {
 				t.Errorf("%s: %+v, %v", w.Name, m, err)
@@ -306,10 +306,10 @@ func (mergeScenarios) ManyAtOnce(t *testing.T, f *fixture) {
 // OutsiderMoves: the user commits to the target between submitting and merging.
 func (mergeScenarios) OutsiderMoves(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
-	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
 	outside := f.commitIn(f.Dir, "outside.txt", "outside\n")
-	done, err := f.WaitMerge(t.Context(), m.ID)
+	done, err := f.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
 	if err != nil || done.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -320,9 +320,9 @@ func (mergeScenarios) Occupied(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	other := f.at(f.Dir)
 	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"})))
-	m, err := other.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	m, err := other.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
-	if m, err = other.WaitMerge(t.Context(), m.ID); err != nil || m.Status != croft.MergeMerged {
+	if m, err = other.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	got, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})
@@ -344,7 +344,7 @@ func (mergeScenarios) Events(t *testing.T, f *fixture) {
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending")
 	must(t, errOf(f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"b"}})))
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded")
-	must(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})))
+	must(t, errOf(croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"})))
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted")
 	// One that waits for a person.
 	must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "c", Policy: croft.MergeNever})))
@@ -372,9 +372,9 @@ func (f *fixture) wantMergeEvents(want string) {
 }
 
 func (mergeScenarios) Unknown(t *testing.T, f *fixture) {
-	wantCode(t, errOf(f.WaitMerge(t.Context(), "nothing")), croft.MergeNotFound)
-	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "nothing"})), croft.WorktreeNotFound)
-	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "nothing"})), croft.MergeNotFound)
+	wantCode(t, errOf(f.WaitMerge(t.Context(), croft.WaitRequest{Merge: "nothing"})), croft.MergeNotFound)
+	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "nothing"})), croft.WorktreeNotFound)
+	wantCode(t, errOf(croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "nothing"})), croft.MergeNotFound)
 }
 
 // DatabaseLost: what was merged is known without the database, and can be taken
@@ -395,7 +395,7 @@ func (mergeScenarios) DatabaseLost(t *testing.T, f *fixture) {
 	if err != nil || plan.Later != 1 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	if m, err := svc.Revert(t.Context(), croft.RevertRequest{Ref: "b"}); err != nil || m.Status != croft.MergeMerged {
+	if m, err := croft.Revert(t.Context(), svc, croft.RevertRequest{Ref: "b"}); err != nil || m.Status != croft.MergeMerged {
 		t.Errorf("%+v, %v", m, err)
 	}
 }

@@ -68,9 +68,9 @@ func (f *fixture) harvest(dir string) {
 	if !f.isIsolated() || dir == f.Dir {
 		return
 	}
-	list, err := f.Workspaces(f.t.Context(), croft.Filter{})
+	list, err := f.Workspaces(f.t.Context(), croft.WorkspacesRequest{})
 	must(f.t, err)
-	for _, w := range list {
+	for _, w := range list.Items {
 		if w.Path == dir {
 			f.status(w.ID)
 		}
@@ -116,7 +116,7 @@ func (m inMode) Create(ctx context.Context, req croft.CreateRequest) (*croft.Wor
 	return m.Service.Create(ctx, req)
 }
 
-func (m inMode) CreateAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+func (m inMode) CreateAll(ctx context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error) {
 	req.Workspaces = slices.Clone(req.Workspaces)
 	for i := range req.Workspaces {
 		if req.Workspaces[i].Mode == "" {

@@ -58,8 +58,8 @@ func (placeScenarios) SymlinkedPath(t *testing.T, f *fixture) {
 	if w.Repo != f.Dir || !strings.HasPrefix(w.Path, filepath.Dir(f.Dir)) {
 		t.Errorf("repo %s, path %s: want them beside the real directory %s", w.Repo, w.Path, f.Dir)
 	}
-	one, err := svc.Repo(t.Context(), "")
-	two, err2 := f.Service.Repo(t.Context(), "")
+	one, err := svc.Repo(t.Context(), croft.RepoRequest{})
+	two, err2 := f.Service.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || err2 != nil || one.ID != two.ID {
 		t.Errorf("through the link the repository is %+v, %v, else %+v, %v", one, err, two, err2)
 	}
@@ -69,7 +69,7 @@ func (placeScenarios) Bare(t *testing.T, f *fixture) {
 	bare := filepath.Join(filepath.Dir(f.Dir), "lib.git")
 	f.Git("clone", "--quiet", "--bare", f.Dir, bare)
 	svc := f.at(bare)
-	r, err := svc.Repo(t.Context(), "")
+	r, err := svc.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || !r.IsBare || r.Path != bare || r.Name != "lib" || r.Branch != "main" {
 		t.Errorf("Repo = %+v, %v, want the bare lib on main", r, err)
 	}
@@ -94,7 +94,7 @@ func (placeScenarios) Submodule(t *testing.T, f *fixture) {
 	sub := filepath.Join(f.Dir, "vendor", "lib")
 	f.GitIn(sub, "checkout", "--quiet", "-B", "main")
 	svc := f.at(sub)
-	r, err := svc.Repo(t.Context(), "")
+	r, err := svc.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || r.Path != sub || r.Name != "lib" {
 		t.Errorf("Repo = %+v, %v, want the submodule %s", r, err, sub)
 	}

@@ -224,10 +224,10 @@ func (radarScenarios) Listed(t *testing.T, f *fixture) {
 	}
 	f.commitIn(f.Dir, "README.md", "main\n")
 	listed := func() map[string][]string {
-		list, err := f.Workspaces(t.Context(), croft.Filter{})
+		list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{})
 		must(t, err)
 		out := map[string][]string{}
-		for _, w := range list {
+		for _, w := range list.Items {
 			if w.Collides != nil {
 				out[w.Name] = w.Collides
 			}

@@ -235,7 +235,7 @@ func (removeScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 		t.Skip("needs symbolic links")
 	}
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	must(t, errOf(f.at(f.Dir, "CROFT_TRASH_RETENTION=0s").GC(t.Context(), "")))
+	must(t, errOf(f.at(f.Dir, "CROFT_TRASH_RETENTION=0s").GC(t.Context(), croft.GCRequest{})))
 	wantFile(t, filepath.Join(precious, "keep.txt"), "keep")
 }
 
@@ -279,8 +279,8 @@ func (removeScenarios) AtOnce(t *testing.T, f *fixture) {
 	if removed != 1 {
 		t.Errorf("%d calls removed the one workspace", removed)
 	}
-	list, err := f.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
-	if err != nil || len(list) != 1 || list[0].Head != tip {
+	list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{States: []croft.State{croft.Trashed}})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Head != tip {
 		t.Errorf("trashed %+v, %v, want the tip %s", list, err, tip)
 	}
 }

@@ -18,7 +18,7 @@ func (repoScenarios) EnvironmentIsIgnored(t *testing.T, f *fixture) {
 	other := f.another("other")
 	env := append(slices.Clone(f.Env), "GIT_DIR="+filepath.Join(other.Dir, ".git"), "GIT_WORK_TREE="+other.Dir, "GIT_INDEX_FILE="+filepath.Join(other.Dir, "x"))
 	svc := f.open(t, f.Dir, env)
-	r, err := svc.Repo(t.Context(), "")
+	r, err := svc.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || r.Path != f.Dir {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -29,7 +29,7 @@ func (repoScenarios) EnvironmentIsIgnored(t *testing.T, f *fixture) {
 }
 
 func (repoScenarios) Inside(t *testing.T, f *fixture) {
-	r, err := f.Service.Repo(t.Context(), "")
+	r, err := f.Service.Repo(t.Context(), croft.RepoRequest{})
 	must(t, err)
 	want := croft.Repo{
 		ID: r.ID, Path: f.Dir, Name: "app", GitDir: filepath.Join(f.Dir, ".git"), Branch: "main",
@@ -38,18 +38,18 @@ func (repoScenarios) Inside(t *testing.T, f *fixture) {
 	if *r != want || r.ID == "" || r.Version == "" {
 		t.Errorf("Repo = %+v, want %+v", *r, want)
 	}
-	again, err := f.at(f.Dir).Repo(t.Context(), "")
+	again, err := f.at(f.Dir).Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || again.ID != r.ID {
 		t.Errorf("another Service sees ID %v, %v, want %s", again, err, r.ID)
 	}
 }
 
 func (repoScenarios) FromSubdirectory(t *testing.T, f *fixture) {
-	r, err := f.at(filepath.Join(f.Dir, "src")).Repo(t.Context(), "")
+	r, err := f.at(filepath.Join(f.Dir, "src")).Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || r.Path != f.Dir || r.Branch != "main" {
 		t.Errorf("Repo = %+v, %v, want %s on main", r, err, f.Dir)
 	}
-	r, err = f.Service.Repo(t.Context(), "src") // relative to where the Service was opened
+	r, err = f.Service.Repo(t.Context(), croft.RepoRequest{Repo: "src"}) // relative to where the Service was opened
 	if err != nil || r.Path != f.Dir {
 		t.Errorf("Repo(src) = %+v, %v, want %s", r, err, f.Dir)
 	}
@@ -57,7 +57,7 @@ func (repoScenarios) FromSubdirectory(t *testing.T, f *fixture) {
 
 func (repoScenarios) FromWorkspace(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	r, err := f.Service.Repo(t.Context(), w.Path)
+	r, err := f.Service.Repo(t.Context(), croft.RepoRequest{Repo: w.Path})
 	if err != nil || r.Path != f.Dir || r.Branch != w.Branch {
 		t.Errorf("Repo = %+v, %v, want %s on %s", r, err, f.Dir, w.Branch)
 	}
@@ -65,20 +65,20 @@ func (repoScenarios) FromWorkspace(t *testing.T, f *fixture) {
 
 func (repoScenarios) Outside(t *testing.T, f *fixture) {
 	outside := f.at(f.Home)
-	if r, err := outside.Repo(t.Context(), ""); err == nil {
+	if r, err := outside.Repo(t.Context(), croft.RepoRequest{}); err == nil {
 		t.Errorf("Repo outside = %+v, want an error", r)
 	} else {
 		wantCode(t, err, croft.NotARepo)
 	}
-	wantCode(t, outside.Check(t.Context(), ""), croft.NotARepo)
-	wantCode(t, errOf(outside.BranchExists(t.Context(), "", "main")), croft.NotARepo)
+	wantCode(t, errOf(outside.CheckRepo(t.Context(), croft.RepoRequest{})), croft.NotARepo)
+	wantCode(t, errOf(outside.Branch(t.Context(), croft.BranchRequest{Branch: "main"})), croft.NotARepo)
 	wantCode(t, errOf(outside.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.NotARepo)
-	wantCode(t, errOf(outside.Worktrees(t.Context(), "")), croft.NotARepo)
+	wantCode(t, errOf(outside.Worktrees(t.Context(), croft.WorktreesRequest{})), croft.NotARepo)
 }
 
 func (repoScenarios) MissingDirectory(t *testing.T, f *fixture) {
 	gone := filepath.Join(f.Home, "gone")
-	wantCode(t, f.Check(t.Context(), gone), croft.NotARepo)
+	wantCode(t, errOf(f.CheckRepo(t.Context(), croft.RepoRequest{Repo: gone})), croft.NotARepo)
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Repo: gone})), croft.NotARepo)
 	if exists(gone) {
 		t.Error("the missing directory was made")
@@ -88,11 +88,11 @@ func (repoScenarios) MissingDirectory(t *testing.T, f *fixture) {
 func (repoScenarios) NoCommits(t *testing.T, f *fixture) {
 	empty := gittest.Empty(t)
 	svc := f.open(t, empty.Dir, empty.Env)
-	r, err := svc.Repo(t.Context(), "")
+	r, err := svc.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || r.Head != "" || r.Branch != "main" {
 		t.Errorf("Repo = %+v, %v, want main without a commit", r, err)
 	}
-	wantCode(t, svc.Check(t.Context(), ""), croft.NotARepo)
+	wantCode(t, errOf(svc.CheckRepo(t.Context(), croft.RepoRequest{})), croft.NotARepo)
 	for _, layout := range []string{"default", "agents", "swarm", "sibling"} {
 		_, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a", Session: "1", Layout: layout, RoleFiles: croft.RoleFilesSkip})
 		if layout == "agents" {
@@ -113,7 +113,7 @@ func (repoScenarios) NoCommits(t *testing.T, f *fixture) {
 
 func (repoScenarios) DetachedHead(t *testing.T, f *fixture) {
 	f.Git("checkout", "--quiet", "--detach")
-	r, err := f.Service.Repo(t.Context(), "")
+	r, err := f.Service.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || r.Branch != "" || r.Head != f.Git("rev-parse", "HEAD") {
 		t.Errorf("Repo = %+v, %v, want no branch and the commit", r, err)
 	}
@@ -124,17 +124,17 @@ func (repoScenarios) BranchExists(t *testing.T, f *fixture) {
 	f.Git("tag", "v1")
 	f.Git("pack-refs", "--all")
 	for branch, want := range map[string]bool{"main": true, "feat/x": true, "feat": false, "v1": false, "none": false} {
-		got, err := f.BranchExists(t.Context(), "", branch)
-		if err != nil || got != want {
-			t.Errorf("BranchExists(%s) = %v, %v, want %v", branch, got, err, want)
+		got, err := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: branch})
+		if err != nil || got.Exists != want {
+			t.Errorf("BranchExists(%s) = %v, %v, want %v", branch, got.Exists, err, want)
 		}
 	}
 }
 
 func (repoScenarios) Check(t *testing.T, f *fixture) {
-	if err := f.Check(t.Context(), ""); err != nil {
+	if _, err := f.CheckRepo(t.Context(), croft.RepoRequest{}); err != nil {
 		t.Errorf("Check of a repository with a commit: %v", err)
 	}
 	must(t, os.RemoveAll(filepath.Join(f.Dir, ".git")))
-	wantCode(t, f.at(f.Dir).Check(t.Context(), ""), croft.NotARepo)
+	wantCode(t, errOf(f.at(f.Dir).CheckRepo(t.Context(), croft.RepoRequest{})), croft.NotARepo)
 }

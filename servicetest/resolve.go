@@ -63,7 +63,7 @@ func inConflict(t *testing.T, f *fixture) croft.Workspace {
 func (f *fixture) stillIn(want ...string) {
 	f.t.Helper()
 	before := f.Git("rev-parse", "main")
-	wantCode(f.t, errOf(f.Merge(f.t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
+	wantCode(f.t, errOf(f.SubmitMerge(f.t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
 	_, err := f.Finish(f.t.Context(), croft.FinishRequest{Workspace: "a"})
 	wantCode(f.t, err, croft.InProgress)
 	var names []string

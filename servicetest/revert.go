@@ -35,11 +35,11 @@ func (revertScenarios) Later(t *testing.T, f *fixture) {
 		t.Fatalf("%+v, %v", plan, err)
 	}
 	f.Git("branch", "by-hand")
-	m, err := f.Revert(t.Context(), croft.RevertRequest{Merge: merges[0].ID, Target: plan.Target})
+	m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Merge: merges[0].ID, Target: plan.Target})
 	if err != nil || m.Status != croft.MergeMerged || m.Kind != croft.KindRevert || m.Reverts != merges[0].ID || m.Later != 2 {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	if was, err := f.WaitMerge(t.Context(), merges[0].ID); err != nil || was.Status != croft.MergeReverted {
+	if was, err := f.WaitMerge(t.Context(), croft.WaitRequest{Merge: merges[0].ID}); err != nil || was.Status != croft.MergeReverted {
 		t.Errorf("what was taken back is %+v, %v", was, err)
 	}
 	f.clean(f.Dir)
@@ -61,7 +61,7 @@ func (revertScenarios) Later(t *testing.T, f *fixture) {
 func (revertScenarios) MergeAgain(t *testing.T, f *fixture) {
 	landed(t, f, "a", "b")
 	for range 3 {
-		if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
+		if m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		if f.has("a.txt") || !f.has("b.txt") {
@@ -74,7 +74,7 @@ func (revertScenarios) MergeAgain(t *testing.T, f *fixture) {
 	}
 	w, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})
 	must(t, err)
-	if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
+	if m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	write(t, *w, "more.txt", "more\n")
@@ -89,7 +89,7 @@ func (revertScenarios) MergeAgain(t *testing.T, f *fixture) {
 func takeBack(t *testing.T, f *fixture, name string) {
 	t.Helper()
 	f.mustMerge(croft.MergeRequest{Workspace: name, After: croft.AfterKeep})
-	if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: name}); err != nil || m.Status != croft.MergeMerged {
+	if m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Ref: name}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
 }
@@ -134,7 +134,7 @@ func (revertScenarios) ResolveConflict(t *testing.T, f *fixture) {
 	if err != nil || len(res.Conflicts) != 1 || res.Conflicts[0].Path != "src/main.txt" {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
+	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
 	write(t, w, "src/main.txt", "one\nA and B\nthree\n")
 	f.GitIn(w.Path, "add", "src/main.txt")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
@@ -178,7 +178,7 @@ func (revertScenarios) Conflict(t *testing.T, f *fixture) {
 		t.Fatalf("%+v, %v", plan, err)
 	}
 	before := f.Git("rev-parse", "main")
-	m, err := f.Revert(t.Context(), croft.RevertRequest{Merge: first.ID})
+	m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Merge: first.ID})
 	if err != nil || m.Status != croft.MergePending || m.Reason != croft.Conflict || f.Git("rev-parse", "main") != before {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -188,13 +188,13 @@ func (revertScenarios) TargetMoved(t *testing.T, f *fixture) {
 	merges := landed(t, f, "a")
 	seen := f.Git("rev-parse", "main")
 	f.commitIn(f.Dir, "x.txt", "x\n")
-	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Merge: merges[0].ID, Target: seen})), croft.TargetMoved)
+	wantCode(t, errOf(croft.Revert(t.Context(), f, croft.RevertRequest{Merge: merges[0].ID, Target: seen})), croft.TargetMoved)
 }
 
 func (revertScenarios) Twice(t *testing.T, f *fixture) {
 	landed(t, f, "a")
-	must(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})))
-	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})), croft.NotMerged)
+	must(t, errOf(croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"})))
+	wantCode(t, errOf(croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"})), croft.NotMerged)
 }
 
 func (revertScenarios) UndoMerge(t *testing.T, f *fixture) {
@@ -229,7 +229,7 @@ func (revertScenarios) Strategies(t *testing.T, f *fixture) {
 		if !f.has(name+"1") || !f.has(name+"2") {
 			t.Errorf("%s: not all landed", name)
 		}
-		if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: name}); err != nil || m.Status != croft.MergeMerged {
+		if m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Ref: name}); err != nil || m.Status != croft.MergeMerged {
 			t.Fatalf("%s: %+v, %v", name, m, err)
 		}
 		if got := f.Git("rev-parse", "main^{tree}"); got != before {

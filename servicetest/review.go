@@ -18,7 +18,7 @@ type reviewScenarios struct{}
 // review freezes a workspace's work or ends the test.
 func (f *fixture) review(name string) croft.Review {
 	f.t.Helper()
-	r, err := f.Review(f.t.Context(), croft.ReviewRequest{Workspace: name})
+	r, err := f.CreateReview(f.t.Context(), croft.ReviewRequest{Workspace: name})
 	must(f.t, err)
 	return *r
 }
@@ -26,7 +26,7 @@ func (f *fixture) review(name string) croft.Review {
 // apply applies a part or ends the test.
 func (f *fixture) apply(req croft.ApplyRequest) croft.Merge {
 	f.t.Helper()
-	m, err := f.Apply(f.t.Context(), req)
+	m, err := croft.Apply(f.t.Context(), f.Service, req)
 	must(f.t, err)
 	if m.State != croft.MergeDone || m.Kind != croft.KindApply || m.Review != req.Review {
 		f.t.Errorf("the apply ended as %+v", m)
@@ -137,7 +137,7 @@ func (reviewScenarios) Frozen(t *testing.T, f *fixture) {
 	if got := f.show("a"); got.State != croft.Ready || got.MergeStatus != "" {
 		t.Errorf("the workspace is %s, %q", got.State, got.MergeStatus)
 	}
-	if list, err := f.Merges(t.Context(), croft.MergesRequest{Scope: croft.ScopeAll}); err != nil || len(list) != 1 || list[0].ID != m.ID {
+	if list, err := f.Merges(t.Context(), croft.MergesRequest{Scope: croft.ScopeAll}); err != nil || len(list.Items) != 1 || list.Items[0].ID != m.ID {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -228,7 +228,7 @@ func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
 	if got := f.Git("show", m.Commit+":crlf.txt") + "\n"; got != strings.ReplaceAll(numbered(30, map[int]string{1: "erste\n"}), "\n", "\r\n") {
 		t.Errorf("crlf.txt is %q", got)
 	}
-	_, err := f.Apply(t.Context(), croft.ApplyRequest{Review: r.ID, Paths: []string{"becomes/dir"}})
+	_, err := croft.Apply(t.Context(), f.Service, croft.ApplyRequest{Review: r.ID, Paths: []string{"becomes/dir"}})
 	if e := wantCode(t, err, croft.InvalidRequest); !strings.Contains(e.Message, `without "becomes"`) {
 		t.Errorf("%v", e)
 	}
@@ -283,13 +283,13 @@ func (reviewScenarios) MovedInTheLane(t *testing.T, f *fixture) {
 	write(t, list[0], "src/main.txt", "one\ntwo\nthree\nfour\n")
 	write(t, list[1], "src/main.txt", "zero\none\ntwo\nthree\n")
 	r := f.review("a")
-	first, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})
+	first, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "b"})
 	must(t, err)
 	m := f.apply(croft.ApplyRequest{Review: r.ID, Paths: []string{"src"}})
 	if m.Reason != croft.BaseMoved {
 		t.Errorf("%+v", m)
 	}
-	if done, err := f.WaitMerge(t.Context(), first.ID); err != nil || done.Status != croft.MergeMerged {
+	if done, err := f.WaitMerge(t.Context(), croft.WaitRequest{Merge: first.ID}); err != nil || done.Status != croft.MergeMerged {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
@@ -317,15 +317,15 @@ func (reviewScenarios) Refuses(t *testing.T, f *fixture) {
 		{Review: r.ID, Hunks: map[string][]int{"new.txt": {2}}},
 		{Review: r.ID, Paths: []string{"new.txt"}, Workspace: "b"},
 	} {
-		wantCode(t, errOf(f.Apply(t.Context(), req)), croft.InvalidRequest)
+		wantCode(t, errOf(croft.Apply(t.Context(), f.Service, req)), croft.InvalidRequest)
 	}
 	for _, id := range []croft.ID{"", "0123456789abcdef", "../../heads/main"} {
-		wantCode(t, errOf(f.Apply(t.Context(), croft.ApplyRequest{Review: id, Paths: []string{"."}})), croft.ReviewNotFound)
+		wantCode(t, errOf(croft.Apply(t.Context(), f.Service, croft.ApplyRequest{Review: id, Paths: []string{"."}})), croft.ReviewNotFound)
 	}
 	if after := f.Git("for-each-ref"); after != before {
 		t.Errorf("something was left: %s", after)
 	}
-	wantCode(t, errOf(f.Review(t.Context(), croft.ReviewRequest{Workspace: "nobody"})), croft.WorktreeNotFound)
+	wantCode(t, errOf(f.CreateReview(t.Context(), croft.ReviewRequest{Workspace: "nobody"})), croft.WorktreeNotFound)
 }
 
 func (reviewScenarios) Key(t *testing.T, f *fixture) {
@@ -337,7 +337,7 @@ func (reviewScenarios) Key(t *testing.T, f *fixture) {
 		t.Errorf("%+v, then %+v", first, again)
 	}
 	req.Message = "another"
-	wantCode(t, errOf(f.Apply(t.Context(), req)), croft.KeyConflict)
+	wantCode(t, errOf(croft.Apply(t.Context(), f.Service, req)), croft.KeyConflict)
 }
 
 func (reviewScenarios) Undo(t *testing.T, f *fixture) {
@@ -347,7 +347,7 @@ func (reviewScenarios) Undo(t *testing.T, f *fixture) {
 	r := f.review("a")
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"one.txt"}})
 	ops, err := f.History(t.Context(), croft.HistoryRequest{})
-	if err != nil || len(ops) == 0 || ops[0].Kind != "apply" || !ops[0].IsUndoable || ops[0].Workspace != "a" {
+	if err != nil || len(ops.Items) == 0 || ops.Items[0].Kind != "apply" || !ops.Items[0].IsUndoable || ops.Items[0].Workspace != "a" {
 		t.Fatalf("%+v, %v", ops, err)
 	}
 	must(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})))
@@ -369,7 +369,7 @@ func (reviewScenarios) LostDatabase(t *testing.T, f *fixture) {
 	r := f.review("a")
 	must(t, os.RemoveAll(filepath.Join(f.Home, "state")))
 	svc := f.at(f.Dir)
-	m, err := svc.Apply(t.Context(), croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
+	m, err := croft.Apply(t.Context(), svc, croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
 	if err != nil || m.Status != croft.MergeMerged || m.Workspace != "a" {
 		t.Fatalf("%+v, %v", m, err)
 	}
@@ -395,7 +395,7 @@ func (reviewScenarios) MergeAfterApply(t *testing.T, f *fixture) {
 func (reviewScenarios) MergeAgainAfterApply(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
-	if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
+	if m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	write(t, w, "two.txt", "two\n")

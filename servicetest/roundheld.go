@@ -54,7 +54,7 @@ func (roundScenarios) HeldBack(t *testing.T, f *fixture) {
 	if _, err := os.Lstat(filepath.Join(held.Archive, "link.key")); err == nil {
 		t.Error("a link was copied, or what it leads to")
 	}
-	again, err := f.EndRound(t.Context(), r.ID)
+	again, err := f.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	must(t, err)
 	if diff := cmp.Diff(ended.HeldBack, again.HeldBack); diff != "" {
 		t.Errorf("asked again: %s", diff)

@@ -87,14 +87,14 @@ func (f *fixture) playPlain(svc croft.Service, mode croft.Mode) (croft.Session, 
 	write(f.t, w, "text.md", "better\n")
 	write(f.t, w, "other.md", "worse\n")
 	write(f.t, w, "new.md", "new\n")
-	done, err := svc.EndRound(ctx, r.ID)
+	done, err := svc.EndRound(ctx, croft.EndRoundRequest{Round: r.ID})
 	must(f.t, err)
 	if len(done.Failed) > 0 {
 		f.t.Fatalf("%+v", done.Failed)
 	}
 	fin, err := svc.Present(ctx, croft.PresentRequest{Session: ses.ID, Winner: "opus"})
 	must(f.t, err)
-	review, err := svc.Review(ctx, croft.ReviewRequest{Workspace: fin.Name})
+	review, err := svc.CreateReview(ctx, croft.ReviewRequest{Workspace: fin.Name})
 	must(f.t, err)
 	return *ses, *fin, *review
 }
@@ -102,11 +102,11 @@ func (f *fixture) playPlain(svc croft.Service, mode croft.Mode) (croft.Session, 
 func (roundModeScenarios) PlainDirectory(t *testing.T, f *fixture) {
 	dir, svc := f.plainProject()
 	ses, _, review := f.playPlain(svc, croft.ModeAuto)
-	m, err := svc.Apply(t.Context(), croft.ApplyRequest{Review: review.ID, Paths: []string{"text.md", "new.md"}})
+	m, err := croft.Apply(t.Context(), svc, croft.ApplyRequest{Review: review.ID, Paths: []string{"text.md", "new.md"}})
 	if err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	must(t, svc.EndSession(t.Context(), ses.ID))
+	must(t, errOf(svc.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
 	for name, want := range map[string]string{"text.md": "better\n", "other.md": "other\n", "new.md": "new\n", "cache/c": "cached\n"} {
 		if got := read(t, filepath.Join(dir, name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -126,7 +126,7 @@ func actOf(t *testing.T, svc croft.Service, kind croft.MergeKind) croft.ID {
 	t.Helper()
 	ops, err := svc.History(t.Context(), croft.HistoryRequest{})
 	must(t, err)
-	for _, op := range ops {
+	for _, op := range ops.Items {
 		if op.Kind == string(kind) {
 			return op.ID
 		}
@@ -149,9 +149,9 @@ func (roundModeScenarios) PlainDirectoryLegacy(t *testing.T, f *fixture) {
 	if w := r.Workspaces[0]; w.Path != dir || w.Mode != croft.ModeLegacy {
 		t.Errorf("%+v", w)
 	}
-	_, err = svc.EndRound(t.Context(), r.ID)
+	_, err = svc.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	must(t, err)
-	must(t, svc.EndSession(t.Context(), ses.ID))
+	must(t, errOf(svc.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
 	wantFile(t, filepath.Join(dir, "text.md"), "text\n")
 }
 
@@ -160,7 +160,7 @@ func (roundModeScenarios) PlainDirectoryChanged(t *testing.T, f *fixture) {
 	dir, svc := f.plainProject()
 	_, _, review := f.playPlain(svc, croft.ModeAuto)
 	gittest.WriteFile(t, filepath.Join(dir, "text.md"), "the user's\n")
-	m, err := svc.Apply(t.Context(), croft.ApplyRequest{Review: review.ID, Paths: []string{"text.md"}})
+	m, err := croft.Apply(t.Context(), svc, croft.ApplyRequest{Review: review.ID, Paths: []string{"text.md"}})
 	if err != nil || m.Status == croft.MergeMerged || !strings.Contains(m.Details, "text.md") {
 		t.Errorf("%+v, %v", m, err)
 	}

@@ -67,7 +67,7 @@ func (roundScenarios) NoContext(t *testing.T, f *fixture) {
 	a := seatOf(t, *r, "a")
 	write(t, a, "answer.txt", "42\n")
 	write(t, a, ".croft_scratch/notes", "notes\n")
-	done, err := nowhere.EndRound(t.Context(), r.ID)
+	done, err := nowhere.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	if err != nil || len(done.Failed) > 0 {
 		t.Fatalf("%v, %+v", err, done)
 	}
@@ -76,7 +76,7 @@ func (roundScenarios) NoContext(t *testing.T, f *fixture) {
 	}
 	b := seatOf(t, *r, "b")
 	wantFile(t, filepath.Join(b.Env["CROFT_HOME"], ".scratch_archive", a.Label, "notes"), "notes\n")
-	must(t, nowhere.EndSession(t.Context(), ses.ID))
+	must(t, errOf(nowhere.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
 	if got := f.GitIn(ses.Repo, "branch", "--format=%(refname:short)"); got != "main" {
 		t.Errorf("branches %q", got)
 	}
@@ -91,7 +91,7 @@ func (roundScenarios) NoTarget(t *testing.T, f *fixture) {
 	}
 	write(t, w, "x.txt", "x\n")
 	before := f.Git("rev-parse", "main")
-	if m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name}); err == nil {
+	if m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: w.Name}); err == nil {
 		t.Errorf("an attempt was merged: %+v", m)
 	}
 	f.wantAt("main", before)

@@ -118,8 +118,8 @@ func (roundScenarios) LostDatabase(t *testing.T, f *fixture) {
 	if diff := cmp.Diff(r, *same); diff != "" {
 		t.Errorf("after the database was lost:\n%s", diff)
 	}
-	must(t, errOf(svc.EndRound(t.Context(), r.ID)))
-	if err := svc.EndSession(t.Context(), ses.ID); err != nil || len(f.branches()) != 0 {
+	must(t, errOf(svc.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})))
+	if _, err := svc.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID}); err != nil || len(f.branches()) != 0 {
 		t.Errorf("%v, %v", err, f.branches())
 	}
 }

@@ -35,7 +35,7 @@ func (f *fixture) round(req croft.RoundRequest) croft.Round {
 
 func (f *fixture) endRound(r croft.Round) croft.Round {
 	f.t.Helper()
-	out, err := f.EndRound(f.t.Context(), r.ID)
+	out, err := f.EndRound(f.t.Context(), croft.EndRoundRequest{Round: r.ID})
 	if err != nil || len(out.Failed) > 0 {
 		f.t.Fatalf("EndRound: %v, %+v", err, out)
 	}
@@ -44,7 +44,7 @@ func (f *fixture) endRound(r croft.Round) croft.Round {
 
 func (f *fixture) endSession(s croft.Session) {
 	f.t.Helper()
-	if err := f.EndSession(f.t.Context(), s.ID); err != nil {
+	if _, err := f.EndSession(f.t.Context(), croft.EndSessionRequest{Session: s.ID}); err != nil {
 		f.t.Fatalf("EndSession: %v", err)
 	}
 }

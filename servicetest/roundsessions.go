@@ -28,7 +28,7 @@ func (roundScenarios) Again(t *testing.T, f *fixture) {
 	wantCode(t, errOf(other.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus"}})), croft.KeyConflict)
 	write(t, seatOf(t, one, "opus"), "x.txt", "x\n")
 	first := f.endRound(one)
-	second, err := other.EndRound(t.Context(), one.ID)
+	second, err := other.EndRound(t.Context(), croft.EndRoundRequest{Round: one.ID})
 	must(t, err)
 	if diff := cmp.Diff(first, *second); diff != "" {
 		t.Errorf("ended again:\n%s", diff)
@@ -57,7 +57,7 @@ func (roundScenarios) OneFailure(t *testing.T, f *fixture) {
 	if out, err := f.TryGit(opus.Path, "rebase", "main"); err == nil {
 		t.Fatalf("the rebase did not stop: %s", out)
 	}
-	done, err := f.EndRound(t.Context(), r.ID)
+	done, err := f.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	must(t, err)
 	if len(done.Failed) != 1 || done.Failed[0].Name != "opus" || done.State != croft.RoundOpen {
 		t.Errorf("%+v", done)
@@ -108,8 +108,8 @@ func (roundScenarios) SessionsApart(t *testing.T, f *fixture) {
 		t.Errorf("branches of the other session:\n%s\nwant\n%s", got, before)
 	}
 	f.endRound(b)
-	list, err := f.Sessions(t.Context(), croft.SessionFilter{})
-	if err != nil || len(list) != 1 || list[0].ID != two.ID {
+	list, err := f.Sessions(t.Context(), croft.SessionsRequest{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].ID != two.ID {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -131,10 +131,10 @@ func (roundScenarios) SessionEnd(t *testing.T, f *fixture) {
 }
 
 func (roundScenarios) SessionErrors(t *testing.T, f *fixture) {
-	wantCode(t, errOf(f.Session(t.Context(), "nope")), croft.SessionNotFound)
+	wantCode(t, errOf(f.Session(t.Context(), croft.GetRequest{Ref: "nope"})), croft.SessionNotFound)
 	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: "nope", Agents: []string{"a"}})), croft.SessionNotFound)
-	wantCode(t, errOf(f.EndRound(t.Context(), "nope")), croft.RoundNotFound)
-	wantCode(t, f.EndSession(t.Context(), "nope"), croft.SessionNotFound)
+	wantCode(t, errOf(f.EndRound(t.Context(), croft.EndRoundRequest{Round: "nope"})), croft.RoundNotFound)
+	wantCode(t, errOf(f.EndSession(t.Context(), croft.EndSessionRequest{Session: "nope"})), croft.SessionNotFound)
 	ses := f.session(croft.SessionRequest{Name: "one"})
 	_, err := f.StartSession(t.Context(), croft.SessionRequest{Name: "one"})
 	wantCode(t, err, croft.WorktreeExists)

@@ -144,7 +144,7 @@ func (scratchScenarios) EarlierRoundsAreKept(t *testing.T, f *fixture) {
 // lastRound is the round of a session that started last.
 func (f *fixture) lastRound(ses croft.Session) croft.ID {
 	f.t.Helper()
-	now, err := f.Session(f.t.Context(), ses.ID)
+	now, err := f.Session(f.t.Context(), croft.GetRequest{Ref: croft.Ref(ses.ID)})
 	if err != nil || len(now.Rounds) == 0 {
 		f.t.Fatalf("%+v, %v", now, err)
 	}

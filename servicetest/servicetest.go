@@ -72,6 +72,8 @@ func groups() []group {
 		groupOf("Radar", radarScenarios{}),
 		groupOf("History", historyScenarios{}),
 		groupOf("Merges", mergeScenarios{}),
+		groupOf("Seen", seenScenarios{}),
+		groupOf("Gets", getScenarios{}),
 		groupOf("Commits", commitScenarios{}),
 		groupOf("Resolve", resolveScenarios{}),
 		groupOf("Finish", finishScenarios{}),
@@ -143,7 +145,7 @@ func (f *fixture) createAll(reqs ...croft.CreateRequest) []croft.Workspace {
 	f.t.Helper()
 	list, err := f.CreateAll(f.t.Context(), croft.CreateAllRequest{Workspaces: reqs})
 	must(f.t, err)
-	return list
+	return list.Workspaces
 }
 
 // remove removes workspaces and returns the answer.
@@ -191,10 +193,10 @@ func describe(res *croft.RemoveResult) []string {
 // names lists the live workspaces' names.
 func (f *fixture) names() []string {
 	f.t.Helper()
-	list, err := f.Workspaces(f.t.Context(), croft.Filter{})
+	list, err := f.Workspaces(f.t.Context(), croft.WorkspacesRequest{})
 	must(f.t, err)
 	names := []string{}
-	for _, w := range list {
+	for _, w := range list.Items {
 		names = append(names, w.Name)
 	}
 	return names
@@ -211,7 +213,7 @@ func (f *fixture) show(ref string) croft.Workspace {
 // status looks at a workspace's uncommitted work.
 func (f *fixture) status(id croft.ID) croft.Status {
 	f.t.Helper()
-	st, err := f.Status(f.t.Context(), id)
+	st, err := f.Status(f.t.Context(), croft.StatusRequest{Workspace: id})
 	must(f.t, err)
 	return *st
 }
@@ -280,8 +282,8 @@ func (f *fixture) unchanged(before trace) {
 	if after != before {
 		f.t.Errorf("something was left behind:\nbefore %+v\nafter  %+v", before, after)
 	}
-	if n, err := f.CountActive(f.t.Context(), ""); err != nil || n != 0 {
-		f.t.Errorf("CountActive = %d, %v, want 0", n, err)
+	if n, err := f.CountActive(f.t.Context(), croft.CountRequest{}); err != nil || n.Active != 0 {
+		f.t.Errorf("CountActive = %d, %v, want 0", n.Active, err)
 	}
 }
 

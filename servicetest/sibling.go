@@ -28,8 +28,8 @@ func (siblingScenarios) CreateAndTeardown(t *testing.T, f *fixture) {
 	if got := f.removed("agent/7"); got.Branch != "agent/7" {
 		t.Errorf("removed %+v, want the branch gone with it", got)
 	}
-	if has, _ := f.BranchExists(t.Context(), "", "agent/7"); has || exists(w.Path) {
-		t.Errorf("branch there: %v, directory there: %v", has, exists(w.Path))
+	if has, _ := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: "agent/7"}); has.Exists || exists(w.Path) {
+		t.Errorf("branch there: %v, directory there: %v", has.Exists, exists(w.Path))
 	}
 	if got := f.Git("worktree", "list", "--porcelain"); strings.Contains(got, w.Path) {
 		t.Errorf("git still has it registered: %s", got)
@@ -59,8 +59,8 @@ func (siblingScenarios) ListAndCountActive(t *testing.T, f *fixture) {
 	f.createAll(sibling("agent-1"), sibling("agent-2"))
 	f.wantNames("agent-1", "agent-2")
 	for want := 2; want >= 0; want-- {
-		if n, err := f.CountActive(t.Context(), ""); err != nil || n != want {
-			t.Errorf("CountActive = %d, %v, want %d", n, err, want)
+		if n, err := f.CountActive(t.Context(), croft.CountRequest{}); err != nil || n.Active != want {
+			t.Errorf("CountActive = %d, %v, want %d", n.Active, err, want)
 		}
 		if want > 0 {
 			f.removed(f.names()[0])
@@ -187,8 +187,8 @@ func (siblingScenarios) StateFileIsNoCoordination(t *testing.T, f *fixture) {
 	if got := f.show("agent-1"); got.ID != w.ID || got.Branch != w.Branch || got.State != croft.Ready {
 		t.Errorf("workspace %+v", got)
 	}
-	if n, err := f.CountActive(t.Context(), ""); err != nil || n != 1 {
-		t.Errorf("CountActive = %d, %v", n, err)
+	if n, err := f.CountActive(t.Context(), croft.CountRequest{}); err != nil || n.Active != 1 {
+		t.Errorf("CountActive = %d, %v", n.Active, err)
 	}
 	for _, place := range []string{w.Path, f.Dir} {
 		if text := read(t, filepath.Join(place, "STATE.json")); !strings.HasPrefix(text, `{"id":"other"`) && text != `{"workers":99,"worktrees":["x"]}` {

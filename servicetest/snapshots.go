@@ -62,7 +62,7 @@ func (f *fixture) same(dir string, before map[string]string) {
 
 func (f *fixture) snapshot(name string) croft.Snapshot {
 	f.t.Helper()
-	s, err := f.Snapshot(f.t.Context(), croft.SnapshotRequest{Workspace: name})
+	s, err := f.TakeSnapshot(f.t.Context(), croft.SnapshotRequest{Workspace: name})
 	must(f.t, err)
 	return *s
 }
@@ -96,8 +96,8 @@ func (snapshotScenarios) DisturbsNothing(t *testing.T, f *fixture) {
 	if f.Git("rev-parse", "refs/croft/snapshot/"+string(w.ID)+"/"+string(s.ID)) != s.Commit {
 		t.Error("its ref does not hold its commit")
 	}
-	list, err := f.Snapshots(t.Context(), "")
-	if err != nil || len(list) != 1 || list[0].ID != s.ID || list[0].Commit != s.Commit || list[0].Files != s.Files || list[0].Name != "a" {
+	list, err := f.Snapshots(t.Context(), croft.SnapshotsRequest{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].ID != s.ID || list.Items[0].Commit != s.Commit || list.Items[0].Files != s.Files || list.Items[0].Name != "a" {
 		t.Errorf("listed %+v, %v; made %+v", list, err, s)
 	}
 	f.Git("fsck", "--no-dangling")
@@ -120,11 +120,11 @@ func (snapshotScenarios) RestoreInPlace(t *testing.T, f *fixture) {
 	}
 	before["/debug.log"] = later["/debug.log"] // ignored files stay
 	f.same(w.Path, before)
-	list, err := f.Snapshots(t.Context(), "")
-	if err != nil || len(list) != 2 {
+	list, err := f.Snapshots(t.Context(), croft.SnapshotsRequest{})
+	if err != nil || len(list.Items) != 2 {
 		t.Fatalf("snapshots %+v, %v; want another one of what it was", list, err)
 	}
-	for _, other := range list {
+	for _, other := range list.Items {
 		if other.ID != s.ID {
 			f.restore(string(other.ID))
 		}
@@ -181,7 +181,7 @@ func (snapshotScenarios) Locked(t *testing.T, f *fixture) {
 	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"})))
 	wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})), croft.WorkspaceLocked)
 	f.same(w.Path, before)
-	if list, err := f.Snapshots(t.Context(), ""); err != nil || len(list) != 1 {
+	if list, err := f.Snapshots(t.Context(), croft.SnapshotsRequest{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("snapshots %+v, %v; a refusal makes none", list, err)
 	}
 	must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})))
@@ -206,21 +206,21 @@ func (snapshotScenarios) OtherBranchMoved(t *testing.T, f *fixture) {
 
 func (snapshotScenarios) Here(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	s, err := f.at(w.Path).Snapshot(t.Context(), croft.SnapshotRequest{})
+	s, err := f.at(w.Path).TakeSnapshot(t.Context(), croft.SnapshotRequest{})
 	if err != nil || s.Workspace != w.ID {
 		t.Errorf("from inside: %+v, %v", s, err)
 	}
-	wantCode(t, errOf(f.Snapshot(t.Context(), croft.SnapshotRequest{})), croft.WorktreeNotFound)
+	wantCode(t, errOf(f.TakeSnapshot(t.Context(), croft.SnapshotRequest{})), croft.WorktreeNotFound)
 }
 
 func (snapshotScenarios) NotFound(t *testing.T, f *fixture) {
-	wantCode(t, errOf(f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "nobody"})), croft.WorktreeNotFound)
-	if list, err := f.Snapshots(t.Context(), ""); err != nil || list == nil || len(list) != 0 {
+	wantCode(t, errOf(f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "nobody"})), croft.WorktreeNotFound)
+	if list, err := f.Snapshots(t.Context(), croft.SnapshotsRequest{}); err != nil || list.Items == nil || len(list.Items) != 0 {
 		t.Errorf("snapshots %#v, %v; want an empty list", list, err)
 	}
 }
 
 func (snapshotScenarios) WithoutIsolation(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a", Mode: croft.ModeLegacy})
-	wantCode(t, errOf(f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})), croft.Unsupported)
+	wantCode(t, errOf(f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})), croft.Unsupported)
 }

@@ -63,6 +63,6 @@ func (statusScenarios) NotFound(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	for _, id := range []croft.ID{w.ID, "0000000000000000", ""} {
-		wantCode(t, errOf(f.Status(t.Context(), id)), croft.WorktreeNotFound)
+		wantCode(t, errOf(f.Status(t.Context(), croft.StatusRequest{Workspace: id})), croft.WorktreeNotFound)
 	}
 }

@@ -69,8 +69,8 @@ func (swarmScenarios) SingleLifecycle(t *testing.T, f *fixture) {
 		t.Fatal("no directory")
 	}
 	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the researcher.\n")
-	if has, err := f.BranchExists(t.Context(), "", "swarm/researcher-abc123"); err != nil || !has {
-		t.Errorf("BranchExists = %v, %v", has, err)
+	if has, err := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/researcher-abc123"}); err != nil || !has.Exists {
+		t.Errorf("BranchExists = %v, %v", has.Exists, err)
 	}
 	if got := f.removed("researcher"); got.Branch != w.Branch {
 		t.Errorf("deleted branch %q, want %q", got.Branch, w.Branch)
@@ -78,8 +78,8 @@ func (swarmScenarios) SingleLifecycle(t *testing.T, f *fixture) {
 	if exists(w.Path) {
 		t.Error("the directory is still there")
 	}
-	if has, err := f.BranchExists(t.Context(), "", w.Branch); err != nil || has {
-		t.Errorf("BranchExists after removal = %v, %v", has, err)
+	if has, err := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: w.Branch}); err != nil || has.Exists {
+		t.Errorf("BranchExists after removal = %v, %v", has.Exists, err)
 	}
 }
 
@@ -251,7 +251,7 @@ func (swarmScenarios) FullCleanup(t *testing.T, f *fixture) {
 	f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
 	gittest.WriteFile(t, filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"reviewer"}, Branch: croft.BranchKeep})
-	if has, _ := f.BranchExists(t.Context(), "", "swarm/reviewer-1"); !has {
+	if has, _ := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/reviewer-1"}); !has.Exists {
 		t.Fatal("the branch was to be kept")
 	}
 	res, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
@@ -279,7 +279,7 @@ func (swarmScenarios) FullCleanupKeepsForeign(t *testing.T, f *fixture) {
 	f.Git("worktree", "add", "--quiet", filepath.Join(disk, "own"))
 	must(t, os.Rename(disk, disk+".away"))
 	must(t, errOf(f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})))
-	must(t, errOf(f.GC(t.Context(), "")))
+	must(t, errOf(f.GC(t.Context(), croft.GCRequest{})))
 	must(t, os.Rename(disk+".away", disk))
 	if got := f.GitIn(filepath.Join(disk, "own"), "rev-parse", "--abbrev-ref", "HEAD"); got != "own" {
 		t.Errorf("the user's worktree is on %q", got)
@@ -297,15 +297,15 @@ func (swarmScenarios) UserBranchesUnderThePrefixStay(t *testing.T, f *fixture) {
 	if err != nil || !slices.Equal(res.Branches, []string{"swarm/researcher-1"}) {
 		t.Errorf("Clean = %+v, %v", res, err)
 	}
-	if has, _ := f.BranchExists(t.Context(), "", "swarm/mine-1"); !has {
+	if has, _ := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/mine-1"}); !has.Exists {
 		t.Error("the user's branch was deleted for its prefix")
 	}
 }
 
 func (swarmScenarios) GoesByTheRole(t *testing.T, f *fixture) {
 	f.createAll(swarm("researcher", "1"), swarm("developer", "1"))
-	list, err := f.Workspaces(t.Context(), croft.Filter{Role: "developer", Session: "1"})
-	if err != nil || len(list) != 1 || list[0].Name != "developer" {
+	list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{Role: "developer", Session: "1"})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "developer" {
 		t.Errorf("Workspaces of a role = %+v, %v", list, err)
 	}
 	if w := f.show("researcher"); w.Role != "researcher" || len(w.Head) != 40 {

@@ -20,8 +20,8 @@ func (trashScenarios) RestoreWhole(t *testing.T, f *fixture) {
 	write(t, w, "untracked.txt", "u\n")
 	before, head := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), f.GitIn(w.Path, "rev-parse", "HEAD")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	items, err := f.Trash(context.Background(), "")
-	if err != nil || len(items) != 1 || items[0].ID != w.ID || items[0].Bytes == 0 || !items[0].ExpiresAt.After(items[0].RemovedAt) {
+	items, err := f.Trash(context.Background(), croft.TrashRequest{})
+	if err != nil || len(items.Items) != 1 || items.Items[0].ID != w.ID || items.Items[0].Bytes == 0 || !items.Items[0].ExpiresAt.After(items.Items[0].RemovedAt) {
 		t.Fatalf("trash: %+v, %v", items, err)
 	}
 	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})

@@ -230,7 +230,7 @@ func (trashUpkeepScenarios) AtOnce(t *testing.T, f *fixture) {
 		var wg sync.WaitGroup
 		for _, svc := range others {
 			wg.Go(func() {
-				if _, err := svc.GC(t.Context(), ""); err != nil {
+				if _, err := svc.GC(t.Context(), croft.GCRequest{}); err != nil {
 					t.Errorf("GC: %v", err)
 				}
 			})

@@ -18,16 +18,16 @@ type trashUpkeepScenarios struct{}
 
 func gc(t *testing.T, f *fixture) *croft.GCResult {
 	t.Helper()
-	res, err := f.GC(t.Context(), "")
+	res, err := f.GC(t.Context(), croft.GCRequest{})
 	must(t, err)
 	return res
 }
 
 func trash(t *testing.T, f *fixture) []croft.TrashItem {
 	t.Helper()
-	items, err := f.Trash(t.Context(), "")
+	items, err := f.Trash(t.Context(), croft.TrashRequest{})
 	must(t, err)
-	return items
+	return items.Items
 }
 
 // trashOf finds the one item of the trash.

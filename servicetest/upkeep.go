@@ -40,14 +40,14 @@ func (reapScenarios) LiveOwnerIsKept(t *testing.T, f *fixture) {
 func (reapScenarios) OlderThan(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
-	if res := reap(t, f, croft.ReapRequest{OlderThan: time.Hour}); len(res.Removed) != 0 {
+	if res := reap(t, f, croft.ReapRequest{OlderThan: croft.Duration(time.Hour)}); len(res.Removed) != 0 {
 		t.Errorf("Reap of those older than an hour = %+v", res)
 	}
 	// Commits that are nowhere else are kept, however old they are.
-	if res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond}); len(res.Removed) != 0 || len(res.Kept) != 1 || res.Kept[0].Reason.Code != croft.WorkspaceDirty {
+	if res := reap(t, f, croft.ReapRequest{OlderThan: 1}); len(res.Removed) != 0 || len(res.Kept) != 1 || res.Kept[0].Reason.Code != croft.WorkspaceDirty {
 		t.Errorf("Reap = %+v", res)
 	}
-	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce})
+	res := reap(t, f, croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce})
 	if len(res.Removed) != 1 || res.Removed[0].Name != "a" || exists(w.Path) {
 		t.Errorf("Reap = %+v", res)
 	}
@@ -59,11 +59,11 @@ func (reapScenarios) OlderThan(t *testing.T, f *fixture) {
 
 func (reapScenarios) OlderThanKeepsDirty(t *testing.T, f *fixture) {
 	f.createWith("a", "wip", "x")
-	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond})
+	res := reap(t, f, croft.ReapRequest{OlderThan: 1})
 	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceDirty) {
 		t.Errorf("Reap = %+v", res)
 	}
-	if res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce}); len(res.Removed) != 1 {
+	if res := reap(t, f, croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce}); len(res.Removed) != 1 {
 		t.Errorf("Reap by force = %+v", res)
 	}
 }
@@ -71,7 +71,7 @@ func (reapScenarios) OlderThanKeepsDirty(t *testing.T, f *fixture) {
 func (reapScenarios) OlderThanKeepsLocked(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	lock(t, f, "a", "mine")
-	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce})
+	res := reap(t, f, croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce})
 	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceLocked) {
 		t.Errorf("Reap = %+v", res)
 	}
@@ -79,8 +79,8 @@ func (reapScenarios) OlderThanKeepsLocked(t *testing.T, f *fixture) {
 
 func (reapScenarios) OlderThanKeepsLeased(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	must(t, errOf(f.at(f.Dir).Hold(t.Context(), w.ID)))
-	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce})
+	must(t, errOf(f.at(f.Dir).Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})))
+	res := reap(t, f, croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce})
 	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceBusy) {
 		t.Errorf("Reap = %+v, want it kept as busy", res)
 	}
@@ -88,7 +88,7 @@ func (reapScenarios) OlderThanKeepsLeased(t *testing.T, f *fixture) {
 
 func (reapScenarios) DryRun(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, DryRun: croft.DryRunOn})
+	res := reap(t, f, croft.ReapRequest{OlderThan: 1, DryRun: croft.DryRunOn})
 	if len(res.Removed) != 1 || res.Removed[0].ID != w.ID || !exists(w.Path) || len(f.names()) != 1 {
 		t.Errorf("Reap, told only = %+v", res)
 	}
@@ -109,9 +109,9 @@ func (cleanScenarios) Reverted(t *testing.T, f *fixture) {
 	if plan() != 1 {
 		t.Error("what was merged is not finished")
 	}
-	m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})
+	m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"})
 	if err == nil {
-		m, err = f.WaitMerge(t.Context(), m.ID)
+		m, err = f.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
 	}
 	if err != nil || f.has("work.txt") {
 		t.Fatalf("%+v, %v", m, err)
@@ -194,13 +194,13 @@ func (cleanScenarios) GCBranches(t *testing.T, f *fixture) {
 	}
 	f.Git("merge", "--quiet", "--no-ff", "--message", "merge", "croft/merged")
 	f.remove(croft.RemoveRequest{All: croft.ScopeAll, Branch: croft.BranchKeep})
-	res, err := f.GC(t.Context(), "")
+	res, err := f.GC(t.Context(), croft.GCRequest{})
 	if err != nil || !slices.Equal(res.Branches, []string{"croft/merged"}) || len(res.Purged) != 0 {
 		t.Errorf("GC = %+v, %v", res, err)
 	}
 	for branch, want := range map[string]bool{"croft/mine": true, "croft/ahead": true, "croft/merged": false} {
-		if has, _ := f.BranchExists(t.Context(), "", branch); has != want {
-			t.Errorf("%s there: %v, want %v", branch, has, want)
+		if has, _ := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: branch}); has.Exists != want {
+			t.Errorf("%s there: %v, want %v", branch, has.Exists, want)
 		}
 	}
 }
@@ -209,17 +209,17 @@ func (cleanScenarios) GCRetention(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "keep.txt", "x\n")
 	f.removed("a")
-	if res, err := f.GC(t.Context(), ""); err != nil || len(res.Purged) != 0 {
+	if res, err := f.GC(t.Context(), croft.GCRequest{}); err != nil || len(res.Purged) != 0 {
 		t.Errorf("GC within the retention = %+v, %v", res, err)
 	}
 	f.Service = f.at(f.Dir, "CROFT_TRASH_RETENTION=0s")
 	b := f.create(croft.CreateRequest{Name: "b"})
 	f.removed("b")
-	res, err := f.GC(t.Context(), "")
+	res, err := f.GC(t.Context(), croft.GCRequest{})
 	if err != nil || !slices.Equal(res.Purged, []croft.ID{b.ID}) || res.Bytes == 0 {
 		t.Errorf("GC past the retention = %+v, %v", res, err)
 	}
-	if res, err := f.GC(t.Context(), ""); err != nil || len(res.Purged) != 0 {
+	if res, err := f.GC(t.Context(), croft.GCRequest{}); err != nil || len(res.Purged) != 0 {
 		t.Errorf("GC again = %+v, %v", res, err)
 	}
 	f.wantCommit(tip)
@@ -231,7 +231,7 @@ func doctor(t *testing.T, f *fixture, fix croft.FixMode) []croft.Finding {
 	t.Helper()
 	list, err := f.Doctor(t.Context(), croft.DoctorRequest{Fix: fix})
 	must(t, err)
-	return list
+	return list.Findings
 }
 
 // mended has the doctor find exactly one thing, mend it, and then find nothing.
@@ -310,13 +310,13 @@ func (doctorScenarios) PathTaken(t *testing.T, f *fixture) {
 
 func (doctorScenarios) PinMoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "wip\n")
-	snap, err := f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	snap, err := f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 	must(t, err)
 	ref := "refs/croft/snapshot/" + string(w.ID) + "/" + string(snap.ID)
 	f.Git("update-ref", ref, "HEAD")
 	// What was recorded counts, not what the ref says.
-	list, err := f.Snapshots(t.Context(), "")
-	if err != nil || len(list) != 1 || list[0].Commit != snap.Commit {
+	list, err := f.Snapshots(t.Context(), croft.SnapshotsRequest{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Commit != snap.Commit {
 		t.Errorf("Snapshots = %+v, %v", list, err)
 	}
 	mended(t, f, "PIN_MOVED")

@@ -34,10 +34,10 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "  "+err.Error())
 		return croft.ExitEnvironment
 	}
-	signals := listen()
+	signals := listenForSignals()
 	defer signals.stop()
 	environ := os.Environ()
-	looks := lookAt(environ)
+	display := detectDisplay(environ)
 	return cli.Main(signals.ctx, cli.Env{
 		Program:  program(os.Args[0]),
 		Args:     os.Args[1:],
@@ -47,9 +47,9 @@ func run() int {
 		Stdin:    os.Stdin,
 		Stdout:   os.Stdout,
 		Stderr:   os.Stderr,
-		Terminal: looks.terminal,
-		Color:    looks.color,
-		Width:    looks.width,
+		Terminal: display.terminal,
+		Color:    display.color,
+		Width:    display.width,
 		Open: func(ctx context.Context, project string, flags map[string]string) (croft.Service, error) {
 			return connect.Open(ctx, project, &connect.Options{Environ: environ, Flags: flags, Actor: user(environ), From: dir})
 		},
@@ -72,18 +72,19 @@ func run() int {
 		},
 		Background: proc.LowerPriority,
 		AutoGC: func(root string) bool {
-			return isUpkeepDue(environ, root, time.Now())
+			return claimUpkeep(environ, root, time.Now())
 		},
 	})
 }
 
-// user is who acts where that is no workspace, for the history and for undo.
+// user returns the name of the user, who is the actor for the history and for undo if
+// the caller is in no workspace.
 func user(environ []string) string {
 	return cmp.Or(lookUp(environ, "USER"), lookUp(environ, "USERNAME"))
 }
 
-// program is how the user calls the program. As git-croft it was called by
-// git.
+// program returns the command as the user typed it: "git croft" if git called the
+// program as git-croft, otherwise "croft".
 func program(arg0 string) string {
 	name := strings.TrimSuffix(filepath.Base(arg0), ".exe")
 	if name == "git-croft" {
@@ -116,7 +117,7 @@ func configView(environ []string, root string, flags map[string]string) (cli.Con
 	return view, nil
 }
 
-// version is what the build recorded: the module's version, or the commit.
+// version returns the module's version, or else the commit that the build recorded.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

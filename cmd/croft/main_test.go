@@ -93,10 +93,10 @@ func TestUpkeepIsOffByConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
 	environ := []string{"HOME=" + dir, "CROFT_STATE_DIR=" + dir}
-	if isUpkeepDue(append(environ, "CROFT_GC_AUTO=false"), "", now) {
+	if claimUpkeep(append(environ, "CROFT_GC_AUTO=false"), "", now) {
 		t.Error("due although it is turned off")
 	}
-	if !isUpkeepDue(environ, "", now) {
+	if !claimUpkeep(environ, "", now) {
 		t.Error("not due although it is on and never ran")
 	}
 }

@@ -53,7 +53,7 @@ func TestYesTakesWhatWasShown(t *testing.T) {
 		gittest.WriteFile(s.t, filepath.Join(w.Path, name), name)
 		s.r.GitIn(w.Path, "add", "--all")
 		s.r.GitIn(w.Path, "commit", "--quiet", "-m", name)
-		if _, err := s.svc.Merge(s.t.Context(), croft.MergeRequest{Workspace: name}); err != nil {
+		if _, err := s.svc.SubmitMerge(s.t.Context(), croft.MergeRequest{Workspace: name}); err != nil {
 			s.t.Fatal(err)
 		}
 		return w
@@ -120,19 +120,19 @@ func TestYesTakesWhatWasShown(t *testing.T) {
 				Stdin:  &person{func() { tt.meanwhile(s, a, b) }, strings.NewReader("y\n")},
 				Stdout: &stdout, Stderr: &stderr,
 			})
-			list, err := svc.Workspaces(t.Context(), croft.Filter{})
+			list, err := svc.Workspaces(t.Context(), croft.WorkspacesRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var live, waiting []string
-			for _, w := range list {
+			for _, w := range list.Items {
 				live = append(live, w.Name)
 			}
 			merges, err := svc.Merges(t.Context(), croft.MergesRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, m := range merges {
+			for _, m := range merges.Items {
 				waiting = append(waiting, m.Workspace)
 			}
 			slices.Sort(live)
@@ -182,8 +182,8 @@ func TestUninstallTakesWhatWasShown(t *testing.T) {
 	}
 	for dir, want := range map[string]int{r.Dir: 0, other: 1} {
 		use(dir, func(svc croft.Service) error {
-			list, err := svc.Workspaces(t.Context(), croft.Filter{})
-			if len(list) != want {
+			list, err := svc.Workspaces(t.Context(), croft.WorkspacesRequest{})
+			if len(list.Items) != want {
 				t.Errorf("%s has %v, want %d", dir, list, want)
 			}
 			return err

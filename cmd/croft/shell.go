@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// lookUp finds a variable; the last of several wins.
+// lookUp returns the value of a variable. If several have the name, the last one
+// counts.
 func lookUp(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
 		key, value, _ := strings.Cut(entry, "=")
@@ -18,7 +19,7 @@ func lookUp(environ []string, name string) string {
 	return ""
 }
 
-// shell is the user's shell.
+// shell returns the path of the user's shell.
 func shell(environ []string) string {
 	variable, fallback := "SHELL", "/bin/sh"
 	if runtime.GOOS == "windows" {
@@ -27,9 +28,9 @@ func shell(environ []string) string {
 	return cmp.Or(lookUp(environ, variable), fallback)
 }
 
-// shellEnviron is the environment of a shell in a workspace: the user's, with
-// the workspace's on top, and without what would make git look elsewhere. git
-// sets these when it runs a hook, an alias or another program.
+// shellEnviron returns the environment of a shell in a workspace: the user's, with the
+// variables of the workspace added, and without the variables that direct git to
+// another repository. git sets those when it runs a hook, an alias or another program.
 func shellEnviron(environ []string, dir string, workspace []string) []string {
 	elsewhere := []string{
 		"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX",

@@ -11,20 +11,20 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// signals turns interrupts into the end of a context. The first one asks for
-// an end, which takes back what was begun; the second one does not wait.
+// signals cancels a context when an interrupt arrives. The command then rolls back what
+// it has begun; a second interrupt ends the process at once.
 type signals struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	arrived chan os.Signal
-	isIdle  atomic.Bool // interrupts are a child's business
+	isIdle  atomic.Bool // interrupts are for a child process
 }
 
-// patience is how long the end may take that was asked for. What is not taken
-// back by then is left to the next command, as after a crash.
+// patience is how long a canceled command may take to roll back. Then the process
+// exits, and the next command rolls back the rest, as after a crash.
 const patience = 20 * time.Second
 
-func listen() *signals {
+func listenForSignals() *signals {
 	s := &signals{arrived: make(chan os.Signal, 2)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	signal.Notify(s.arrived, os.Interrupt, syscall.SIGTERM)
@@ -43,14 +43,15 @@ func listen() *signals {
 	return s
 }
 
-// stop gives the signals back.
+// stop ends the listening for signals and cancels the context.
 func (s *signals) stop() {
 	signal.Stop(s.arrived)
 	s.cancel()
 }
 
-// leaveToChild lets a shell on the same terminal have the interrupts. They are
-// not ignored in the sense of the system, which the shell would inherit.
+// leaveToChild ignores interrupts until resume is called, for a shell on the same
+// terminal, which gets them too. The signal's disposition in the system does not
+// change: the shell would inherit it.
 func (s *signals) leaveToChild() (resume func()) {
 	s.isIdle.Store(true)
 	return func() { s.isIdle.Store(false) }

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/term"
 )
 
-// looks is what the program knows about where its output goes.
-type looks struct {
+// display describes the terminal that the program runs on, if there is one.
+type display struct {
 	terminal cli.Terminal
 	color    cli.Color
 	width    int
 }
 
-func lookAt(environ []string) looks {
-	var l looks
+func detectDisplay(environ []string) display {
+	var l display
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	if isTerminal(os.Stdin) && isTerminal(os.Stderr) {
 		l.terminal = cli.TerminalInteractive
@@ -32,9 +32,9 @@ func lookAt(environ []string) looks {
 	return l
 }
 
-// colorFor follows NO_COLOR, CLICOLOR_FORCE and CLICOLOR, in this order. A
-// terminal that does not say what it is, and an old console of Windows, would
-// print the sequences as they are.
+// colorFor decides by NO_COLOR, CLICOLOR_FORCE and CLICOLOR, in this order, whether
+// output is coloured. A terminal without TERM and an old console of Windows get no
+// colour: they would print the escape sequences as they are.
 func colorFor(environ []string, isTerminal bool) cli.Color {
 	force := lookUp(environ, "CLICOLOR_FORCE")
 	switch {

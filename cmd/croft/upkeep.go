@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// upkeepStamp begins the name of the file which says that upkeep of a project
-// was started in an hour. Project and hour are part of the name, so that of
-// many processes exactly one can make it.
+// upkeepStamp is the prefix of the names of the files that record the start of a
+// project's upkeep. Project and hour are part of the name, so that exactly one of many
+// processes can create the file.
 const upkeepStamp = "upkeep-"
 
-// isUpkeepDue claims the upkeep of this hour, unless the user turned it off.
-// What hinders it is no concern of the command that asked.
-func isUpkeepDue(environ []string, root string, now time.Time) bool {
+// claimUpkeep reports whether this process is to start the upkeep of a project: one
+// process an hour does, and none if the user turned it off. Errors count as no.
+func claimUpkeep(environ []string, root string, now time.Time) bool {
 	set, err := settings(environ, root, nil)
 	if err != nil {
 		return false
@@ -25,6 +25,8 @@ func isUpkeepDue(environ []string, root string, now time.Time) bool {
 	return c.GC.Auto && claimHour(c.StateDir, root, now)
 }
 
+// claimHour creates the stamp of this hour. It reports false if another process did
+// before.
 func claimHour(stateDir, root string, now time.Time) bool {
 	project := fnv.New64a()
 	project.Write([]byte(root))
@@ -38,8 +40,8 @@ func claimHour(stateDir, root string, now time.Time) bool {
 	return true
 }
 
-// removeOldStamps removes those of other hours. What stays behind is removed
-// in the next hour.
+// removeOldStamps removes the stamps of other hours. One that cannot be removed is
+// tried again in the next hour.
 func removeOldStamps(stateDir, hour string) {
 	entries, _ := os.ReadDir(stateDir)
 	for _, entry := range entries {

@@ -37,7 +37,7 @@ func spawn(ctx context.Context, id, run string) (*croft.Merge, error) {
 	if err != nil {
 		return nil, err
 	}
-	lease, err := svc.Hold(ctx, ws.ID) // renews itself
+	lease, err := svc.Hold(ctx, croft.HoldRequest{Workspace: ws.ID}) // renews itself
 	if err != nil {
 		return nil, err
 	}
@@ -51,5 +51,5 @@ func spawn(ctx context.Context, id, run string) (*croft.Merge, error) {
 	if err != nil || out == croft.Failed {
 		return m, err
 	}
-	return svc.WaitMerge(ctx, m.ID) // a conflict is m.Reason, not err
+	return svc.WaitMerge(ctx, croft.WaitRequest{Merge: m.ID}) // a conflict is m.Reason, not err
 }

@@ -52,7 +52,7 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 			wg.Go(func() { play(ctx, svc, ws, run) })
 		}
 		wg.Wait()
-		if r, err = svc.EndRound(ctx, r.ID); err != nil {
+		if r, err = svc.EndRound(ctx, croft.EndRoundRequest{Round: r.ID}); err != nil {
 			return err
 		}
 		if len(r.Failed) > 0 {
@@ -65,11 +65,11 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 			return err
 		}
 		play(ctx, svc, *fin, run)
-		rev, err := svc.Review(ctx, croft.ReviewRequest{Repo: repo, Workspace: string(fin.ID)})
+		rev, err := svc.CreateReview(ctx, croft.ReviewRequest{Repo: repo, Workspace: string(fin.ID)})
 		if err != nil {
 			return err
 		}
-		m, err := svc.Apply(ctx, croft.ApplyRequest{Repo: repo, Review: rev.ID, Paths: []string{"."}})
+		m, err := croft.Apply(ctx, svc, croft.ApplyRequest{Repo: repo, Review: rev.ID, Paths: []string{"."}})
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,8 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 			return errors.New("not applied: " + string(m.Reason)) // the session stays open: try again
 		}
 	}
-	return svc.EndSession(ctx, ses.ID)
+	_, err = svc.EndSession(ctx, croft.EndSessionRequest{Session: ses.ID})
+	return err
 }
 
 // play runs an agent in its workspace. One that fails has simply not got far.
@@ -85,11 +86,11 @@ func play(ctx context.Context, svc croft.Service, ws croft.Workspace, run string
 	if ws.State != croft.Ready {
 		return // its round has ended
 	}
-	lease, err := svc.Hold(ctx, ws.ID)
+	lease, err := svc.Hold(ctx, croft.HoldRequest{Workspace: ws.ID})
 	if err != nil {
 		return
 	}
-	defer svc.Release(ctx, lease.ID)
+	defer svc.Release(ctx, croft.ReleaseRequest{Lease: lease.ID})
 	prompt, err := svc.Prompt(ctx, croft.WorkspaceRequest{Repo: ws.Repo, Ref: string(ws.ID)})
 	if err != nil {
 		return

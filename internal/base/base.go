@@ -1,6 +1,6 @@
-// Package base finds where a new workspace begins, and where its work goes back to: the
-// branch that the user stands on, the main branch, or what a request names, as it is here or
-// after a fetch. It changes nothing but what a fetch brings.
+// Package base finds the commit that a new workspace begins with, and the target for
+// its work: the current branch, the main branch, or what a request names, with or
+// without a fetch. It changes nothing but by that fetch.
 package base
 
 import (
@@ -16,21 +16,21 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// Start is where a workspace begins and where its work goes back to.
+// Start is the commit that a workspace begins with, and the target for its work.
 type Start struct {
 	OID    string
-	Ref    string // what the commit was called
+	Ref    string // the name of the commit: a branch, "HEAD", or as in the request
 	Target string // a branch, or empty
 }
 
-// For finds the starting point of a request.
-func For(ctx context.Context, s project.Location, l layout.Layout, req croft.CreateRequest) (Start, error) {
+// StartFor finds the starting point of a request.
+func StartFor(ctx context.Context, s project.Location, l layout.Layout, req croft.CreateRequest) (Start, error) {
 	branch, head, err := s.Head(ctx)
 	if err != nil {
 		return Start{}, err
 	}
 	if head == "" && req.Base == "" {
-		return Start{}, project.NoCommits()
+		return Start{}, project.NoCommitsError()
 	}
 	if req.Fetch == croft.FetchFirst {
 		if err := fetch(ctx, s, req.Base, branch); err != nil {
@@ -51,7 +51,7 @@ func For(ctx context.Context, s project.Location, l layout.Layout, req croft.Cre
 	switch {
 	case req.Target != "":
 		if _, rerr := s.Git.ReadRef(ctx, "refs/heads/"+req.Target); rerr != nil {
-			return Start{}, project.TargetNotFound(req.Target, rerr)
+			return Start{}, project.TargetError(req.Target, rerr)
 		}
 		st.Target = req.Target
 	case l.Aim == layout.AimNone:
@@ -60,8 +60,8 @@ func For(ctx context.Context, s project.Location, l layout.Layout, req croft.Cre
 	return st, err
 }
 
-// currentStart is the branch that one stands on, or its upstream where that is
-// strictly ahead.
+// currentStart returns the current branch as the starting point, or its upstream if
+// that is strictly ahead.
 func currentStart(ctx context.Context, s project.Location, branch, head string) (Start, error) {
 	st := Start{OID: head, Ref: branch, Target: branch}
 	upstream, err := s.Git.Upstream(ctx, branch)
@@ -82,7 +82,8 @@ func currentStart(ctx context.Context, s project.Location, branch, head string) 
 	return st, err
 }
 
-// Main is the branch that the project's work goes back to.
+// Main returns the project's main branch: main, else the one that origin/HEAD names,
+// else master. It fails with BaseNotFound if there is none of these.
 func Main(ctx context.Context, s project.Location) (Start, error) {
 	names := []string{"main", "master"}
 	if head, err := s.Git.SymbolicRef(ctx, "refs/remotes/origin/HEAD"); err == nil && head != "" {
@@ -98,8 +99,8 @@ func Main(ctx context.Context, s project.Location) (Start, error) {
 	}
 }
 
-// namedStart is the commit that the caller named. Its target is the branch
-// that it named, or the local branch of the same name as the remote one.
+// namedStart returns the commit that the caller named. Its target is the local branch
+// of that name, or of the same name as the remote branch, or the current branch.
 func namedStart(ctx context.Context, s project.Location, base, current string) (Start, error) {
 	oid, err := s.Git.ResolveCommitAt(ctx, s.Place.GitDir, base)
 	if errors.Is(err, odb.ErrNoCommit) {
@@ -127,7 +128,7 @@ func namedStart(ctx context.Context, s project.Location, base, current string) (
 	return st, nil
 }
 
-// fetch brings the remote of the base up to date.
+// fetch fetches from the remote of the base, or of the current branch.
 func fetch(ctx context.Context, s project.Location, base, branch string) error {
 	remote := "origin"
 	if name, _, ok := strings.Cut(base, "/"); ok && !strings.HasPrefix(base, "refs/") {
@@ -141,7 +142,7 @@ func fetch(ctx context.Context, s project.Location, base, branch string) error {
 		return err
 	} else if !has {
 		if err := s.Git.CheckConfig(); err != nil {
-			return err // there may be one that was not accepted yet
+			return err // the configuration may have one that the user did not accept yet
 		}
 		return &croft.Error{
 			Code: croft.BaseNotFound, Message: fmt.Sprintf("the repository has no remote %q to fetch from", remote), Hint: "croft new without --fresh, or git remote add " + remote + " URL",

@@ -77,7 +77,7 @@ func (a agent) cycle(ctx context.Context, svc croft.Service, name string, i int)
 	if err != nil {
 		return err
 	}
-	snap, err := svc.Snapshot(ctx, croft.SnapshotRequest{Workspace: string(w.ID)})
+	snap, err := svc.TakeSnapshot(ctx, croft.SnapshotRequest{Workspace: string(w.ID)})
 	if err != nil {
 		return err
 	}

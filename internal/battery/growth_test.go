@@ -89,7 +89,7 @@ func (g *growth) acts(t *testing.T, name string) map[string]time.Duration {
 	})
 	mustDo(t, writeFile(filepath.Join(w.Path, "work.txt"), name))
 	timed("snapshot", func() (err error) {
-		snap, err = g.svc.Snapshot(ctx, croft.SnapshotRequest{Workspace: string(w.ID)})
+		snap, err = g.svc.TakeSnapshot(ctx, croft.SnapshotRequest{Workspace: string(w.ID)})
 		return err
 	})
 	timed("remove", func() error { return remove(ctx, g.svc, w) })
@@ -102,7 +102,7 @@ func (g *growth) acts(t *testing.T, name string) map[string]time.Duration {
 		return err
 	})
 	timed("list", func() error {
-		_, err := g.svc.Workspaces(ctx, croft.Filter{})
+		_, err := g.svc.Workspaces(ctx, croft.WorkspacesRequest{})
 		return err
 	})
 	timed("git log -1", func() error {

@@ -82,12 +82,12 @@ func (p *project) furnish(t *testing.T) (paths []string) {
 	mustDo(t, err)
 	t.Cleanup(func() { mustDo(t, svc.Close()) })
 	ids := map[string]croft.ID{}
-	list, err := svc.Workspaces(t.Context(), croft.Filter{})
+	list, err := svc.Workspaces(t.Context(), croft.WorkspacesRequest{})
 	mustDo(t, err)
-	for _, w := range list {
+	for _, w := range list.Items {
 		ids[w.Name] = w.ID
 	}
-	_, err = svc.Hold(t.Context(), ids["leased"])
+	_, err = svc.Hold(t.Context(), croft.HoldRequest{Workspace: ids["leased"]})
 	mustDo(t, err)
 	p.mustCroft("lock", "locked", "--reason", "mine")
 	p.git(p.dir, "worktree", "lock", filepath.Join(p.workspaces(), "gitlocked"))
@@ -130,7 +130,7 @@ func (p *project) rewrite(t *testing.T, ids map[string]croft.ID) {
 		for _, name := range []string{"rebooted", "rebooted-dirty", "rebooted-leased", "emptied"} {
 			rec, err := tx.Record(ids[name])
 			rec.Boot = gone.Boot
-			errs = append(errs, err, tx.Put(rec))
+			errs = append(errs, err, tx.PutRecord(rec))
 		}
 		return errors.Join(errs...)
 	}))

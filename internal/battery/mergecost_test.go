@@ -105,12 +105,12 @@ func (p *project) mergeSingly(t *testing.T, list []workspace, target string) (gi
 			git = append(git, mergeBare(w))
 		}
 		start := time.Now()
-		m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name, Target: target, After: croft.AfterKeep})
+		m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: w.Name, Target: target, After: croft.AfterKeep})
 		if err != nil {
 			t.Fatal(err)
 		}
 		submitted := time.Now()
-		done, err := e.WaitMerge(t.Context(), m.ID)
+		done, err := e.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
 		if err != nil || done.Status != croft.MergeMerged {
 			t.Fatalf("%+v, %v", done, err)
 		}
@@ -162,17 +162,17 @@ func (p *project) mergeTogether(t *testing.T, list []workspace, target string) t
 	p.git(p.dir, "branch", target, "main")
 	e := p.open(t)
 	for _, w := range list {
-		if _, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name, Target: target, After: croft.AfterKeep}); err != nil {
+		if _, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: w.Name, Target: target, After: croft.AfterKeep}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	start := time.Now()
-	done, err := e.RunQueue(t.Context(), croft.MergesRequest{Target: target})
+	done, err := e.DriveLanes(t.Context(), croft.DriveRequest{Target: target})
 	took := time.Since(start)
-	if err != nil || len(done) != len(list) {
-		t.Fatalf("%d merges, %v", len(done), err)
+	if err != nil || len(done.Merges) != len(list) {
+		t.Fatalf("%d merges, %v", len(done.Merges), err)
 	}
-	for _, m := range done {
+	for _, m := range done.Merges {
 		if m.Status != croft.MergeMerged {
 			t.Fatalf("%+v", m)
 		}

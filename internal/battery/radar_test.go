@@ -71,8 +71,8 @@ func TestRadar(t *testing.T) {
 	p.wantTruth(third, c.Agents)
 	report(t, "radar", "%d agents, %d files, %d pairs: %d left out, %d merged, %d collide, as merging every pair says; "+
 		"reading the workspaces %s; after %d changed %d pairs compared in %s, after one %d in %s; %d objects left",
-		c.Agents, c.Files, all, first.Effort.Pruned, first.Effort.Merged, len(first.Pairs), ms(first.Effort.Reading),
-		changed, fresh, ms(second.Effort.Comparing), c.Agents, ms(third.Effort.Comparing), left)
+		c.Agents, c.Files, all, first.Effort.Pruned, first.Effort.Merged, len(first.Pairs), ms(time.Duration(first.Effort.Reading)),
+		changed, fresh, ms(time.Duration(second.Effort.Comparing)), c.Agents, ms(time.Duration(third.Effort.Comparing)), left)
 }
 
 func agentName(i int) string { return fmt.Sprintf("w%03d", i) }
@@ -295,7 +295,7 @@ func (p *project) compareRadar(want forecast) {
 			if diff := cmp.Diff(want.Pairs, f.Pairs); diff != "" {
 				t.Fatalf("another forecast differs:\n%s", diff)
 			}
-			got.croft, all = append(got.croft, f.Effort.Comparing), append(all, f.took)
+			got.croft, all = append(got.croft, time.Duration(f.Effort.Comparing)), append(all, f.took)
 			start := time.Now()
 			if _, status := p.gitIn(p.dir, env, strings.Join(asked, "\n")+"\n", "merge-tree", "--stdin"); status != 0 {
 				t.Fatalf("git merge-tree --stdin: status %d", status)

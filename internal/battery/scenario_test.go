@@ -36,8 +36,8 @@ func scenarios() []scenario {
 
 func always(fault) bool { return true }
 
-// inCroft is where Croft itself writes. Refs are written by it, so that git has
-// nothing to write where only they move.
+// inCroft is where Croft itself writes. It writes refs, and the trees of what is staged, so
+// that git has nothing to write where only they are.
 func inCroft(f fault) bool { return f.git == "" }
 
 // livingScenarios are about workspaces that come and go.
@@ -55,7 +55,7 @@ func livingScenarios() []scenario {
 			p.settle("one", "other")
 			return []string{"snapshot", "one"}
 		}},
-		{name: "remove", points: always, prepare: func(p *project) []string {
+		{name: "remove", points: inCroft, prepare: func(p *project) []string {
 			p.settle("one", "other")
 			return []string{"remove", "--force", "one"}
 		}},
@@ -115,7 +115,7 @@ func backScenarios() []scenario {
 			p.toil("one", "later")
 			return []string{"restore", string(p.look().Snapshots[0].ID)}
 		}, ignore: isSnapshot},
-		{name: "undo a creation", items: true, points: always, prepare: func(p *project) []string {
+		{name: "undo a creation", items: true, points: inCroft, prepare: func(p *project) []string {
 			p.settle("other")
 			p.mustCroft("new", "one", "two")
 			p.toil("one", "work")

@@ -130,11 +130,11 @@ func (g *tournament) verify(t *testing.T) int {
 	seats := map[string]bool{}
 	var labels []string
 	for _, repo := range g.repos {
-		list, err := e.Workspaces(t.Context(), croft.Filter{Repo: repo, States: []croft.State{croft.Trashed}})
+		list, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{Repo: repo, States: []croft.State{croft.Trashed}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range list {
+		for _, w := range list.Items {
 			if w.Round > 0 {
 				seats[fmt.Sprint(repo, w.Round, w.Agent)] = true
 				labels = append(labels, fmt.Sprint(w.Round, w.Label))
@@ -193,13 +193,13 @@ func (g *tournament) verifyRepo(t *testing.T, repo string) {
 // verifyArchives wants the notes of every seat in every home.
 func (g *tournament) verifyArchives(t *testing.T, e *engine.Engine, labels []string) {
 	t.Helper()
-	list, err := e.Sessions(t.Context(), croft.SessionFilter{States: []croft.SessionState{croft.SessionEnded}})
-	if err != nil || len(list) != 1 || len(list[0].Agents) != len(g.agents) {
+	list, err := e.Sessions(t.Context(), croft.SessionsRequest{States: []croft.SessionState{croft.SessionEnded}})
+	if err != nil || len(list.Items) != 1 || len(list.Items[0].Agents) != len(g.agents) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	slices.Sort(labels)
 	want := len(slices.Compact(labels)) * len(g.repos)
-	for _, a := range list[0].Agents {
+	for _, a := range list.Items[0].Agents {
 		found, err := filepath.Glob(filepath.Join(a.Home, ".scratch_archive", "*", "*", "notes"))
 		if err != nil || len(found) != want {
 			t.Errorf("%s finds %d notes, want %d, %v", a.Name, len(found), want, err)
@@ -214,7 +214,7 @@ func (g *tournament) verifyArchives(t *testing.T, e *engine.Engine, labels []str
 // verifyOther wants the other session as it was.
 func (g *tournament) verifyOther(t *testing.T, e *engine.Engine) {
 	t.Helper()
-	ses, err := e.Session(t.Context(), croft.ID(g.other))
+	ses, err := e.Session(t.Context(), croft.GetRequest{Ref: croft.Ref(croft.ID(g.other))})
 	if err != nil || ses.State != croft.SessionOpen {
 		t.Fatalf("%+v, %v", ses, err)
 	}

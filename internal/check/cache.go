@@ -13,29 +13,30 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// Cache is what the checks of a target begin with besides its files: copies
-// of ignored paths, such as installed dependencies, as the last check left them
-// whose result was published to the target. The copy of any other check is deleted.
+// Cache is the copies of ignored paths, such as installed dependencies, that the checks
+// of a target begin with, as the last check whose result was published left them. The
+// copy of any other check is deleted.
 //
-// It lies in Croft's own directory of the repository. Only the process that drives the
+// It is in Croft's own directory for the project, below the state directory. Only the process that drives the
 // lane uses it.
 type Cache struct {
 	dir   string   // of the lane
 	paths []string // merge.check_cache of the target's tip
 
 	mu   sync.Mutex
-	kept map[string]string // from the tree that passed to what its check left
+	kept map[string]string // from the tree that passed to the copy of the paths that its check left
 }
 
-// cacheLimits bound what is kept: more is not worth copying.
+// cacheLimits bound the copies: larger ones are not worth copying.
 var cacheLimits = fsx.CopyLimits{Entries: 1_000_000, Depth: 200}
 
-// currentCache is the directory of a lane that checks begin with.
+// currentCache is the subdirectory of a lane's cache that checks begin with.
 const currentCache = "current"
 
 // OpenCache opens the cache of a lane. It deletes everything in dir but the current
-// cache: what was set aside by a process that died. paths are the ignored paths that are
-// kept; none: nothing is kept. The caller holds the lane's lock while it uses the cache.
+// cache: copies that a process set aside before it died. paths are the ignored paths
+// that are kept; none: nothing is kept. The caller holds the lane's lock while it uses
+// the cache.
 func OpenCache(dir string, paths []string) *Cache {
 	c := &Cache{dir: dir, paths: paths, kept: map[string]string{}}
 	entries, _ := os.ReadDir(c.dir)
@@ -47,15 +48,15 @@ func OpenCache(dir string, paths []string) *Cache {
 	return c
 }
 
-// fill copies the cache into a fresh checkout, where git ignores it and nothing
-// is in its place. A cache that cannot be copied is done without.
+// fill copies the cache into a fresh checkout: the paths that git ignores there and
+// that do not exist. A path that cannot be copied is left out.
 func (c *Cache) fill(ctx context.Context, s *git.Scratch, spec git.ScratchSpec) error {
 	if c == nil || len(c.paths) == 0 {
 		return nil
 	}
 	from, err := os.OpenRoot(filepath.Join(c.dir, currentCache))
 	if err != nil {
-		return nil // there is none yet
+		return nil // there is no cache yet
 	}
 	defer from.Close()
 	to, err := os.OpenRoot(s.Path)
@@ -84,8 +85,8 @@ func (c *Cache) fill(ctx context.Context, s *git.Scratch, spec git.ScratchSpec) 
 	return nil
 }
 
-// keep sets aside what a check that passed left, until it is known whether its
-// tree is published. If a path cannot be copied, nothing is kept.
+// keep sets aside the cached paths that a passing check left, until it is known whether
+// its tree is published. If a path cannot be copied, nothing is kept.
 func (c *Cache) keep(s *git.Scratch, tree string) {
 	if c == nil || len(c.paths) == 0 {
 		return
@@ -129,9 +130,9 @@ func copyPaths(from, to string, paths []string) error {
 	return nil
 }
 
-// Adopt makes what the passing check of tree left the current cache. The caller has
-// published tree. Nothing happens if nothing was set aside for it. A crash in Adopt may
-// lose the cache, never mix two.
+// Adopt makes the copy that was set aside for tree the current cache. The caller has
+// published tree. Adopt does nothing if there is no such copy. A crash or an error in
+// Adopt may lose the cache, never mix two.
 func (c *Cache) Adopt(tree string) {
 	if c == nil {
 		return
@@ -152,8 +153,8 @@ func (c *Cache) Adopt(tree string) {
 	_ = fsx.RemoveOwn(old)
 }
 
-// Discard deletes what was set aside and not adopted. The caller calls it when it is
-// done.
+// Discard deletes the copies that were set aside and not adopted. The caller calls it
+// when it is done.
 func (c *Cache) Discard() {
 	if c == nil {
 		return
@@ -166,9 +167,9 @@ func (c *Cache) Discard() {
 	}
 }
 
-// SweepCaches deletes, below caches, the directories of lanes that are idle for IdleTime.
-// lock(lane) is the path of the lane's lock file; a lane that is held, or has no such
-// file, is skipped.
+// SweepCaches deletes, below caches, the directories of lanes that were idle for
+// IdleTime. lock(lane) is the path of the lane's lock file; a lane whose lock is held,
+// or that has no such file, is skipped.
 func SweepCaches(caches string, now time.Time, lock func(lane string) string) {
 	lanes, _ := os.ReadDir(caches)
 	for _, lane := range lanes {
@@ -177,7 +178,7 @@ func SweepCaches(caches string, now time.Time, lock func(lane string) string) {
 		if err != nil || now.Sub(info.ModTime()) < IdleTime {
 			continue
 		}
-		held, err := flock.TryThere(lock(lane.Name()))
+		held, err := flock.TryExisting(lock(lane.Name()))
 		if err != nil {
 			continue
 		}

@@ -8,23 +8,23 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// checkVariables are the variables of the user's that a check sees: who and where
-// the user is, how text is shown, and where toolchains and their caches lie. None
-// of them holds a secret. A name that ends in * stands for all that begin so.
+// checkVariables are the user's variables that a check sees: the name and home of the
+// user, how text is shown, and where toolchains and their caches are. None of them
+// holds a secret. A name that ends in * means all names with that prefix.
 var checkVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TERM", "TZ", "TMPDIR", "XDG_CACHE_HOME",
 	"GOPATH", "GOCACHE", "GOMODCACHE", "GOROOT", "GOTOOLCHAIN", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN",
 	"JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "RBENV_ROOT",
 }
 
-// windowsVariables are those without which programs on Windows do not start.
+// windowsVariables are the variables without which programs on Windows do not start.
 var windowsVariables = []string{
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
 	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES*", "PROGRAMW6432", "COMMONPROGRAMFILES*", "NUMBER_OF_PROCESSORS", "PROCESSOR_*", "OS",
 }
 
-// environ is what of the user's environment a check may see, by name, with what a
-// check may want to know. Nothing in it steers git.
+// environ returns the environment of a check: the allowed variables of the user, and
+// variables that describe the check. None of them controls git.
 func (r *Runner) environ(dir string, spec git.ScratchSpec) []string {
 	allowed := slices.Concat(checkVariables, r.Allowed)
 	if runtime.GOOS == "windows" {

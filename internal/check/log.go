@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	logHalf = 512 << 10 // how much is kept of the beginning of an output, and of its end
-	logTail = 4 << 10   // how much of its end a result holds
-	maxLogs = 200       // how many outputs are kept
+	logHalf = 512 << 10 // how many bytes of the beginning of an output are kept, and of its end
+	logTail = 4 << 10   // how many bytes of its end a result has
+	maxLogs = 200       // how many log files are kept
 )
 
-// log keeps the output of a check: its beginning as it is written, and its
-// end when it has ended. Output that cannot be written is lost: a check passes or fails
-// whether or not its output can be kept.
+// log is the log file of a check. The beginning of the output is written as it comes,
+// the end when the check has ended. Output that cannot be written is lost: a check
+// passes or fails whether or not its output can be kept.
 type log struct {
 	path string
 
 	mu    sync.Mutex
 	f     *os.File
 	begun int   // bytes of the beginning that were written
-	all   int64 // bytes that came
+	all   int64 // bytes of output so far
 	end   []byte
 }
 
-// newLog makes the next file of a label, and removes the oldest of all.
+// newLog makes the next log file of a label, and deletes the oldest log files.
 func newLog(dir, label, command string) (*log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	dropOldest(dir, maxLogs-1)
+	deleteOldest(dir, maxLogs-1)
 	for n := 1; ; n++ {
 		path := filepath.Join(dir, label+"-"+strconv.Itoa(n)+".log")
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -51,8 +51,8 @@ func newLog(dir, label, command string) (*log, error) {
 	}
 }
 
-// dropOldest leaves so many of a directory's files.
-func dropOldest(dir string, keep int) {
+// deleteOldest deletes the oldest files of a directory but keep of them.
+func deleteOldest(dir string, keep int) {
 	entries, _ := os.ReadDir(dir)
 	var files []os.FileInfo
 	for _, entry := range entries {
@@ -84,7 +84,7 @@ func (l *log) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// remark adds what Croft has to say.
+// remark writes a sentence of Croft's to the log.
 func (l *log) remark(text string) {
 	if n := len(l.end); n > 0 && l.end[n-1] != '\n' {
 		text = "\ncroft: " + text
@@ -111,7 +111,7 @@ func (l *log) close() {
 	_ = l.f.Close()
 }
 
-// tail is the end of the output, in whole lines where there are any.
+// tail returns the end of the output, in whole lines if it has any.
 func (l *log) tail() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

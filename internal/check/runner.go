@@ -6,7 +6,8 @@
 // of an earlier Run is there. Git in the checkout cannot change the repository's objects or
 // refs. A check is not confined otherwise: it runs as the user and knows the project's path.
 //
-// A check sees the variables of an allow-list. When it ends, times out or is cancelled, its
+// A check sees the variables of an allow-list, and CI=true, PWD, CROFT_CHECK=1, CROFT_REPO,
+// CROFT_COMMIT and CROFT_TREE. When it ends, times out or is cancelled, its
 // process group is killed. A process that left the group goes on and keeps the checkout's
 // lock, so that no other Run gets this checkout.
 //
@@ -45,23 +46,25 @@ type Runner struct {
 
 	Commands []string      // run one after the other, by a shell; empty: Run does nothing
 	Timeout  time.Duration // of each; zero: none
-	Environ  []string      // the user's variables, which the allow-list filters
-	Allowed  []string      // names of variables that a check sees besides the usual ones
+	Environ  []string      // the user's variables, which the allow-list filters; none: a check sees none
+	Allowed  []string      // names of variables that a check sees besides the usual ones, NAME* for all that begin so; none: only these. GIT_*, PWD, OLDPWD and CI never are
 	Workers  int           // processes that write the checkout; below 1: one for each core
 	Label    string        // begins the names of the files that the output goes to
 
-	// MergeTree has what the repository has not, or is nil. The caller keeps it open
-	// until Run has returned.
+	// MergeTree has the commit and tree if the repository has not, or is nil. The
+	// caller keeps it open until Run has returned.
 	MergeTree *mergetree.Session
-	// Cache is what the checkout begins with besides its files; nil: nothing.
+	// Cache is copied into the checkout before the checks run; nil: there is none.
 	Cache *Cache
-	// Approved is called before anything is made or run; Run fails with its error.
+	// Approved is called before Run makes or runs anything; Run fails with its error.
 	// Required if there are Commands.
 	Approved func(context.Context) error
+	// Begins is called before each command is run; nil: nobody asks.
+	Begins func(ctx context.Context, command string)
 }
 
-// Project is used in names of checkouts (ID, Name) and told to checks (Path, as
-// CROFT_REPO).
+// Project is the project of a check. ID and Name are used in names of checkouts; checks
+// get Path as CROFT_REPO.
 type Project struct {
 	ID   croft.ID
 	Name string
@@ -74,17 +77,18 @@ type Dirs struct {
 	Logs  string // of the output
 }
 
-// Passed reports whether no check failed. It is true for none.
-func Passed(checks []croft.Check) bool {
+// HasNoFailure reports whether no check failed. It is true for an empty list.
+func HasNoFailure(checks []croft.Check) bool {
 	return !slices.ContainsFunc(checks, func(c croft.Check) bool { return !c.Passed })
 }
 
-// Run runs the commands in a checkout of tree. commit is what HEAD is there; it need not
+// Run runs the commands in a checkout of tree, with commit as HEAD; the commit need not
 // exist in the repository if MergeTree has it. A command that fails or times out is a
 // result, not an error: it is the last of the checks, with Passed false. An error means
-// that the candidate was not judged (not approved, ctx ended, no checkout), and there are
-// no checks. Without Commands both are nil. If all pass, Cache sets aside what they left.
-// Submodules are empty directories.
+// that the candidate was not judged (not approved; ctx ended, and then it is
+// context.Cause(ctx); no checkout or no log file), and there are no checks, not even those
+// that had passed. Without Commands both are nil. If all pass, Cache sets aside the
+// cached paths that they left. Submodules are empty directories.
 func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, error) {
 	if len(r.Commands) == 0 {
 		return nil, nil
@@ -109,6 +113,9 @@ func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, e
 	}
 	var checks []croft.Check
 	for _, command := range r.Commands {
+		if r.Begins != nil {
+			r.Begins(ctx, command)
+		}
 		done, err := r.run(ctx, scratch, command, spec)
 		if err != nil {
 			return nil, err
@@ -121,7 +128,7 @@ func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, e
 	return checks, nil
 }
 
-// errCheckTime says that a check took longer than it may.
+// errCheckTime says that a check took longer than Timeout.
 var errCheckTime = errors.New("the check took too long")
 
 // run runs one command. A command that fails, or takes too long, is a result and no error.
@@ -144,7 +151,7 @@ func (r *Runner) run(ctx context.Context, scratch *git.Scratch, command string, 
 		Path: path, Args: args, Dir: scratch.Path, Stdout: log, Inherit: scratch.Inherit,
 		Env: r.environ(scratch.Path, spec),
 	})
-	done.Took = time.Since(begun)
+	done.Took = croft.Duration(time.Since(begun))
 	exit, exited := errors.AsType[*proc.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -165,8 +172,8 @@ func (r *Runner) run(ctx context.Context, scratch *git.Scratch, command string, 
 	return done, nil
 }
 
-// maxPlaces is how many checkouts a repository may have for its checks. That
-// many are in use only if as many checks run, or left processes behind.
+// maxPlaces is how many checkouts a repository may have for its checks. So many are in
+// use only if as many checks run, or left processes behind.
 const maxPlaces = 1024
 
 // claimPlace locks the first checkout that no process uses, or makes another. The
@@ -214,18 +221,19 @@ func (r *Runner) tryPlace(dir string) (*git.Scratch, *flock.Lock, error) {
 		return nil, nil, err
 	}
 	now := r.Now()
-	_ = os.Chtimes(file, now, now) // so that it is known when it was last used
+	_ = os.Chtimes(file, now, now) // SweepTrees reads the time of the last use
 	s := r.Git.Scratch(dir, r.Project.Name)
 	s.Inherit = []*os.File{lock.File()}
 	return s, lock, nil
 }
 
-// IdleTime is how long a checkout or a cache is kept after its last use.
+// IdleTime is how long a checkout is kept after a Run last began in it, and a cache after a
+// copy was last set aside, adopted or deleted.
 const IdleTime = 7 * 24 * time.Hour
 
-// SweepTrees deletes the checkouts that were last used before now minus IdleTime and that
-// no process holds. Their lock files stay: a process that waits for one must find the
-// same file.
+// SweepTrees deletes what is in the checkouts that were last used before now minus IdleTime
+// and that no process has locked. The lock files stay: a process that waits for one must
+// find the same file. A directory without a lock file is left alone.
 func SweepTrees(trees string, now time.Time) {
 	entries, _ := os.ReadDir(trees)
 	for _, entry := range entries {
@@ -234,7 +242,7 @@ func SweepTrees(trees string, now time.Time) {
 		if err != nil || now.Sub(info.ModTime()) < IdleTime {
 			continue
 		}
-		lock, err := flock.TryThere(filepath.Join(dir, "lock"))
+		lock, err := flock.TryExisting(filepath.Join(dir, "lock"))
 		if err != nil {
 			continue
 		}

@@ -22,21 +22,20 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// ErrExists says that something lies already where a checkout should be made.
+// ErrExists says that the path of a checkout is taken.
 var ErrExists = errors.New("the path is taken")
 
-// ErrGone says that there is nothing to bring back.
+// ErrGone says that nothing of the checkout is left to bring back.
 var ErrGone = errors.New("nothing is left of the checkout")
 
-// ErrDiffers says that a fresh checkout is not what its base says.
+// ErrDiffers says that the files of a fresh checkout are not those of its base.
 var ErrDiffers = errors.New("the checkout differs from its base")
 
-// ErrOther says that what lies at the path, or in the trash, is not what was
-// made there. It is left alone.
+// ErrOther says that the directory at the path, or in the trash, is not the one that
+// was made. It is left alone.
 var ErrOther = errors.New("not what was made there")
 
-// Spec names one checkout. It is all that an implementation needs to find it
-// again.
+// Spec names one checkout, with all that an implementation needs to find it again.
 type Spec struct {
 	ID      string
 	Path    string
@@ -44,20 +43,20 @@ type Spec struct {
 	Base    string // the commit that it starts from
 	Workers int    // how many files are written at once; default 1
 	Kind    Kind   // which implementation it belongs to
-	// Branches are others, by their names, that a checkout with a git directory
-	// of its own shows from the beginning.
+	// Branches are other branches, by name, that a checkout with a git directory of its
+	// own has from the beginning.
 	Branches map[string]string
-	// Source is the plain directory whose files the checkout gets, also those
-	// that git ignores, and Skip what is not copied from there. Without it the
+	// Source is the plain directory whose files are copied to the checkout, ignored
+	// ones included; Skip are the paths in it that are not copied. Without Source the
 	// files come from the base.
 	Source string
 	Skip   []string
-	// Identity is what was recorded of the directory when it was made, and
-	// TrashedIn what was recorded of the directory in the trash that it lies in. What is
-	// something else by now is neither moved nor deleted.
+	// Identity is the recorded identity of the directory when it was made, and
+	// TrashedIn that of the directory in the trash that it is in. A directory with
+	// another identity is neither moved nor deleted.
 	Identity  fsx.Identity
 	TrashedIn fsx.Identity
-	// Inherit is kept open by every process that writes.
+	// Inherit are files that every process that writes the checkout keeps open.
 	Inherit []*os.File
 }
 
@@ -66,8 +65,8 @@ type Kind string
 
 // The kinds of checkouts.
 const (
-	Linked   Kind = ""         // all of the git directory but what is checked out
-	Isolated Kind = "isolated" // nothing but objects, which it only reads
+	Linked   Kind = ""         // the whole git directory, except for what is checked out
+	Isolated Kind = "isolated" // only objects, which it reads
 )
 
 // ChangeKind says how a path differs from the last commit.
@@ -79,7 +78,7 @@ const (
 	Modified   ChangeKind = "modified"
 	Untracked  ChangeKind = "untracked"
 	Conflicted ChangeKind = "conflicted"
-	Hidden     ChangeKind = "hidden" // modified, and git was told not to look
+	Hidden     ChangeKind = "hidden" // modified, and git was told not to examine it
 )
 
 // Change is one path that differs from the last commit.
@@ -96,38 +95,36 @@ const (
 	Intact       Health = "intact"
 	Missing      Health = "missing"      // the directory is gone
 	Unregistered Health = "unregistered" // the directory is there, its registration is not
-	Foreign      Health = "foreign"      // something else lies at the path
-	Replaced     Health = "replaced"     // a copy of it lies at the path, by what the record says of its identity
+	Foreign      Health = "foreign"      // the path has something else
+	Replaced     Health = "replaced"     // the path has a copy of it, by the identity in the record
 )
 
-// Checkout is one way to keep a directory apart.
+// Checkout is one way to keep the directory of an agent apart.
 type Checkout interface {
-	// Prepare makes the place. It fails with ErrExists, and touches nothing,
-	// if anything is at the path.
+	// Prepare registers the checkout, without files. It fails with ErrExists, and
+	// touches nothing, if anything is at the path.
 	Prepare(ctx context.Context, s Spec) error
 	// Fill writes the files of the base.
 	Fill(ctx context.Context, s Spec) error
-	// Verify compares the files with the base. Differences that any checkout
-	// of this commit has, such as line endings, are returned as notes; any
-	// other one is ErrDiffers.
+	// Verify compares the files with the base. Differences that any checkout of this
+	// commit has, such as line endings, are returned as notes; any other difference is
+	// ErrDiffers.
 	Verify(ctx context.Context, s Spec) (notes []string, err error)
 	// Release ends the protection of the checkout's birth.
 	Release(s Spec) error
 	// Changes lists the uncommitted work.
 	Changes(ctx context.Context, s Spec) ([]Change, error)
-	// Health looks, without a process, whether the checkout is intact.
+	// Health reports, without starting a process, whether the checkout is intact.
 	Health(s Spec) Health
-	// MoveToTrash moves the checkout into dir, which exists, and ends its
-	// registration. It fails with ErrOther, and moves nothing, if something
-	// else than what was made is at the path. It may be called again after a
-	// crash.
+	// MoveToTrash moves the checkout into dir, which exists, and ends its registration.
+	// It fails with ErrOther, and moves nothing, if the directory at the path is not
+	// the one that was made. It may be called again after a crash.
 	MoveToTrash(s Spec, dir string) error
-	// MoveBack brings a checkout back from dir to its path, registered and
-	// protected as at its birth until Release. It fails with ErrExists if
-	// something is at the path, and with ErrGone if nothing was stowed. It may
-	// be called again after a crash.
+	// MoveBack moves a checkout from dir to its path, registered and protected as at
+	// its birth until Release. It fails with ErrExists if something is at the path, and
+	// with ErrGone if dir has no checkout. It may be called again after a crash.
 	MoveBack(s Spec, dir string) error
-	// Discard removes what Prepare and Fill made and nothing else. It may be
-	// called again, and for a checkout that was never made.
+	// Discard removes the directory and the registration that Prepare and Fill made,
+	// and nothing else. It may be called again, and for a checkout that was never made.
 	Discard(s Spec) error
 }

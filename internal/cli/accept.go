@@ -48,12 +48,12 @@ func (a *app) runAccept(ctx context.Context, svc croft.GitConfigs, agreed consen
 	isNews := c.Hash != ""
 	accepted := false
 	if isNews {
-		if accepted, err = a.agreed(ctx, agreed, "Accept these changes?"); err != nil {
+		if accepted, err = a.hasAgreed(ctx, agreed, "Accept these changes?"); err != nil {
 			return err
 		}
 	}
 	if accepted {
-		if err := svc.AcceptGitConfig(ctx, croft.AcceptGitConfigRequest{Repo: a.dir(), Hash: c.Hash}); err != nil {
+		if _, err := svc.AcceptGitConfig(ctx, croft.AcceptGitConfigRequest{Repo: a.dir(), Hash: c.Hash}); err != nil {
 			return err
 		}
 	}

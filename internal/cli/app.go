@@ -150,9 +150,9 @@ func (a *app) configView(root string) (ConfigView, error) {
 	return view, nil
 }
 
-// repoFinder is what finding the project takes.
+// repoFinder is the part of croft.Service that finds the project.
 type repoFinder interface {
-	Repo(ctx context.Context, dir string) (*croft.Repo, error)
+	Repo(ctx context.Context, req croft.RepoRequest) (*croft.Repo, error)
 }
 
 // startUpkeepAfter starts upkeep in the background if it is due. It is never a
@@ -161,7 +161,7 @@ func (a *app) startUpkeepAfter(ctx context.Context, svc repoFinder) {
 	if a.env.AutoGC == nil {
 		return
 	}
-	repo, err := svc.Repo(ctx, a.dir())
+	repo, err := svc.Repo(ctx, croft.RepoRequest{Repo: a.dir()})
 	if err != nil {
 		return
 	}

@@ -13,8 +13,9 @@ import (
 // applier is the part of croft.Service that `croft apply` calls.
 type applier interface {
 	repoFinder
-	Review(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error)
-	Apply(ctx context.Context, req croft.ApplyRequest) (*croft.Merge, error)
+	CreateReview(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error)
+	SubmitApply(ctx context.Context, req croft.ApplyRequest) (*croft.Merge, error)
+	mergeWaiter
 }
 
 func newApplyCommand(a *app) *cobra.Command {
@@ -94,7 +95,7 @@ func parseHunks(cmd *cobra.Command, given []string) (map[string][]int, error) {
 
 func (a *app) runApply(ctx context.Context, svc applier, req croft.ApplyRequest, from croft.ReviewRequest) error {
 	if req.Review == "" {
-		work, err := svc.Review(ctx, from)
+		work, err := svc.CreateReview(ctx, from)
 		if err != nil {
 			return err
 		}
@@ -107,7 +108,7 @@ func (a *app) runApply(ctx context.Context, svc applier, req croft.ApplyRequest,
 
 // applyChosen applies a choice and shows what came of it.
 func (a *app) applyChosen(ctx context.Context, svc applier, req croft.ApplyRequest) error {
-	m, err := svc.Apply(ctx, req)
+	m, err := a.waitFor(ctx, svc)(svc.SubmitApply(ctx, req))
 	if err != nil {
 		return err
 	}

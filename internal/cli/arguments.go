@@ -61,8 +61,8 @@ func usageError(cmd *cobra.Command, message string) *croft.Error {
 	}
 }
 
-// wordFlag adds a flag without a value that puts a word into a request.
-func wordFlag[W ~string](cmd *cobra.Command, to *W, word W, name, shorthand, usage string) {
+// addWordFlag adds a flag without a value. If the flag is given, *to is set to word.
+func addWordFlag[W ~string](cmd *cobra.Command, to *W, word W, name, shorthand, usage string) {
 	cmd.Flags().VarPF(&wordValue[W]{to, word}, name, shorthand, usage).NoOptDefVal = "true"
 }
 

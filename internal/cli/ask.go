@@ -40,7 +40,7 @@ const (
 	reachFurther              // more than that
 )
 
-// agreement is what the flags of a command say about asking.
+// agreement has the flags of a command that decide whether it asks.
 type agreement struct {
 	isYes, isDryRun bool
 }
@@ -50,9 +50,9 @@ func (g *agreement) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&g.isDryRun, "dry-run", "n", false, "only tell")
 }
 
-// consent applies the rule to a command, and refuses if it had to ask and there is
-// no person.
-func (a *app) consent(cmd *cobra.Command, g agreement, r reach) (consent, error) {
+// consentFor decides by the flags and the reach of an act whether a command asks. It
+// fails with NotConfirmed if the command had to ask and there is no person.
+func (a *app) consentFor(cmd *cobra.Command, g agreement, r reach) (consent, error) {
 	switch {
 	case g.isDryRun:
 		return consentDryRun, nil
@@ -67,16 +67,17 @@ func (a *app) consent(cmd *cobra.Command, g agreement, r reach) (consent, error)
 	}
 }
 
-// serveAgreed applies the rule to a command, opens the Service, and hands both to use.
+// serveAgreed finds out whether the user has agreed to the act, opens the Service, and
+// calls use with the Service and the consent.
 func (a *app) serveAgreed(cmd *cobra.Command, g agreement, r reach, use func(ctx context.Context, svc croft.Service, agreed consent) error) error {
-	agreed, err := a.consent(cmd, g, r)
+	agreed, err := a.consentFor(cmd, g, r)
 	if err != nil {
 		return err
 	}
 	return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return use(ctx, svc, agreed) })
 }
 
-// withFlag is the command line that was typed, with one more flag: at the end, or
+// withFlag returns the command line that was typed, with one more flag: at the end, or
 // before a "--", behind which a flag would be a name.
 func (a *app) withFlag(cmd *cobra.Command, flag string) string {
 	words := []string{cmd.Root().Name()}
@@ -90,8 +91,8 @@ func (a *app) withFlag(cmd *cobra.Command, flag string) string {
 	return strings.Join(slices.Insert(words, end, flag), " ")
 }
 
-// agreed asks, if that is how the user agrees.
-func (a *app) agreed(ctx context.Context, how consent, question string) (bool, error) {
+// hasAgreed reports whether the user agrees to an act, and asks if how is consentAsk.
+func (a *app) hasAgreed(ctx context.Context, how consent, question string) (bool, error) {
 	if how == consentAsk {
 		return a.ask(ctx, question)
 	}
@@ -109,7 +110,7 @@ func (a *app) noteRows(rows [][]cell) {
 	}
 }
 
-// canAsk says whether there is a person to ask. A caller that wants JSON is a
+// canAsk reports whether there is a person to ask. A caller that wants JSON is a
 // program.
 func (a *app) canAsk() bool {
 	return a.env.Terminal == TerminalInteractive && !a.json

@@ -16,7 +16,7 @@ type acting struct {
 
 func (s *acting) Close() error { return nil }
 
-func (s *acting) Repo(context.Context, string) (*croft.Repo, error) {
+func (s *acting) Repo(context.Context, croft.RepoRequest) (*croft.Repo, error) {
 	return &croft.Repo{Path: "/root"}, nil
 }
 
@@ -25,7 +25,7 @@ func (s *acting) Workspace(context.Context, croft.WorkspaceRequest) (*croft.Work
 	return &w, nil
 }
 
-func (s *acting) Status(context.Context, croft.ID) (*croft.Status, error) {
+func (s *acting) Status(context.Context, croft.StatusRequest) (*croft.Status, error) {
 	return &croft.Status{}, nil
 }
 
@@ -40,9 +40,9 @@ func (s *acting) Remove(_ context.Context, req croft.RemoveRequest) (*croft.Remo
 	return &croft.RemoveResult{Removed: []croft.Removed{{ID: "a1", Name: "fix-login"}}}, nil
 }
 
-func (s *acting) Discard(_ context.Context, req croft.DiscardRequest) ([]croft.Merge, error) {
+func (s *acting) Discard(_ context.Context, req croft.DiscardRequest) (*croft.DiscardResult, error) {
 	s.act(req.DryRun)
-	return []croft.Merge{{State: croft.MergeDone, Status: croft.MergeDiscarded}}, nil
+	return &croft.DiscardResult{Merges: []croft.Merge{{State: croft.MergeDone, Status: croft.MergeDiscarded}}}, nil
 }
 
 func (s *acting) sweep(dry croft.DryRun) (*croft.CleanResult, error) {
@@ -73,7 +73,7 @@ func (s *acting) PlanRevert(context.Context, croft.RevertRequest) (*croft.Revert
 	return &croft.RevertPlan{Later: 2}, nil
 }
 
-func (s *acting) Revert(context.Context, croft.RevertRequest) (*croft.Merge, error) {
+func (s *acting) SubmitRevert(context.Context, croft.RevertRequest) (*croft.Merge, error) {
 	s.acts++
 	return &croft.Merge{State: croft.MergeDone, Status: croft.MergeMerged}, nil
 }
@@ -84,9 +84,9 @@ func (s *acting) Restore(context.Context, croft.RestoreRequest) (*croft.Workspac
 	return &w, nil
 }
 
-func (s *acting) Queue(_ context.Context, req croft.QueueRequest) ([]croft.Merge, error) {
+func (s *acting) ChangeQueue(_ context.Context, req croft.QueueRequest) (*croft.QueueResult, error) {
 	s.act(req.DryRun)
-	return []croft.Merge{{Workspace: "b", State: croft.MergeQueued}}, nil
+	return &croft.QueueResult{Merges: []croft.Merge{{Workspace: "b", State: croft.MergeQueued}}}, nil
 }
 
 func (s *acting) Uninstall(_ context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
@@ -179,14 +179,14 @@ type leaving struct {
 	taken []string
 }
 
-func (s *leaving) Queue(_ context.Context, req croft.QueueRequest) ([]croft.Merge, error) {
+func (s *leaving) ChangeQueue(_ context.Context, req croft.QueueRequest) (*croft.QueueResult, error) {
 	waiting := []croft.Merge{{ID: "1", Workspace: "a", State: croft.MergeQueued}, {ID: "2", Workspace: "b", State: croft.MergeQueued}}
 	if req.DryRun == croft.DryRunOff {
 		s.taken = req.Merges
-		return waiting[1:], nil
+		return &croft.QueueResult{Merges: waiting[1:]}, nil
 	}
 	s.looks++
-	return waiting[min(s.looks-1, 1):], nil
+	return &croft.QueueResult{Merges: waiting[min(s.looks-1, 1):]}, nil
 }
 
 // TestCancelTakesWhatStillWaits: what has landed while the question was read is

@@ -32,14 +32,14 @@ left, and the emptied directory.`,
 			})
 		},
 	}
-	wordFlag(cmd, &req.All, croft.ScopeAll, "all", "", "every workspace, finished or not")
-	wordFlag(cmd, &req.Branches, croft.ScopeAll, "branches", "", "only recorded branches that have no workspace any more, merged or not; their tips are kept")
+	addWordFlag(cmd, &req.All, croft.ScopeAll, "all", "", "every workspace, finished or not")
+	addWordFlag(cmd, &req.Branches, croft.ScopeAll, "branches", "", "only recorded branches that have no workspace any more, merged or not; their tips are kept")
 	agreement.addFlags(cmd)
 	return cmd
 }
 
 func (a *app) runClean(ctx context.Context, svc cleaner, req croft.CleanRequest, agreed consent) error {
-	result, err := a.sweep(ctx, svc, agreed, "nothing to clean", func(dry croft.DryRun, shown *croft.Agreed) (*croft.CleanResult, error) {
+	result, err := a.askAndRemove(ctx, svc, agreed, "nothing to clean", func(dry croft.DryRun, shown *croft.Agreed) (*croft.CleanResult, error) {
 		req.DryRun, req.Agreed = dry, shown
 		return svc.Clean(ctx, req)
 	})
@@ -52,16 +52,16 @@ func (a *app) runClean(ctx context.Context, svc cleaner, req croft.CleanRequest,
 	return nil
 }
 
-// sweeper is what every removal takes beside the method that removes: the workspaces are
-// shown first, and upkeep follows.
+// sweeper is the part of croft.Service that every removal calls besides the method that
+// removes: to show the workspaces first, and for the upkeep afterwards.
 type sweeper interface {
 	inspector
 	repoFinder
 }
 
-// sweep shows what a sweeping removal takes, asks, and removes what was shown. The
-// result is nil if nothing was done.
-func (a *app) sweep(ctx context.Context, svc sweeper, agreed consent, nothing string,
+// askAndRemove shows the workspaces and branches that a removal would take, asks, and
+// removes those that were shown. The result is nil if nothing was done.
+func (a *app) askAndRemove(ctx context.Context, svc sweeper, agreed consent, nothing string,
 	remove func(croft.DryRun, *croft.Agreed) (*croft.CleanResult, error),
 ) (*croft.CleanResult, error) {
 	var plan takePlan
@@ -99,7 +99,8 @@ func (a *app) sweep(ctx context.Context, svc sweeper, agreed consent, nothing st
 	return result, nil
 }
 
-// printClean prints what was removed, and remarks what was kept.
+// printClean prints the workspaces and branches that were removed, and on stderr those
+// that were kept.
 func (a *app) printClean(r croft.CleanResult, nothing string) {
 	if a.json {
 		a.emit(cleanResult{Removed: nonNil(r.Removed), Kept: nonNil(r.Kept), Branches: nonNil(r.Branches)})

@@ -20,7 +20,7 @@ type fake struct {
 	croft.Service
 	repo       func(dir string) (*croft.Repo, error)
 	createAll  func(croft.CreateAllRequest) ([]croft.Workspace, error)
-	workspaces func(croft.Filter) ([]croft.Workspace, error)
+	workspaces func(croft.WorkspacesRequest) ([]croft.Workspace, error)
 	workspace  func(croft.WorkspaceRequest) (*croft.Workspace, error)
 	worktrees  func(repo string) ([]croft.Worktree, error)
 	status     func(croft.ID) (*croft.Status, error)
@@ -39,30 +39,41 @@ type fake struct {
 	diff       func(croft.DiffRequest) (*croft.Review, error)
 	review     func(croft.ReviewRequest) (*croft.Review, error)
 	apply      func(croft.ApplyRequest) (*croft.Merge, error)
+	history    func(croft.HistoryRequest) ([]croft.Operation, error)
 	closed     int
+}
+
+// listOf makes the items of an answer a list of one page.
+func listOf[T any](items []T, err error) (*croft.List[T], error) {
+	return &croft.List[T]{Items: items}, err
 }
 
 func (f *fake) Close() error { f.closed++; return nil }
 
-func (f *fake) Repo(_ context.Context, dir string) (*croft.Repo, error) { return f.repo(dir) }
-
-func (f *fake) CreateAll(_ context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
-	return f.createAll(req)
+func (f *fake) Repo(_ context.Context, req croft.RepoRequest) (*croft.Repo, error) {
+	return f.repo(req.Repo)
 }
 
-func (f *fake) Workspaces(_ context.Context, req croft.Filter) ([]croft.Workspace, error) {
-	return f.workspaces(req)
+func (f *fake) CreateAll(_ context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error) {
+	made, err := f.createAll(req)
+	return &croft.CreateResult{Workspaces: made}, err
+}
+
+func (f *fake) Workspaces(_ context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
+	return listOf(f.workspaces(req))
 }
 
 func (f *fake) Workspace(_ context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error) {
 	return f.workspace(req)
 }
 
-func (f *fake) Worktrees(_ context.Context, repo string) ([]croft.Worktree, error) {
-	return f.worktrees(repo)
+func (f *fake) Worktrees(_ context.Context, req croft.WorktreesRequest) (*croft.List[croft.Worktree], error) {
+	return listOf(f.worktrees(req.Repo))
 }
 
-func (f *fake) Status(_ context.Context, id croft.ID) (*croft.Status, error) { return f.status(id) }
+func (f *fake) Status(_ context.Context, req croft.StatusRequest) (*croft.Status, error) {
+	return f.status(req.Workspace)
+}
 
 func (f *fake) Remove(_ context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error) {
 	return f.remove(req)
@@ -88,16 +99,25 @@ func (f *fake) Clean(_ context.Context, req croft.CleanRequest) (*croft.CleanRes
 	return f.clean(req)
 }
 
-func (f *fake) GC(_ context.Context, repo string) (*croft.GCResult, error) { return f.gc(repo) }
+func (f *fake) GC(_ context.Context, req croft.GCRequest) (*croft.GCResult, error) {
+	return f.gc(req.Repo)
+}
 
-func (f *fake) Trash(_ context.Context, repo string) ([]croft.TrashItem, error) { return f.trash(repo) }
+func (f *fake) History(_ context.Context, req croft.HistoryRequest) (*croft.List[croft.Operation], error) {
+	return listOf(f.history(req))
+}
+
+func (f *fake) Trash(_ context.Context, req croft.TrashRequest) (*croft.List[croft.TrashItem], error) {
+	return listOf(f.trash(req.Repo))
+}
 
 func (f *fake) Restore(_ context.Context, req croft.RestoreRequest) (*croft.Workspace, error) {
 	return f.restore(req)
 }
 
-func (f *fake) Doctor(_ context.Context, req croft.DoctorRequest) ([]croft.Finding, error) {
-	return f.doctor(req)
+func (f *fake) Doctor(_ context.Context, req croft.DoctorRequest) (*croft.DoctorResult, error) {
+	findings, err := f.doctor(req)
+	return &croft.DoctorResult{Findings: findings}, err
 }
 
 func (f *fake) Checks(_ context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error) {
@@ -241,7 +261,7 @@ func TestErrors(t *testing.T) {
 
 func TestEveryCodeHasItsExitStatus(t *testing.T) {
 	for _, code := range croft.Codes() {
-		svc := &fake{workspaces: func(croft.Filter) ([]croft.Workspace, error) {
+		svc := &fake{workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) {
 			return nil, &croft.Error{Code: code, Op: "list", Message: "no"}
 		}}
 		if r := newRun(svc).call(t, "list"); r.exit != code.ExitCode() {
@@ -259,7 +279,7 @@ func TestErrorsWithoutACode(t *testing.T) {
 		{errors.New("boom"), croft.ExitFailure, "croft: unexpected failure\n  boom\n"},
 		{context.Canceled, croft.ExitCanceled, "croft: canceled before it was done\n"},
 	} {
-		svc := &fake{workspaces: func(croft.Filter) ([]croft.Workspace, error) { return nil, tt.err }}
+		svc := &fake{workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) { return nil, tt.err }}
 		newRun(svc).call(t, "list").want(t, tt.exit, "", tt.stderr)
 	}
 }
@@ -341,7 +361,7 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 }
 
 func TestRepoFlag(t *testing.T) {
-	svc := &fake{workspaces: func(f croft.Filter) ([]croft.Workspace, error) {
+	svc := &fake{workspaces: func(f croft.WorkspacesRequest) ([]croft.Workspace, error) {
 		if f.Repo != filepath.FromSlash("/home/ann/other") {
 			t.Errorf("Filter.Repo = %q", f.Repo)
 		}
@@ -360,7 +380,7 @@ func TestRepoFlag(t *testing.T) {
 }
 
 func TestOutputThatCannotBeWritten(t *testing.T) {
-	svc := &fake{workspaces: func(croft.Filter) ([]croft.Workspace, error) {
+	svc := &fake{workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) {
 		return []croft.Workspace{fixLogin()}, nil
 	}}
 	var stderr bytes.Buffer

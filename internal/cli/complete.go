@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// lister is what reading the workspaces takes.
+// lister is the part of croft.Service that lists workspaces.
 type lister interface {
-	Workspaces(ctx context.Context, f croft.Filter) ([]croft.Workspace, error)
+	Workspaces(ctx context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error)
 }
 
-// firstOnly completes the first argument, and no other.
-func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
+// completeFirst completes the first argument, and no other.
+func completeFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -23,12 +23,13 @@ func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeOne completes the name of a workspace for the first argument,
-// completeMany for every argument. Neither offers a name twice.
+// completeOne completes the name of a workspace for the first argument.
 func (a *app) completeOne(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return firstOnly(a.completeMany)(cmd, args, word)
+	return completeFirst(a.completeMany)(cmd, args, word)
 }
 
+// completeMany completes names of workspaces for every argument. It offers no name
+// twice.
 func (a *app) completeMany(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.completeWorkspaces(cmd, func(ws croft.Workspace) (cobra.Completion, bool) {
 		return cobra.CompletionWithDesc(ws.Name, printable(ws.Branch)), !slices.Contains(args, ws.Name)
@@ -50,8 +51,11 @@ func (a *app) completeRole(cmd *cobra.Command, _ []string, _ string) ([]cobra.Co
 // completeTrash completes the name of a removed workspace.
 func (a *app) completeTrash(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
-		items, err := keeper(svc).Trash(ctx, a.dir())
-		for _, item := range items {
+		items, err := keeper(svc).Trash(ctx, croft.TrashRequest{Repo: a.dir()})
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items.Items {
 			offers = append(offers, cobra.CompletionWithDesc(item.Name, "removed "+ageText(a.env.Now(), item.RemovedAt)+" ago"))
 		}
 		return offers, err
@@ -61,8 +65,11 @@ func (a *app) completeTrash(cmd *cobra.Command, _ []string, _ string) ([]cobra.C
 // completeLane completes the name of a target that moved outside of its lane.
 func (a *app) completeLane(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
-		lanes, err := queuer(svc).Lanes(ctx, croft.MergesRequest{Repo: a.dir()})
-		for _, l := range lanes {
+		lanes, err := queuer(svc).Lanes(ctx, croft.LanesRequest{Repo: a.dir()})
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lanes.Items {
 			if l.Message != "" {
 				offers = append(offers, cobra.CompletionWithDesc(l.Target, printable(l.Message)))
 			}
@@ -74,19 +81,26 @@ func (a *app) completeLane(cmd *cobra.Command, _ []string, _ string) ([]cobra.Co
 // completeOpenSession completes the names and IDs of open sessions.
 func (a *app) completeOpenSession(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
-		sessions, err := croft.Rounds(svc).Sessions(ctx, croft.SessionFilter{Repo: a.dir()})
-		for _, ses := range sessions {
+		sessions, err := croft.Rounds(svc).Sessions(ctx, croft.SessionsRequest{Repo: a.dir()})
+		if err != nil {
+			return nil, err
+		}
+		for _, ses := range sessions.Items {
 			offers = append(offers, sessionName(ses))
 		}
 		return offers, err
 	})
 }
 
-// completeWorkspaces offers what choose takes of each live workspace, sorted and once.
+// completeWorkspaces offers the completions that choose returns for the live
+// workspaces, sorted and each once.
 func (a *app) completeWorkspaces(cmd *cobra.Command, choose func(croft.Workspace) (cobra.Completion, bool)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
-		workspaces, err := lister(svc).Workspaces(ctx, croft.Filter{Repo: a.dir()})
-		for _, ws := range workspaces {
+		workspaces, err := lister(svc).Workspaces(ctx, croft.WorkspacesRequest{Repo: a.dir()})
+		if err != nil {
+			return nil, err
+		}
+		for _, ws := range workspaces.Items {
 			if offer, ok := choose(ws); ok {
 				offers = append(offers, offer)
 			}

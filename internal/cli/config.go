@@ -44,7 +44,7 @@ func (a *app) projectRoot(ctx context.Context) (string, error) {
 	svc, err := a.open(ctx)
 	if err == nil {
 		defer svc.Close()
-		repo, err = repoFinder(svc).Repo(ctx, a.dir())
+		repo, err = repoFinder(svc).Repo(ctx, croft.RepoRequest{Repo: a.dir()})
 	}
 	if errors.Is(err, croft.NotARepo) {
 		return "", nil
@@ -71,7 +71,7 @@ func (a *app) runConfig(root string) error {
 	for _, v := range view.Values {
 		// Commands are one a line, because they may have commas in them.
 		text := strings.ReplaceAll(v.Value, "\n", "; ")
-		rows = append(rows, []cell{plainCell(v.Key), plainCell(orDash(text)), {v.Source, styleDim}})
+		rows = append(rows, []cell{plainCell(v.Key), plainCell(orDash(text)), styledCell(v.Source, styleDim)})
 	}
 	a.printTable(rows)
 	return nil

@@ -23,7 +23,7 @@ of merging. Nothing is changed by it.`,
 }
 
 func (a *app) runConflicts(ctx context.Context, svc croft.Radar, req croft.ConflictsRequest) error {
-	stop := a.progress("looking ahead")
+	stop := a.startProgress("looking ahead")
 	forecast, err := svc.Conflicts(ctx, req)
 	stop()
 	if err != nil {
@@ -35,7 +35,7 @@ func (a *app) runConflicts(ctx context.Context, svc croft.Radar, req croft.Confl
 		return nil
 	}
 	for _, s := range forecast.Skipped {
-		a.tellErrorAs("skipped: ", s.Reason)
+		a.printErrorAs("skipped: ", s.Reason)
 	}
 	if len(forecast.Pairs) == 0 {
 		a.note("no collisions among %s", countNoun(len(forecast.Order), "workspace"))

@@ -10,7 +10,7 @@ import (
 // discarder is the part of croft.Service that `croft discard` calls.
 type discarder interface {
 	sweeper
-	Discard(ctx context.Context, req croft.DiscardRequest) ([]croft.Merge, error)
+	Discard(ctx context.Context, req croft.DiscardRequest) (*croft.DiscardResult, error)
 }
 
 func newDiscardCommand(a *app) *cobra.Command {
@@ -47,7 +47,7 @@ func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRe
 		if err != nil {
 			return err
 		}
-		if yes, err := a.agreedToTrash(ctx, agreed, plan, "nothing is pending"); err != nil || !yes {
+		if yes, err := a.hasAgreedToTrash(ctx, agreed, plan, "nothing is pending"); err != nil || !yes {
 			return err
 		}
 		req.Agreed = plan.agreed()
@@ -56,21 +56,24 @@ func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRe
 	if err != nil {
 		return err
 	}
-	if len(merges) == 0 && !a.json {
+	if len(merges.Merges) == 0 && !a.json {
 		a.note("nothing is pending")
 		return nil
 	}
-	a.showMergesWith(merges, columnsDiscard)
+	a.showMergesWith(merges.Merges, columnsDiscard)
 	a.startUpkeepAfter(ctx, svc)
-	return mergesExitStatus(merges, croft.MergeDiscarded)
+	return mergesExitStatus(merges.Merges, croft.MergeDiscarded)
 }
 
-// planDiscard finds out what a discard takes.
+// planDiscard returns the workspaces that a discard would take.
 func (a *app) planDiscard(ctx context.Context, svc discarder, req croft.DiscardRequest) (takePlan, error) {
 	req.DryRun = croft.DryRunOn
-	merges, err := svc.Discard(ctx, req)
 	var plan takePlan
-	for _, m := range merges {
+	merges, err := svc.Discard(ctx, req)
+	if err != nil {
+		return plan, err
+	}
+	for _, m := range merges.Merges {
 		if m.Status == croft.MergeDiscarded {
 			a.addToPlan(ctx, svc, &plan, croft.Removed{ID: m.WorkspaceID, Name: m.Workspace})
 			continue

@@ -11,7 +11,7 @@ import (
 
 // doctor is the part of croft.Service that `croft doctor` calls.
 type doctor interface {
-	Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.Finding, error)
+	Doctor(ctx context.Context, req croft.DoctorRequest) (*croft.DoctorResult, error)
 }
 
 func newDoctorCommand(a *app) *cobra.Command {
@@ -42,7 +42,7 @@ The exit status is 0 only when nothing is left to fix.`,
 			return a.runDoctor(ctx, svc, req)
 		}),
 	}
-	wordFlag(cmd, &req.Fix, croft.FixAll, "fix", "", "mend what can be mended")
+	addWordFlag(cmd, &req.Fix, croft.FixAll, "fix", "", "mend what can be mended")
 	cmd.Flags().BoolVar(&isImporting, "import", false, "show what git knows of workspaces without a record, and ask whether to bind it")
 	cmd.Flags().BoolVar(&isSure, "yes", false, "with --import, do not ask")
 	return cmd
@@ -53,8 +53,8 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 	if err != nil {
 		return err
 	}
-	left := a.showFindings(findings)
-	question := importQuestion(findings)
+	left := a.showFindings(findings.Findings)
+	question := importQuestion(findings.Findings)
 	if req.Import == croft.ImportShow && question != "" && a.canAsk() {
 		yes, err := a.ask(ctx, question)
 		if err != nil {
@@ -62,24 +62,24 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 		}
 		if yes {
 			req.Import, req.Agreed = croft.ImportAll, []string{}
-			for _, f := range findings {
+			for _, f := range findings.Findings {
 				req.Agreed = append(req.Agreed, f.Seen)
 			}
 			if findings, err = svc.Doctor(ctx, req); err != nil {
 				return err
 			}
-			left = a.showFindings(findings)
+			left = a.showFindings(findings.Findings)
 		}
 	}
 	switch {
-	case len(findings) == 0:
+	case len(findings.Findings) == 0:
 		a.note("all is well")
 	case question != "" && req.Import == croft.ImportShow:
 		a.note("%s; look at each before you bind it", countNoun(left, "finding"))
 		a.note("hint: croft doctor --import --yes")
 	case left > 0 && req.Fix == croft.FixNothing:
 		a.note("%s left to fix", countNoun(left, "finding"))
-		if slices.ContainsFunc(findings, func(f croft.Finding) bool { return f.CanFix && !f.Fixed }) {
+		if slices.ContainsFunc(findings.Findings, func(f croft.Finding) bool { return f.CanFix && !f.Fixed }) {
 			a.note("hint: croft doctor --fix")
 		}
 	case left > 0:
@@ -128,10 +128,10 @@ func importQuestion(findings []croft.Finding) string {
 func (a *app) showFindings(findings []croft.Finding) (left int) {
 	var rows [][]cell
 	for _, f := range findings {
-		row := []cell{{"fixed", styleGreen}, plainCell(f.Code), plainCell(f.Subject), plainCell(f.Message)}
+		row := []cell{styledCell("fixed", styleGreen), plainCell(f.Code), plainCell(f.Subject), plainCell(f.Message)}
 		if !f.Fixed {
 			left++
-			row[0] = cell{"found", styleRed}
+			row[0] = styledCell("found", styleRed)
 		}
 		rows = append(rows, row)
 	}

@@ -11,7 +11,7 @@ import (
 type finisher interface {
 	repoFinder
 	Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error)
-	WaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error)
+	WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.Merge, error)
 }
 
 func newFinishCommand(a *app) *cobra.Command {
@@ -62,7 +62,7 @@ func (a *app) runFinish(ctx context.Context, svc finisher, req croft.FinishReque
 		a.showMerges([]croft.Merge{*m})
 		return nil
 	}
-	if m, err = svc.WaitMerge(ctx, m.ID); err != nil {
+	if m, err = svc.WaitMerge(ctx, croft.WaitRequest{Merge: m.ID}); err != nil {
 		return err
 	}
 	a.showMerges([]croft.Merge{*m})

@@ -14,10 +14,10 @@ import (
 // collector is the part of croft.Service that `croft gc` calls.
 type collector interface {
 	Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error)
-	GC(ctx context.Context, repo string) (*croft.GCResult, error)
+	GC(ctx context.Context, req croft.GCRequest) (*croft.GCResult, error)
 }
 
-// gcResult is what `croft gc` prints.
+// gcResult is the JSON object that `croft gc` prints.
 type gcResult struct {
 	croft.GCResult
 	Kept []croft.Kept `json:"kept"` // in place of GCResult's, which is left out if it is empty
@@ -61,7 +61,7 @@ nothing.`,
 }
 
 func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
-	result, err := svc.GC(ctx, repo)
+	result, err := svc.GC(ctx, croft.GCRequest{Repo: repo})
 	if err != nil {
 		return err
 	}
@@ -128,10 +128,11 @@ func announcementText(now time.Time, ann croft.Announcement) string {
 	return fmt.Sprintf("%s: %s in %s, because %s; before that: croft restore %s", ann.Name, what, remainingText(now, ann.At), why, ann.ID)
 }
 
-// runAutoGC deletes old trash even if reaping failed, and fails if one did.
+// runAutoGC reaps orphaned workspaces and collects garbage, also if reaping failed. It
+// returns the error of GC, or else that of Reap.
 func runAutoGC(ctx context.Context, svc collector, repo string) error {
 	_, reapErr := svc.Reap(ctx, croft.ReapRequest{Repo: repo})
-	if _, err := svc.GC(ctx, repo); err != nil {
+	if _, err := svc.GC(ctx, croft.GCRequest{Repo: repo}); err != nil {
 		return err
 	}
 	return reapErr

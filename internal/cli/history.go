@@ -15,7 +15,7 @@ func newHistoryCommand(a *app) *cobra.Command {
 		Short: "List what was done, the last first",
 		Args:  takesNothing,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
-			return a.runHistory(ctx, svc, croft.HistoryRequest{Repo: a.dir(), Limit: limit})
+			return a.runHistory(ctx, svc, croft.HistoryRequest{Repo: a.dir(), Page: croft.Page{Limit: limit}})
 		}),
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "how many `operations` at the most")
@@ -28,27 +28,27 @@ func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.Histo
 		return err
 	}
 	if a.json {
-		a.emitAs("operations", nonNil(operations))
+		a.emitAs("operations", nonNil(operations.Items))
 		return nil
 	}
-	if len(operations) == 0 {
+	if len(operations.Items) == 0 {
 		a.note("nothing was done yet")
 		return nil
 	}
 	now := a.env.Now()
 	rows := [][]cell{headingRow("ID", "WHEN", "WHO", "WHAT", "WORKSPACES", "STATE", "UNDO")}
-	for _, op := range operations {
-		undo := "-"
+	for _, op := range operations.Items {
+		undo := plainCell("-")
 		if op.IsUndoable {
-			undo = "croft undo " + string(op.ID)
+			undo = cell{command: "croft undo " + string(op.ID)}
 		}
-		rows = append(rows, plainRow(string(op.ID), ageText(now, op.StartedAt)+" ago", op.Actor, op.Kind, orDash(op.Workspace), op.State, undo))
+		rows = append(rows, append(plainRow(string(op.ID), ageText(now, op.StartedAt)+" ago", op.Actor, op.Kind, orDash(op.Workspace), op.State), undo))
 	}
-	a.printTable(rows)
+	a.printYielding(rows, yield{"WORKSPACES", yieldName}, yield{"WHO", yieldWhole}, yield{"ID", yieldWhole}, yield{"STATE", yieldWhole}, yield{"WHEN", yieldWhole})
 	return nil
 }
 
-// undoPlan is what `croft undo --dry-run` prints.
+// undoPlan is the JSON object that `croft undo --dry-run` prints.
 type undoPlan struct {
 	DryRun bool `json:"dryRun"`
 	croft.UndoPlan
@@ -94,14 +94,14 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 	for _, step := range plan.Steps {
 		a.note("  %s", step)
 	}
-	a.tellUndo(plan)
+	a.noteUndoPlan(plan)
 	if agreed == consentDryRun {
 		if a.json {
 			a.emit(undoPlan{true, *plan})
 		}
 		return nil
 	}
-	if yes, err := a.agreed(ctx, agreed, "Do that?"); err != nil || !yes {
+	if yes, err := a.hasAgreed(ctx, agreed, "Do that?"); err != nil || !yes {
 		return err
 	}
 	req.Operation = plan.Operation.ID // what was shown, whatever happened since
@@ -124,8 +124,9 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 	return nil
 }
 
-// tellUndo says what of a plan would be refused, and what it leaves of others.
-func (a *app) tellUndo(plan *croft.UndoPlan) {
+// noteUndoPlan prints on stderr which step of an undo would be refused, and which later
+// acts of other actors stay.
+func (a *app) noteUndoPlan(plan *croft.UndoPlan) {
 	if why := plan.Refused; why != nil {
 		a.note("%s: this will be refused: %s", why.Workspace, why.Message)
 		if why.Hint != "" {

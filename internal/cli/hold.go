@@ -13,8 +13,8 @@ import (
 // holder is the part of croft.Service that `croft hold` calls.
 type holder interface {
 	HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error)
-	Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error)
-	Release(ctx context.Context, lease croft.ID) error
+	Renew(ctx context.Context, req croft.RenewRequest) (*croft.Lease, error)
+	Release(ctx context.Context, req croft.ReleaseRequest) (*croft.Released, error)
 }
 
 func newHoldCommand(a *app) *cobra.Command {
@@ -78,8 +78,8 @@ func processText(l croft.Lease) string {
 }
 
 func (a *app) runRelease(ctx context.Context, svc holder, lease croft.ID) error {
-	_, lost := svc.Renew(ctx, lease) // tells whether it is there; giving back does not
-	if err := svc.Release(ctx, lease); err != nil {
+	_, lost := svc.Renew(ctx, croft.RenewRequest{Lease: lease}) // tells whether it is there; giving back does not
+	if _, err := svc.Release(ctx, croft.ReleaseRequest{Lease: lease}); err != nil {
 		return err
 	}
 	if errors.Is(lost, croft.LeaseLost) {

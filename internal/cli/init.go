@@ -14,7 +14,7 @@ import (
 // configFile is the project's configuration.
 const configFile = "croft.toml"
 
-// initResult is what `croft init` prints.
+// initResult is the JSON object that `croft init` prints.
 type initResult struct {
 	Path    string `json:"path"`
 	Created bool   `json:"created"` // false: it was there already and was left
@@ -34,7 +34,7 @@ one. Croft works without it.`,
 }
 
 func (a *app) runInit(ctx context.Context, svc repoFinder) error {
-	repo, err := svc.Repo(ctx, a.dir())
+	repo, err := svc.Repo(ctx, croft.RepoRequest{Repo: a.dir()})
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *app) runInit(ctx context.Context, svc repoFinder) error {
 		return err
 	}
 	result := initResult{Path: filepath.Join(repo.Path, configFile)}
-	result.Created, err = writeNew(result.Path, view.Template)
+	result.Created, err = writeNewFile(result.Path, view.Template)
 	if err != nil {
 		return &croft.Error{
 			Code: croft.NotWritable, Op: "init",
@@ -70,8 +70,8 @@ func (a *app) runInit(ctx context.Context, svc repoFinder) error {
 	return nil
 }
 
-// writeNew writes a file unless something is there already, a link included.
-func writeNew(path, text string) (created bool, err error) {
+// writeNewFile writes a file unless something is at its path already, a link included.
+func writeNewFile(path, text string) (created bool, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil

@@ -14,11 +14,11 @@ import (
 // overviewer is the part of croft.Service that `croft list` calls.
 type overviewer interface {
 	lister
-	Worktrees(ctx context.Context, repo string) ([]croft.Worktree, error)
+	Worktrees(ctx context.Context, req croft.WorktreesRequest) (*croft.List[croft.Worktree], error)
 }
 
 func newListCommand(a *app) *cobra.Command {
-	var filter croft.Filter
+	var filter croft.WorkspacesRequest
 	var isAll bool
 	var states []string
 	cmd := &cobra.Command{
@@ -65,7 +65,7 @@ func wordsOf[S ~string](list []S) []string {
 
 // chooseStates sorts the words of --state into states of workspaces and of their
 // work.
-func chooseStates(cmd *cobra.Command, f *croft.Filter, chosen []string) error {
+func chooseStates(cmd *cobra.Command, f *croft.WorkspacesRequest, chosen []string) error {
 	for _, word := range chosen {
 		switch {
 		case slices.Contains(workspaceStates(), croft.State(word)):
@@ -80,12 +80,12 @@ func chooseStates(cmd *cobra.Command, f *croft.Filter, chosen []string) error {
 	return nil
 }
 
-func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Filter, isAll bool) error {
+func (a *app) runList(ctx context.Context, svc overviewer, filter croft.WorkspacesRequest, isAll bool) error {
 	workspaces, err := svc.Workspaces(ctx, filter)
 	if err != nil {
 		return err
 	}
-	result := workspacesResult{Workspaces: a.withNext(workspaces)}
+	result := workspacesResult{Workspaces: a.withNext(workspaces.Items)}
 	if isAll {
 		foreign, err := foreignWorktrees(ctx, svc, filter.Repo)
 		if err != nil {
@@ -97,13 +97,14 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Filter, 
 		a.emit(result)
 		return nil
 	}
-	if len(workspaces) == 0 && len(filter.States)+len(filter.MergeStatuses) > 0 {
+	if len(workspaces.Items) == 0 && len(filter.States)+len(filter.MergeStatuses) > 0 {
 		a.note("no such workspaces")
-	} else if len(workspaces) == 0 {
+	} else if len(workspaces.Items) == 0 {
 		a.note("no workspaces")
 		a.note("hint: croft new NAME")
 	} else {
-		a.printTable(a.workspaceRows(result.Workspaces))
+		a.printYielding(a.workspaceRows(result.Workspaces), yield{"BRANCH", yieldWhole}, yield{"COLLIDES WITH", yieldName}, yield{"NEXT", yieldText},
+			yield{"AGE", yieldWhole}, yield{"HEAD", yieldWhole}, yield{"COLLIDES WITH", yieldWhole}, yield{"NAME", yieldName})
 	}
 	if result.Worktrees != nil {
 		a.printTable(a.worktreeRows(*result.Worktrees))
@@ -123,15 +124,15 @@ func (a *app) workspaceRows(workspaces []croft.Workspace) [][]cell {
 	for _, ws := range workspaces {
 		row := []cell{
 			plainCell(ws.Name),
-			{stateWord(ws), stateStyle(ws.State)},
+			styledCell(stateWord(ws), stateStyle(ws.State)),
 			plainCell(orDash(ws.Branch)),
 			plainCell(orDash(shortCommit(ws.Head))),
 			plainCell(ageText(now, ws.CreatedAt)),
 		}
 		if collides {
-			row = append(row, cell{orDash(fewNames(ws.Collides)), styleYellow})
+			row = append(row, styledCell(orDash(fewNames(ws.Collides)), styleYellow))
 		}
-		rows = append(rows, append(row, plainCell(ws.Next.String())))
+		rows = append(rows, append(row, cell{text: ws.Next.What, command: ws.Next.Command}))
 	}
 	return rows
 }
@@ -163,11 +164,11 @@ func (a *app) worktreeRows(worktrees []croft.Worktree) [][]cell {
 }
 
 func foreignWorktrees(ctx context.Context, svc overviewer, repo string) ([]croft.Worktree, error) {
-	worktrees, err := svc.Worktrees(ctx, repo)
+	worktrees, err := svc.Worktrees(ctx, croft.WorktreesRequest{Repo: repo})
 	if err != nil {
 		return nil, err
 	}
-	return nonNil(slices.DeleteFunc(worktrees, func(wt croft.Worktree) bool { return wt.Workspace != "" })), nil
+	return nonNil(slices.DeleteFunc(worktrees.Items, func(wt croft.Worktree) bool { return wt.Workspace != "" })), nil
 }
 
 // stateWord is the word for the state of a workspace. While its files are put back, the

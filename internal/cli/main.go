@@ -28,13 +28,13 @@ func Main(ctx context.Context, env Env) int {
 		env:   env,
 		stdin: bufio.NewReader(env.Stdin),
 		out:   &output{w: env.Stdout},
-		json:  asksForJSON(env.Args),
+		json:  hasJSONFlag(env.Args),
 	}
 	err := app.execute(ctx)
 	if err == nil && app.out.err != nil {
 		err = &croft.Error{Code: croft.Internal, Op: "print", Message: "the output could not be written", Err: app.out.err}
 	}
-	return app.tellExit(err)
+	return app.reportError(err)
 }
 
 func (a *app) execute(ctx context.Context) error {
@@ -49,8 +49,8 @@ func (a *app) execute(ctx context.Context) error {
 	return root.ExecuteContext(ctx)
 }
 
-// tellExit tells an error and returns the exit status for it.
-func (a *app) tellExit(err error) int {
+// reportError prints an error and returns the exit status for it.
+func (a *app) reportError(err error) int {
 	if err == nil {
 		return croft.ExitOK
 	}
@@ -64,7 +64,7 @@ func (a *app) tellExit(err error) int {
 	if a.json {
 		a.emitAs("error", e)
 	}
-	a.tellError(e)
+	a.printError(e)
 	return e.Code.ExitCode()
 }
 
@@ -80,9 +80,9 @@ func asUsageError(err error) *croft.Error {
 	return &croft.Error{Code: croft.InvalidRequest, Op: "parse", Message: err.Error()}
 }
 
-// asksForJSON looks for --json before the flags are parsed, so that an error
-// in the flags is told in JSON as well.
-func asksForJSON(args []string) bool {
+// hasJSONFlag reports whether the arguments have --json, before the flags are parsed,
+// so that an error in the flags is printed as JSON as well.
+func hasJSONFlag(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]
 	}

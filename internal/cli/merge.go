@@ -12,9 +12,10 @@ import (
 type merger interface {
 	repoFinder
 	finder
-	Merge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error)
-	WaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error)
+	SubmitMerge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error)
+	WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.Merge, error)
 	Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error)
+	mergeLister
 }
 
 func newMergeCommand(a *app) *cobra.Command {
@@ -36,8 +37,14 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 		ValidArgsFunction: a.completeMany,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Repo = a.dir()
-			if len(args) > 1 && req.Key != "" {
-				return usageError(cmd, "one workspace at a time has a --key")
+			if len(args) > 1 && req.Key+req.Head+string(req.Review) != "" {
+				return usageError(cmd, "one workspace at a time has a --key, a --head or a --review")
+			}
+			for _, name := range []string{"head", "review"} {
+				flag := cmd.Flag(name)
+				if flag.Changed && (flag.Value.String() == "" || isResolve) {
+					return usageError(cmd, "--"+name+" names the work that was seen, and goes with a merge only")
+				}
 			}
 			if len(args) == 0 {
 				args = []string{""}
@@ -59,21 +66,23 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 	flags.StringVar((*string)(&req.Strategy), "strategy", "", "no-ff or squash (default: the target's configuration)")
 	flags.StringVarP(&req.Message, "message", "m", "", "the merge's `message`")
 	addKeyFlag(cmd, &req.Key, "merge")
+	flags.StringVar(&req.Head, "head", "", "only if the workspace is at this `commit`, with nothing uncommitted")
+	flags.StringVar((*string)(&req.Review), "review", "", "only if the work is that of this `review`")
 	flags.IntVar(&req.Priority, "priority", 0, "go before merges of a lower priority")
-	wordFlag(cmd, &req.After, croft.AfterKeep, "keep", "", "keep the workspace afterwards")
+	addWordFlag(cmd, &req.After, croft.AfterKeep, "keep", "", "keep the workspace afterwards")
 	flags.BoolVar(&isResolve, "resolve", false, "bring the target into the workspace instead, to resolve conflicts")
 	flags.BoolVar(&isQueueOnly, "no-wait", false, "only put it in the queue")
 	return cmd
 }
 
 func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, names []string, isQueueOnly bool) error {
-	if err := a.findAll(ctx, svc, names); err != nil {
+	if err := a.requireWorkspaces(ctx, svc, names); err != nil {
 		return err
 	}
 	merges := make([]croft.Merge, 0, len(names))
 	for _, name := range names {
 		req.Workspace = name
-		m, err := svc.Merge(ctx, req)
+		m, err := svc.SubmitMerge(ctx, req)
 		if err != nil {
 			failed, ok := asMerge(name, err)
 			if !ok || len(names) == 1 {
@@ -88,10 +97,7 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 		return nil
 	}
 	for i, m := range merges {
-		if m.State == croft.MergeDone {
-			continue
-		}
-		done, err := svc.WaitMerge(ctx, m.ID)
+		done, err := a.waitFor(ctx, svc)(&m, nil)
 		if err != nil {
 			return err
 		}
@@ -102,9 +108,9 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 	return mergesExitStatus(merges, croft.MergeMerged)
 }
 
-// findAll fails if one of several workspaces does not exist: a user who misspelt a
-// name may not want the others merged without it.
-func (a *app) findAll(ctx context.Context, svc finder, names []string) error {
+// requireWorkspaces fails if one of several workspaces does not exist: a user who
+// misspelt a name may not want the others merged without it.
+func (a *app) requireWorkspaces(ctx context.Context, svc finder, names []string) error {
 	if len(names) == 1 {
 		return nil // the merge itself finds out
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// mergesResult is what the commands about merges print.
+// mergesResult is the JSON object that the commands about merges print.
 type mergesResult struct {
 	Merges []croft.Merge `json:"merges"`
 	Lanes  []croft.Lane  `json:"lanes,omitempty"` // of the targets that moved outside of their lane
@@ -33,9 +33,9 @@ func (a *app) showMergesWith(merges []croft.Merge, more column) {
 	}
 	rows := make([][]cell, 0, len(merges))
 	for _, m := range merges {
-		row := []cell{plainCell(m.Workspace), {mergeWord(m), mergeStyle(m)}, plainCell("→ " + orDash(m.Target)), plainCell(orDash(shortCommit(m.Commit)))}
+		row := []cell{plainCell(m.Workspace), styledCell(mergeWord(m), mergeStyle(m)), plainCell("→ " + orDash(m.Target)), plainCell(orDash(shortCommit(m.Commit)))}
 		if more == columnsDiscard && m.Reason != "" {
-			row = []cell{plainCell(m.Workspace), {"not discarded", styleRed}}
+			row = []cell{plainCell(m.Workspace), styledCell("not discarded", styleRed)}
 		}
 		if more == columnID {
 			row = append(row, plainCell(string(m.ID)))

@@ -10,8 +10,8 @@ import (
 
 // creator is the part of croft.Service that `croft new` calls.
 type creator interface {
-	CreateAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error)
-	Plan(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error)
+	CreateAll(ctx context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error)
+	PlanCreate(ctx context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error)
 }
 
 // layoutSwarm is the preset in which every workspace has a role.
@@ -56,9 +56,9 @@ printed.`,
 	flags.StringVar(&opts.part.Base, "base", "", "start from this `commit`, branch or tag")
 	flags.StringVar(&opts.part.Branch, "branch", "", "take this `branch`, existing or new")
 	flags.StringVar(&opts.part.Target, "target", "", "the `branch` that the work goes back to")
-	wordFlag(cmd, &opts.part.Fetch, croft.FetchFirst, "fresh", "", "fetch first")
+	addWordFlag(cmd, &opts.part.Fetch, croft.FetchFirst, "fresh", "", "fetch first")
 	flags.StringVar(&opts.part.Role, "role", "", "copy in the configuration of this `role`")
-	wordFlag(cmd, &opts.part.RoleFiles, croft.RoleFilesSkip, "no-role-files", "", "record the role, but copy nothing")
+	addWordFlag(cmd, &opts.part.RoleFiles, croft.RoleFilesSkip, "no-role-files", "", "record the role, but copy nothing")
 	flags.StringVar(&opts.part.Session, "session", "", "the undertaking that the workspaces belong to")
 	flags.StringVar(&opts.part.Agent, "agent", "", "the agent that will work there")
 	flags.StringVar(&opts.part.Layout, "layout", "", "where they lie and how their branches are called: a `preset`")
@@ -114,16 +114,16 @@ func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (cro
 }
 
 func (a *app) runPlan(ctx context.Context, svc creator, req croft.CreateAllRequest) error {
-	list, err := svc.Plan(ctx, req)
+	list, err := svc.PlanCreate(ctx, req)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		a.emit(workspacesResult{Workspaces: list})
+		a.emit(workspacesResult{Workspaces: list.Workspaces})
 		return nil
 	}
 	var rows [][]cell
-	for _, ws := range list {
+	for _, ws := range list.Workspaces {
 		rows = append(rows, plainRow(ws.Name, ws.Branch, a.shownPath(ws.Path)))
 	}
 	a.printTable(rows)
@@ -132,20 +132,20 @@ func (a *app) runPlan(ctx context.Context, svc creator, req croft.CreateAllReque
 }
 
 func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllRequest) error {
-	stop := a.progress("making " + countNoun(len(req.Workspaces), "workspace"))
+	stop := a.startProgress("making " + countNoun(len(req.Workspaces), "workspace"))
 	workspaces, err := svc.CreateAll(ctx, req)
 	stop()
 	if err != nil {
 		return err
 	}
 	if a.json {
-		a.emit(workspacesResult{Workspaces: a.withNext(workspaces)})
+		a.emit(workspacesResult{Workspaces: a.withNext(workspaces.Workspaces)})
 	} else {
-		a.printNew(workspaces)
+		a.printNew(workspaces.Workspaces)
 	}
-	a.noteWorkspaceNotes(workspaces...)
-	if len(workspaces) > 0 {
-		a.startUpkeep(workspaces[0].Repo)
+	a.noteWorkspaceNotes(workspaces.Workspaces...)
+	if len(workspaces.Workspaces) > 0 {
+		a.startUpkeep(workspaces.Workspaces[0].Repo)
 	}
 	return nil
 }

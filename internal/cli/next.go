@@ -54,7 +54,7 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 	}
 }
 
-// nextForPending says what work needs that was to be merged and is not.
+// nextForPending returns the next step for a workspace whose merge is pending.
 func nextForPending(ws croft.Workspace, name string) croft.Next {
 	what := "pending"
 	if ws.MergeMessage != "" {
@@ -113,7 +113,7 @@ func (a *app) withNext(workspaces []croft.Workspace) []croft.Workspace {
 	return out
 }
 
-// workspacesResult is what new and list print.
+// workspacesResult is the JSON object that new and list print.
 type workspacesResult struct {
 	Workspaces []croft.Workspace `json:"workspaces"`
 	Worktrees  *[]croft.Worktree `json:"worktrees,omitempty"` // with list --all: git's worktrees that are not Croft's

@@ -66,12 +66,13 @@ func (a *app) note(format string, args ...any) {
 	fmt.Fprintln(a.env.Stderr, printable(fmt.Sprintf(format, args...)))
 }
 
-// tellError tells an error: what happened, the details, what to run next.
-func (a *app) tellError(e *croft.Error) {
-	a.tellErrorAs("croft: ", e)
+// printError prints an error to stderr: what happened, the details, what to run next.
+func (a *app) printError(e *croft.Error) {
+	a.printErrorAs("croft: ", e)
 }
 
-func (a *app) tellErrorAs(lead string, e *croft.Error) {
+// printErrorAs is printError with a prefix of the caller's choice.
+func (a *app) printErrorAs(lead string, e *croft.Error) {
 	var b strings.Builder
 	b.WriteString(lead)
 	if e.Workspace != "" && !strings.Contains(e.Message, e.Workspace) {
@@ -115,20 +116,27 @@ func nonNil[T any](items []T) []T {
 }
 
 const (
+	usualWidth    = 80 // of a terminal whose width is not known
 	progressAfter = time.Second
 	progressEvery = 250 * time.Millisecond
 )
 
-// progress shows on a terminal that something takes its time: one line that
-// is rewritten and at the end erased. The returned function ends it.
-func (a *app) progress(what string) (stop func()) {
+// startProgress shows on a terminal that something takes its time: one line that is
+// rewritten and at the end erased. The returned function ends it.
+func (a *app) startProgress(what string) (stop func()) {
+	return a.startProgressOf(func() string { return what })
+}
+
+// startProgressOf is startProgress for something that goes through several stages. The
+// time is that of the stage.
+func (a *app) startProgressOf(stage func() string) (stop func()) {
 	if a.env.Terminal != TerminalInteractive || a.quiet || a.json {
 		return func() {}
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		showProgress(a.env.Stderr, what, quit)
+		showProgress(a.env.Stderr, cmp.Or(a.env.Width, usualWidth), stage, quit)
 	}()
 	return func() {
 		close(quit)
@@ -138,8 +146,8 @@ func (a *app) progress(what string) (stop func()) {
 
 // showProgress writes over its own line with blanks: every terminal can do
 // that, and not every one knows the sequence that erases a line.
-func showProgress(w io.Writer, what string, quit <-chan struct{}) {
-	start := time.Now()
+func showProgress(w io.Writer, room int, stage func() string, quit <-chan struct{}) {
+	start, what := time.Now(), stage()
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	width := 0
@@ -151,10 +159,16 @@ func showProgress(w io.Writer, what string, quit <-chan struct{}) {
 			}
 			return
 		case <-tick.C:
-			if spent := time.Since(start); spent > progressAfter {
-				line := fmt.Sprintf("%s … %ds", what, int(spent.Seconds()))
-				width = utf8.RuneCountInString(line) // it never gets shorter
-				fmt.Fprint(w, "\r"+line)
+			if now := stage(); now != what {
+				start, what = time.Now(), now
+			}
+			if spent := time.Since(start); width > 0 || spent > progressAfter {
+				time := fmt.Sprintf(" … %ds", int(spent.Seconds()))
+				line := cutEnd(printable(what), room-1-utf8.RuneCountInString(time)) + time
+				was := width
+				width = utf8.RuneCountInString(line)
+				fmt.Fprint(w, "\r"+line+strings.Repeat(" ", max(was-width, 0)))
+				width = max(width, was)
 			}
 		}
 	}

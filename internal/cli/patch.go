@@ -135,7 +135,11 @@ func submoduleLines(f croft.ReviewFile, from, to string) []string {
 func (a *app) hunkText(h croft.Hunk) string {
 	var b strings.Builder
 	b.WriteString(a.patchLine(h.Header, styleCyan))
-	for line := range strings.Lines(h.Text) {
+	text := h.Text
+	if len(h.Raw) > 0 {
+		text = string(h.Raw)
+	}
+	for line := range strings.Lines(text) {
 		b.WriteString(a.patchLine(strings.TrimSuffix(line, "\n"), lineStyle(line)))
 	}
 	return b.String()

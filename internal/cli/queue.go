@@ -10,11 +10,11 @@ import (
 
 // queuer is the part of croft.Service that `croft queue` calls.
 type queuer interface {
-	Merges(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error)
-	RunQueue(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error)
-	Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Merge, error)
-	Lanes(ctx context.Context, req croft.MergesRequest) ([]croft.Lane, error)
-	Accept(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error)
+	mergeLister
+	DriveLanes(ctx context.Context, req croft.DriveRequest) (*croft.QueueResult, error)
+	ChangeQueue(ctx context.Context, req croft.QueueRequest) (*croft.QueueResult, error)
+	Lanes(ctx context.Context, req croft.LanesRequest) (*croft.List[croft.Lane], error)
+	AcceptTarget(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error)
 }
 
 func newQueueCommand(a *app) *cobra.Command {
@@ -30,7 +30,7 @@ func newQueueCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&req.Target, "into", "", "only the lane of this `branch`")
-	wordFlag(cmd, &req.Scope, croft.ScopeAll, "all", "", "also those that have ended")
+	addWordFlag(cmd, &req.Scope, croft.ScopeAll, "all", "", "also those that have ended")
 	cmd.Flags().IntVar(&req.Limit, "limit", 0, "how many are shown at most (default: 100)")
 	cmd.AddCommand(
 		&cobra.Command{
@@ -38,8 +38,7 @@ func newQueueCommand(a *app) *cobra.Command {
 			Short: "Merge what waits, until nothing does",
 			Args:  takesNothing,
 			RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
-				req.Repo = a.dir()
-				return a.runQueueRun(ctx, svc, req)
+				return a.runQueueRun(ctx, svc, croft.DriveRequest{Repo: a.dir(), Target: req.Target})
 			}),
 		},
 		newQueueAction(a, croft.QueueHold, "hold [NAME...]", "Keep merges waiting: all that wait, or those that are named", &req.Target),
@@ -64,7 +63,7 @@ What stayed pending is tried again by "croft queue run".`,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			return a.runQueueAccept(ctx, svc, croft.AcceptRequest{Repo: a.dir(), Target: args[0], From: a.env.Dir})
 		}),
-		ValidArgsFunction: firstOnly(a.completeLane),
+		ValidArgsFunction: completeFirst(a.completeLane),
 	}
 }
 
@@ -116,7 +115,7 @@ func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueReq
 			return nil
 		}
 		a.showMerges(merges)
-		if yes, err := a.agreed(ctx, agreed, "Take "+countNoun(len(merges), "merge")+" out of the queue?"); err != nil || !yes {
+		if yes, err := a.hasAgreed(ctx, agreed, "Take "+countNoun(len(merges), "merge")+" out of the queue?"); err != nil || !yes {
 			return err
 		}
 		if req.Merges, err = a.stillWaiting(ctx, svc, req, merges); err != nil || len(req.Merges) == 0 {
@@ -130,7 +129,11 @@ func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueReq
 // which it is too late.
 func cancelableMerges(ctx context.Context, svc queuer, req croft.QueueRequest) ([]croft.Merge, error) {
 	req.DryRun = croft.DryRunOn
-	return svc.Queue(ctx, req)
+	out, err := svc.ChangeQueue(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return out.Merges, nil
 }
 
 // stillWaiting are the IDs of the merges that were shown, without those that have
@@ -157,26 +160,29 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 	if err != nil {
 		return err
 	}
-	lanes, err := svc.Lanes(ctx, req)
+	lanes, err := svc.Lanes(ctx, croft.LanesRequest{Repo: req.Repo, Target: req.Target})
 	if err != nil {
 		return err
 	}
-	lanes = slices.DeleteFunc(lanes, func(l croft.Lane) bool { return l.Message == "" })
+	moved := slices.DeleteFunc(lanes.Items, func(l croft.Lane) bool { return l.Message == "" })
 	if a.json {
-		a.emit(mergesResult{nonNil(merges), lanes})
+		a.emit(mergesResult{nonNil(merges.Items), moved})
 		return nil
 	}
 	switch {
-	case len(merges) == 0:
+	case len(merges.Items) == 0:
 		a.note("nothing waits")
 	case req.Scope == croft.ScopeAll:
-		a.showMergesWith(merges, columnID)
+		a.showMergesWith(merges.Items, columnID)
 	default:
-		a.showMerges(merges)
+		a.showMerges(merges.Items)
 	}
-	for _, l := range lanes {
+	for _, l := range moved {
 		a.note("%s", l.Message)
-		if l.Protect {
+		switch {
+		case l.Hint != "":
+			a.note("hint: %s", l.Hint)
+		case l.Protect:
 			a.note("hint: croft queue accept %s", shellWord(l.Target))
 		}
 	}
@@ -184,7 +190,7 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 }
 
 func (a *app) runQueueAccept(ctx context.Context, svc queuer, req croft.AcceptRequest) error {
-	l, err := svc.Accept(ctx, req)
+	l, err := svc.AcceptTarget(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -207,20 +213,22 @@ func (a *app) runQueueAccept(ctx context.Context, svc queuer, req croft.AcceptRe
 	return nil
 }
 
-func (a *app) runQueueRun(ctx context.Context, svc queuer, req croft.MergesRequest) error {
-	merges, err := svc.RunQueue(ctx, req)
+func (a *app) runQueueRun(ctx context.Context, svc queuer, req croft.DriveRequest) error {
+	stop := a.startMergeProgress(ctx, svc, func(now croft.Merge) bool { return now.State != croft.MergeQueued })
+	merges, err := svc.DriveLanes(ctx, req)
+	stop()
 	if err != nil {
 		return err
 	}
-	a.showMerges(merges)
-	return mergesExitStatus(merges, croft.MergeMerged)
+	a.showMerges(merges.Merges)
+	return mergesExitStatus(merges.Merges, croft.MergeMerged)
 }
 
 func (a *app) runQueueAction(ctx context.Context, svc queuer, req croft.QueueRequest) error {
-	merges, err := svc.Queue(ctx, req)
+	merges, err := svc.ChangeQueue(ctx, req)
 	if err != nil {
 		return err
 	}
-	a.showMerges(merges)
+	a.showMerges(merges.Merges)
 	return nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -14,7 +13,7 @@ type reaper interface {
 	Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error)
 }
 
-// cleanResult is what `croft reap` and `croft clean` print.
+// cleanResult is the JSON object that `croft reap` and `croft clean` print.
 type cleanResult struct {
 	Removed  []croft.Removed `json:"removed"`
 	Kept     []croft.Kept    `json:"kept"`
@@ -38,7 +37,7 @@ you are asked.`,
 		Example: `  croft reap --older-than 7d --dry-run`,
 		Args:    takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			req := croft.ReapRequest{Repo: a.dir(), OlderThan: time.Duration(olderThan)}
+			req := croft.ReapRequest{Repo: a.dir(), OlderThan: croft.Duration(olderThan)}
 			if isForced {
 				req.Mode, agreement.isYes = croft.RemoveForce, true
 			}
@@ -55,7 +54,7 @@ you are asked.`,
 }
 
 func (a *app) runReap(ctx context.Context, svc reaper, req croft.ReapRequest, agreed consent) error {
-	_, err := a.sweep(ctx, svc, agreed, "nothing to reap", func(dry croft.DryRun, shown *croft.Agreed) (*croft.CleanResult, error) {
+	_, err := a.askAndRemove(ctx, svc, agreed, "nothing to reap", func(dry croft.DryRun, shown *croft.Agreed) (*croft.CleanResult, error) {
 		req.DryRun, req.Agreed = dry, shown
 		return svc.Reap(ctx, req)
 	})

@@ -15,7 +15,7 @@ type remover interface {
 	Remove(ctx context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error)
 }
 
-// removeResult is what `croft remove` prints.
+// removeResult is the JSON object that `croft remove` prints.
 type removeResult struct {
 	Removed []croft.Removed `json:"removed"`
 	Kept    []croft.Kept    `json:"kept"`
@@ -64,7 +64,7 @@ workspace in which a process is at work is never removed.`,
 	flags.BoolVar(&isAll, "all", false, "all workspaces of the repository")
 	flags.BoolVarP(&isForced, "force", "f", false, "also with uncommitted work or a lock; does not ask")
 	agreement.addFlags(cmd)
-	wordFlag(cmd, &req.Branch, croft.BranchKeep, "keep-branch", "", "leave the branches")
+	addWordFlag(cmd, &req.Branch, croft.BranchKeep, "keep-branch", "", "leave the branches")
 	flags.BoolVar(&isMissingOK, "missing-ok", false, "a workspace that is not there is removed already")
 	return cmd
 }
@@ -81,20 +81,21 @@ func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveReques
 	}
 	a.showRemoved(ctx, svc, *result)
 	a.noteUnknown(result.Unknown)
-	a.tellKept(result.Kept)
+	a.printKeptErrors(result.Kept)
 	if err := keptExitStatus(result.Kept); err != nil {
 		return err
 	}
 	return a.unknownExitStatus(result.Unknown, isMissingOK)
 }
 
-// runShownRemove shows what a removal takes, and removes that if the user agrees.
+// runShownRemove shows the workspaces that a removal would take, and removes them if
+// the user agrees.
 func (a *app) runShownRemove(ctx context.Context, svc remover, req croft.RemoveRequest, how consent, isMissingOK bool) error {
 	plan, err := a.planRemove(ctx, svc, req)
 	if err != nil {
 		return err
 	}
-	yes, err := a.agreedToTrash(ctx, how, plan, "no workspaces")
+	yes, err := a.hasAgreedToTrash(ctx, how, plan, "no workspaces")
 	if err != nil {
 		return err
 	}
@@ -116,11 +117,11 @@ func (a *app) runShownRemove(ctx context.Context, svc remover, req croft.RemoveR
 	kept := result.Kept
 	result.Kept = append(plan.kept, kept...)
 	a.showRemoved(ctx, svc, *result)
-	a.tellKept(kept) // the others were told before the question
+	a.printKeptErrors(kept) // the others were told before the question
 	return keptExitStatus(result.Kept)
 }
 
-// showRemoved prints what was removed.
+// showRemoved prints the workspaces that were removed.
 func (a *app) showRemoved(ctx context.Context, svc repoFinder, result croft.RemoveResult) {
 	if a.json {
 		a.emit(removeResult{nonNil(result.Removed), nonNil(result.Kept), result.Unknown})
@@ -190,7 +191,7 @@ func (a *app) removeKept(ctx context.Context, svc remover, req croft.RemoveReque
 		return nil
 	}
 	if how == consentAsk {
-		yes, err := a.agreedToTrash(ctx, how, plan, "")
+		yes, err := a.hasAgreedToTrash(ctx, how, plan, "")
 		if err != nil || !yes {
 			return err
 		}
@@ -266,14 +267,14 @@ func removedRows(removed []croft.Removed) [][]cell {
 	return rows
 }
 
-// tellKept says why workspaces were kept, as errors are told.
-func (a *app) tellKept(kept []croft.Kept) {
+// printKeptErrors prints why workspaces were kept, in the form of errors.
+func (a *app) printKeptErrors(kept []croft.Kept) {
 	for _, k := range kept {
 		reason := *k.Reason
 		if reason.Workspace == "" {
 			reason.Workspace = k.Name
 		}
-		a.tellError(&reason)
+		a.printError(&reason)
 	}
 }
 

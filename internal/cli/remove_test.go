@@ -170,7 +170,7 @@ func TestUpkeepFollowsAChange(t *testing.T) {
 			},
 			clean:      func(croft.CleanRequest) (*croft.CleanResult, error) { return &croft.CleanResult{}, nil },
 			reap:       func(croft.ReapRequest) (*croft.CleanResult, error) { return &croft.CleanResult{}, nil },
-			workspaces: func(croft.Filter) ([]croft.Workspace, error) { return nil, nil },
+			workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) { return nil, nil },
 		}
 	}
 	for _, tt := range []struct {

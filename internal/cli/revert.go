@@ -10,7 +10,8 @@ import (
 // reverter is the part of croft.Service that `croft revert` calls.
 type reverter interface {
 	PlanRevert(ctx context.Context, req croft.RevertRequest) (*croft.RevertPlan, error)
-	Revert(ctx context.Context, req croft.RevertRequest) (*croft.Merge, error)
+	SubmitRevert(ctx context.Context, req croft.RevertRequest) (*croft.Merge, error)
+	mergeWaiter
 }
 
 func newRevertCommand(a *app) *cobra.Command {
@@ -55,7 +56,7 @@ func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertReque
 	if isDryRun {
 		return nil
 	}
-	m, err := svc.Revert(ctx, req)
+	m, err := a.waitFor(ctx, svc)(svc.SubmitRevert(ctx, req))
 	if err != nil {
 		return err
 	}

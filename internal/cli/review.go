@@ -11,7 +11,7 @@ import (
 )
 
 func newReviewCommand(a *app) *cobra.Command {
-	req := croft.ReviewRequest{}
+	req := croft.ReviewRequest{Applied: croft.AppliedHidden}
 	var message string
 	cmd := &cobra.Command{
 		Use:   "review [NAME]",
@@ -38,7 +38,7 @@ a part of it.`,
 }
 
 func (a *app) runReview(ctx context.Context, svc applier, req croft.ReviewRequest, message string) error {
-	work, err := svc.Review(ctx, req)
+	work, err := svc.CreateReview(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (c *chooser) chooseFile(ctx context.Context, f croft.ReviewFile, which stri
 	return nil
 }
 
-// addChoice writes a choice down.
+// addChoice adds a file, or the chosen hunks of it, to the request.
 func (c *chooser) addChoice(f croft.ReviewFile, hunks []int) {
 	name := patchPath("", f.Path)
 	if len(hunks) == len(f.Hunks) {

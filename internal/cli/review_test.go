@@ -13,11 +13,11 @@ func (f *fake) Diff(_ context.Context, req croft.DiffRequest) (*croft.Review, er
 	return f.diff(req)
 }
 
-func (f *fake) Review(_ context.Context, req croft.ReviewRequest) (*croft.Review, error) {
+func (f *fake) CreateReview(_ context.Context, req croft.ReviewRequest) (*croft.Review, error) {
 	return f.review(req)
 }
 
-func (f *fake) Apply(_ context.Context, req croft.ApplyRequest) (*croft.Merge, error) {
+func (f *fake) SubmitApply(_ context.Context, req croft.ApplyRequest) (*croft.Merge, error) {
 	return f.apply(req)
 }
 

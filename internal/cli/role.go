@@ -46,7 +46,7 @@ then the workspace is saved as a snapshot first, with them.`,
 			return a.runRoleUpdate(ctx, svc, a.workspaceRequest(args), mode)
 		}),
 	}
-	wordFlag(cmd, &mode, croft.RoleReplace, "force", "f", "also files that were changed in the workspace; they are saved first")
+	addWordFlag(cmd, &mode, croft.RoleReplace, "force", "f", "also files that were changed in the workspace; they are saved first")
 	return cmd
 }
 

@@ -70,7 +70,7 @@ func newRoundStart(a *app) *cobra.Command {
 	flags.StringVar((*string)(&opts.req.Mode), "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
 	flags.StringVar(&opts.req.Base, "base", "", "start from this `commit`, branch or tag (default: what is checked out)")
 	flags.StringArrayVar(&opts.req.Repos, "repo", nil, "a project's `directory`; may be given several times (default: the session's)")
-	wordFlag(cmd, &opts.req.Carry, croft.CarryDirty, "carry", "", "start from the project's uncommitted changes too")
+	addWordFlag(cmd, &opts.req.Carry, croft.CarryDirty, "carry", "", "start from the project's uncommitted changes too")
 	flags.StringArrayVar(&opts.homes, "home", nil, "`AGENT=DIR`: the directory that an agent's checkouts and archives lie in")
 	flags.StringArrayVar(&opts.branches, "branch", nil, "`AGENT=BRANCH`: an explicit name of an agent's branch")
 	flags.StringArrayVar(&opts.labels, "label", nil, "`AGENT=LABEL`: the name under which the others see an agent (default: a new one in every round)")
@@ -154,7 +154,7 @@ func parseByAgent(cmd *cobra.Command, flag string, texts []string) (map[string]s
 }
 
 func (a *app) runRoundStart(ctx context.Context, svc croft.Rounds, req croft.RoundRequest) error {
-	stop := a.progress("making " + countNoun(len(req.Agents), "checkout"))
+	stop := a.startProgress("making " + countNoun(len(req.Agents), "checkout"))
 	round, err := svc.StartRound(ctx, req)
 	stop()
 	if err != nil {
@@ -167,7 +167,9 @@ func (a *app) runRoundStart(ctx context.Context, svc croft.Rounds, req croft.Rou
 
 func (a *app) showRound(round *croft.Round) {
 	if a.json {
-		a.emit(map[string]any{"round": round, "workspaces": round.Workspaces})
+		shown := *round
+		shown.Workspaces = nil // they stand beside it
+		a.emit(map[string]any{"round": shown, "workspaces": round.Workspaces})
 		return
 	}
 	var rows [][]cell
@@ -185,7 +187,7 @@ func (a *app) showRound(round *croft.Round) {
 func newRoundEnd(a *app) *cobra.Command {
 	var session string
 	var number int
-	var isForced bool
+	var mode croft.EndMode
 	cmd := &cobra.Command{
 		Use:   "end --session SESSION",
 		Short: "Commit, archive and put away what agents left",
@@ -195,22 +197,18 @@ func newRoundEnd(a *app) *cobra.Command {
 				return usageError(cmd, "which session: --session")
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				end := svc.EndRound
-				if isForced {
-					end = svc.ForceEndRound
-				}
-				return a.runRoundEnd(ctx, svc, croft.ID(session), number, end)
+				return a.runRoundEnd(ctx, svc, croft.Ref(session), number, mode)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&session, "session", "", "the `session`, by name or ID")
 	cmd.Flags().IntVar(&number, "number", 0, "the round's number (default: the last)")
-	cmd.Flags().BoolVarP(&isForced, "force", "f", false, "do not wait for processes that are still in a checkout, which go on in the trash, nor for a checkout that is not found")
+	addWordFlag(cmd, &mode, croft.EndForce, "force", "f", "do not wait for processes that are still in a checkout, which go on in the trash, nor for a checkout that is not found")
 	return cmd
 }
 
-func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.ID, number int, end func(context.Context, croft.ID) (*croft.Round, error)) error {
-	ses, err := svc.Session(ctx, session)
+func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.Ref, number int, mode croft.EndMode) error {
+	ses, err := svc.Session(ctx, croft.GetRequest{Ref: session})
 	if err != nil {
 		return err
 	}
@@ -223,7 +221,7 @@ func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.I
 	if id == "" {
 		return &croft.Error{Code: croft.RoundNotFound, Op: "round", Message: "the session has no such round", Hint: "croft session list"}
 	}
-	round, err := end(ctx, id)
+	round, err := svc.EndRound(ctx, croft.EndRoundRequest{Round: id, Mode: mode})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func newSessionCommand(a *app) *cobra.Command {
 		Long: `A session groups the rounds in which several agents attempt the same. When it
 ends, its branches go; their work stays in the trash for a while.`,
 		Args: takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listSessions(cmd, croft.SessionFilter{}) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listSessions(cmd, croft.SessionsRequest{}) },
 	}
 	cmd.AddCommand(newSessionStart(a), newSessionEnd(a), newSessionList(a))
 	return cmd
@@ -42,7 +42,7 @@ func newSessionStart(a *app) *cobra.Command {
 	flags.StringVar(&req.Key, "key", "", "the same call with the same `key` returns the same session")
 	flags.StringVar((*string)(&req.Retention), "keep", "one", "how many branches of an agent are alive at once: one, all or a `number`")
 	flags.StringVar(&req.Layout, "layout", "", "how branches and scratch directories are called: rounds or massgen")
-	wordFlag(cmd, &req.Context, croft.ContextNone, "no-repo", "", "work on nothing: the session gets an empty project of its own")
+	addWordFlag(cmd, &req.Context, croft.ContextNone, "no-repo", "", "work on nothing: the session gets an empty project of its own")
 	completeWords(cmd, "keep", "one", "all")
 	completeWords(cmd, "layout", "rounds", "massgen")
 	registerCompletion(cmd, "key", cobra.NoFileCompletions)
@@ -72,7 +72,7 @@ func newSessionEnd(a *app) *cobra.Command {
 		Long: `End what is still open in a session, and delete its branches. Their workspaces
 can be restored while they are in the trash.`,
 		Args:              takesSession,
-		ValidArgsFunction: firstOnly(a.completeOpenSession),
+		ValidArgsFunction: completeFirst(a.completeOpenSession),
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			return a.runSessionEnd(ctx, svc, croft.ID(args[0]))
 		}),
@@ -90,14 +90,14 @@ func takesSession(cmd *cobra.Command, args []string) error {
 }
 
 func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, id croft.ID) error {
-	ses, err := svc.Session(ctx, id) // by its name it is found only while it is open
+	ses, err := svc.Session(ctx, croft.GetRequest{Ref: croft.Ref(id)}) // by its name it is found only while it is open
 	if err != nil {
 		return err
 	}
-	if err := svc.EndSession(ctx, ses.ID); err != nil {
+	if _, err := svc.EndSession(ctx, croft.EndSessionRequest{Session: ses.ID}); err != nil {
 		return err
 	}
-	if ses, err = svc.Session(ctx, ses.ID); err != nil {
+	if ses, err = svc.Session(ctx, croft.GetRequest{Ref: croft.Ref(ses.ID)}); err != nil {
 		return err
 	}
 	if a.json {
@@ -115,7 +115,7 @@ func newSessionList(a *app) *cobra.Command {
 		Short: "Show the sessions of the project",
 		Args:  takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f := croft.SessionFilter{}
+			f := croft.SessionsRequest{}
 			if isAll {
 				f.States = []croft.SessionState{croft.SessionOpen, croft.SessionEnded}
 			}
@@ -126,14 +126,14 @@ func newSessionList(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) listSessions(cmd *cobra.Command, f croft.SessionFilter) error {
+func (a *app) listSessions(cmd *cobra.Command, f croft.SessionsRequest) error {
 	f.Repo = a.dir()
 	return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 		return a.runSessionList(ctx, svc, f)
 	})
 }
 
-func (a *app) runSessionList(ctx context.Context, svc croft.Rounds, f croft.SessionFilter) error {
+func (a *app) runSessionList(ctx context.Context, svc croft.Rounds, f croft.SessionsRequest) error {
 	list, err := svc.Sessions(ctx, f)
 	if errors.Is(err, croft.NotARepo) && a.repo == "" {
 		f.Repo = "" // those that work on nothing
@@ -143,15 +143,15 @@ func (a *app) runSessionList(ctx context.Context, svc croft.Rounds, f croft.Sess
 		return err
 	}
 	if a.json {
-		a.emitAs("sessions", list)
+		a.emitAs("sessions", list.Items)
 		return nil
 	}
-	if len(list) == 0 {
+	if len(list.Items) == 0 {
 		a.note("no session is open: croft session start")
 		return nil
 	}
 	var rows [][]cell
-	for _, ses := range list {
+	for _, ses := range list.Items {
 		last := "no round yet"
 		if n := len(ses.Rounds); n > 0 {
 			last = fmt.Sprintf("round %d %s", ses.Rounds[n-1].Number, ses.Rounds[n-1].State)

@@ -134,7 +134,7 @@ func TestShellInitAndCompletion(t *testing.T) {
 func TestCompletionOfNames(t *testing.T) {
 	b := fixLogin()
 	b.Name, b.Branch, b.Session = "b", "croft/b", "s1"
-	svc := &fake{workspaces: func(croft.Filter) ([]croft.Workspace, error) {
+	svc := &fake{workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) {
 		return []croft.Workspace{fixLogin(), b}, nil
 	}}
 	for _, tt := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// finder is what finding one workspace takes.
+// finder is the part of croft.Service that finds one workspace.
 type finder interface {
 	Workspace(ctx context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error)
 }
@@ -18,7 +18,7 @@ type finder interface {
 // inspector is the part of croft.Service that `croft show` calls.
 type inspector interface {
 	finder
-	Status(ctx context.Context, id croft.ID) (*croft.Status, error)
+	Status(ctx context.Context, req croft.StatusRequest) (*croft.Status, error)
 }
 
 func newShowCommand(a *app) *cobra.Command {
@@ -45,7 +45,7 @@ func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceReq
 	ws := a.withNext([]croft.Workspace{*found})[0]
 	var status *croft.Status // nil: there are no files to look at
 	if ws.State == croft.Ready || ws.State == croft.Stopped {
-		if status, err = svc.Status(ctx, ws.ID); err != nil {
+		if status, err = svc.Status(ctx, croft.StatusRequest{Workspace: ws.ID}); err != nil {
 			return err
 		}
 	}
@@ -62,12 +62,12 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	var rows [][]cell
 	add := func(key, value string) {
 		if value != "" {
-			rows = append(rows, []cell{{key, styleDim}, plainCell(value)})
+			rows = append(rows, []cell{styledCell(key, styleDim), plainCell(value)})
 		}
 	}
 	add("name", ws.Name)
 	add("id", string(ws.ID))
-	rows = append(rows, []cell{{"state", styleDim}, {stateWord(ws), stateStyle(ws.State)}})
+	rows = append(rows, []cell{styledCell("state", styleDim), styledCell(stateWord(ws), stateStyle(ws.State))})
 	add("because", ws.FaultReason)
 	add("path", a.shownPath(ws.Path))
 	add("branch", ws.Branch)

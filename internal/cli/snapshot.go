@@ -35,7 +35,7 @@ untracked, and whatever is in progress. The workspace is not disturbed.
 }
 
 func (a *app) runSnapshot(ctx context.Context, svc croft.Snapshots, req croft.SnapshotRequest) error {
-	saved, err := svc.Snapshot(ctx, req)
+	saved, err := svc.TakeSnapshot(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -49,20 +49,20 @@ func (a *app) runSnapshot(ctx context.Context, svc croft.Snapshots, req croft.Sn
 }
 
 func (a *app) runSnapshots(ctx context.Context, svc croft.Snapshots, req croft.SnapshotRequest) error {
-	list, err := svc.Snapshots(ctx, req.Repo)
+	list, err := svc.Snapshots(ctx, croft.SnapshotsRequest{Repo: req.Repo})
 	if err != nil {
 		return err
 	}
 	if req.Workspace != "" {
-		list = slices.DeleteFunc(list, func(s croft.Snapshot) bool {
+		list.Items = slices.DeleteFunc(list.Items, func(s croft.Snapshot) bool {
 			return s.Name != req.Workspace && string(s.Workspace) != req.Workspace
 		})
 	}
 	if a.json {
-		a.emitAs("snapshots", nonNil(list))
+		a.emitAs("snapshots", nonNil(list.Items))
 		return nil
 	}
-	if len(list) == 0 {
+	if len(list.Items) == 0 {
 		if req.Workspace != "" {
 			a.note("no snapshots of %s", req.Workspace)
 		} else {
@@ -72,7 +72,7 @@ func (a *app) runSnapshots(ctx context.Context, svc croft.Snapshots, req croft.S
 	}
 	now := a.env.Now()
 	rows := [][]cell{headingRow("ID", "WORKSPACE", "TAKEN", "CHANGED", "SIZE")}
-	for _, s := range list {
+	for _, s := range list.Items {
 		rows = append(rows, plainRow(string(s.ID), s.Name, ageText(now, s.CreatedAt)+" ago", countNoun(s.Files, "file"), sizeText(s.Bytes)))
 	}
 	a.printTable(rows)

@@ -22,11 +22,21 @@ const (
 
 // cell is a text in a table.
 type cell struct {
-	text  string
-	style style
+	text    string
+	style   style
+	command string // what to run, after the text; it is never cut
 }
 
-func plainCell(text string) cell { return cell{text: text} }
+func plainCell(text string) cell           { return cell{text: text} }
+func styledCell(text string, s style) cell { return cell{text: text, style: s} }
+
+// line is the text of a cell with its command.
+func (c cell) line() string {
+	if c.text == "" || c.command == "" {
+		return printable(c.text + c.command)
+	}
+	return printable(c.text + commandGap + c.command)
+}
 
 // plainRow is a row of texts without a style.
 func plainRow(texts ...string) []cell {
@@ -58,7 +68,7 @@ func columnWidths(rows [][]cell) []int {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(printable(c.text)))
+			widths[i] = max(widths[i], utf8.RuneCountInString(c.line()))
 		}
 	}
 	return widths
@@ -95,7 +105,7 @@ func (a *app) printSentences(rows [][]cell) {
 			b.WriteString(strings.TrimRight(lead, " ") + "\n")
 			lead, indent = columnGap, len(columnGap)
 		}
-		for i, line := range wrapText(printable(last.text), room-indent) {
+		for i, line := range wrapText(last.line(), room-indent) {
 			if i > 0 {
 				lead = strings.Repeat(" ", indent)
 			}
@@ -109,7 +119,7 @@ func (a *app) printSentences(rows [][]cell) {
 func (a *app) paddedText(row []cell, widths []int) string {
 	var b strings.Builder
 	for i, c := range row {
-		text := printable(c.text)
+		text := c.line()
 		b.WriteString(a.paintText(text, c.style) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + columnGap)
 	}
 	return b.String()
@@ -141,21 +151,8 @@ func (a *app) rowText(row []cell, widths []int) string {
 		used += widths[i] + len(columnGap)
 	}
 	last := row[len(row)-1]
-	b.WriteString(a.paintText(cutText(printable(last.text), a.env.Width, used), last.style))
+	b.WriteString(a.paintText(last.cutTo(a.env.Width, used), last.style))
 	return strings.TrimRight(b.String(), " ")
-}
-
-// cutText shortens the last column, but never to less than a few words.
-func cutText(text string, width, used int) string {
-	const least = 20
-	if width == 0 {
-		return text
-	}
-	room := max(width-used, least)
-	if utf8.RuneCountInString(text) <= room {
-		return text
-	}
-	return string([]rune(text)[:room-1]) + "…"
 }
 
 func (a *app) paintText(text string, s style) string {
@@ -168,7 +165,7 @@ func (a *app) paintText(text string, s style) string {
 func headingRow(names ...string) []cell {
 	row := make([]cell, len(names))
 	for i, name := range names {
-		row[i] = cell{name, styleDim}
+		row[i] = styledCell(name, styleDim)
 	}
 	return row
 }

@@ -12,7 +12,8 @@ type taken struct {
 	what string
 }
 
-// takePlan is what an act takes, and what it leaves.
+// takePlan lists the workspaces and branches that an act takes, and those that it
+// leaves.
 type takePlan struct {
 	list     []taken
 	withWork []croft.ID // of those
@@ -25,7 +26,7 @@ type takePlan struct {
 // cannot be read, it counts as one with uncommitted work.
 func (a *app) addToPlan(ctx context.Context, svc inspector, p *takePlan, r croft.Removed) {
 	t := taken{r, "to the trash"}
-	status, err := svc.Status(ctx, r.ID)
+	status, err := svc.Status(ctx, croft.StatusRequest{Workspace: r.ID})
 	switch {
 	case err != nil:
 		p.withWork = append(p.withWork, r.ID)
@@ -59,9 +60,9 @@ func (p takePlan) rows() [][]cell {
 	return append(rows, branchRows(p.branches, "branch to be deleted, tip kept")...)
 }
 
-// agreedToTrash shows the workspaces that go to the trash and those that stay, and
-// asks.
-func (a *app) agreedToTrash(ctx context.Context, how consent, p takePlan, nothing string) (bool, error) {
+// hasAgreedToTrash shows the workspaces that go to the trash and those that stay, and
+// reports whether the user agrees.
+func (a *app) hasAgreedToTrash(ctx context.Context, how consent, p takePlan, nothing string) (bool, error) {
 	if how == consentDryRun {
 		a.showPlan(p, nothing)
 		return false, nil
@@ -76,10 +77,10 @@ func (a *app) agreedToTrash(ctx context.Context, how consent, p takePlan, nothin
 	if len(p.list) > 1 {
 		question = "Move " + countNoun(len(p.list), "workspace") + " to the trash?"
 	}
-	return a.agreed(ctx, how, question)
+	return a.hasAgreed(ctx, how, question)
 }
 
-// showPlan prints what --dry-run tells.
+// showPlan prints the plan for --dry-run.
 func (a *app) showPlan(p takePlan, nothing string) {
 	if a.json {
 		var removed []croft.Removed
@@ -98,7 +99,7 @@ func (a *app) showPlan(p takePlan, nothing string) {
 	a.noteKept(p.kept)
 }
 
-// noteKept remarks what stays, and why.
+// noteKept prints on stderr which workspaces stay, and why.
 func (a *app) noteKept(kept []croft.Kept) {
 	for _, k := range kept {
 		a.note("kept %s: %s", k.Name, k.Reason.Message)

@@ -2,9 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
 )
@@ -52,7 +57,7 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w bytes.Buffer
 		a := &app{env: Env{Terminal: TerminalInteractive, Stderr: &w}}
-		stop := a.progress("making 1 workspace")
+		stop := a.startProgress("making 1 workspace")
 		time.Sleep(time.Second) // of the bubble's clock
 		synctest.Wait()
 		stop()
@@ -60,7 +65,7 @@ func TestProgress(t *testing.T) {
 			t.Errorf("after one second it shows %q", w.String())
 		}
 
-		stop = a.progress("making 3 workspaces")
+		stop = a.startProgress("making 3 workspaces")
 		time.Sleep(2*time.Second + 100*time.Millisecond)
 		synctest.Wait()
 		stop()
@@ -72,6 +77,65 @@ func TestProgress(t *testing.T) {
 	})
 }
 
+// queueOf is a queue that holds one merge.
+type queueOf struct{ merge atomic.Pointer[croft.Merge] }
+
+func (q *queueOf) Merges(context.Context, croft.MergesRequest) (*croft.List[croft.Merge], error) {
+	return listOf([]croft.Merge{{ID: "other", Workspace: "other", State: croft.MergeQueued}, *q.merge.Load()}, nil)
+}
+
+// sharedBuffer is written by one goroutine and read by another.
+type sharedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *sharedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *sharedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// TestMergeProgress: who waits for a merge in a terminal reads which check runs and for
+// how long, on one line that fits.
+func TestMergeProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w sharedBuffer
+		a := &app{env: Env{Terminal: TerminalInteractive, Stderr: &w, Width: 40}}
+		q, checked := &queueOf{}, croft.Merge{ID: "m", Workspace: "fix-login", State: croft.MergeChecking, Check: "go vet ./..."}
+		q.merge.Store(&checked)
+		stop := a.startMergeProgress(t.Context(), q, func(m croft.Merge) bool { return m.ID == "m" })
+		time.Sleep(2*time.Second + 100*time.Millisecond)
+		synctest.Wait()
+		if got, want := lastLine(w.String()), "fix-login: checking, go vet ./... … 2s"; got != want {
+			t.Errorf("it shows %q, want %q", got, want)
+		}
+		tested := checked
+		tested.Check = "go test ./...\x1b[2J -race -count=1"
+		q.merge.Store(&tested)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := lastLine(w.String()); !strings.HasPrefix(got, "fix-login: checking, go test") || utf8.RuneCountInString(got) > 39 || strings.Contains(got, "\x1b") {
+			t.Errorf("then it shows %q", got)
+		}
+		stop()
+		if got := lastLine(strings.TrimSuffix(w.String(), "\r")); strings.TrimSpace(got) != "" {
+			t.Errorf("at the end it leaves %q", got)
+		}
+	})
+}
+
+// lastLine is what a terminal shows of lines that were written one over the other.
+func lastLine(text string) string {
+	return strings.TrimRight(text[strings.LastIndexByte(text, '\r')+1:], " ")
+}
+
 func TestNoProgressWithoutATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, a := range []*app{
@@ -81,7 +145,7 @@ func TestNoProgressWithoutATerminal(t *testing.T) {
 		} {
 			var w bytes.Buffer
 			a.env.Stderr = &w
-			stop := a.progress("making")
+			stop := a.startProgress("making")
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
 			stop()

@@ -17,7 +17,7 @@ type keeper interface {
 	croft.Trash
 }
 
-// trashResult is what `croft trash` prints.
+// trashResult is the JSON object that `croft trash` prints.
 type trashResult struct {
 	Trash     []croft.TrashItem `json:"trash"`
 	Bytes     int64             `json:"bytes"`
@@ -44,12 +44,12 @@ func newTrashCommand(a *app) *cobra.Command {
 }
 
 func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
-	items, err := svc.Trash(ctx, repo)
+	items, err := svc.Trash(ctx, croft.TrashRequest{Repo: repo})
 	if err != nil {
 		return err
 	}
-	result := trashResult{Trash: nonNil(items)}
-	for _, item := range items {
+	result := trashResult{Trash: nonNil(items.Items)}
+	for _, item := range items.Items {
 		result.Bytes, result.Inodes = result.Bytes+item.Bytes, result.Inodes+item.Inodes
 	}
 	result.MaxBytes, result.MaxInodes = a.trashBudget(ctx, svc, repo)
@@ -57,19 +57,19 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 		a.emit(result)
 		return nil
 	}
-	if len(items) == 0 {
+	if len(items.Items) == 0 {
 		a.note("the trash is empty")
 		return nil
 	}
 	now := a.env.Now()
 	rows := [][]cell{headingRow("ID", "NAME", "BRANCH", "SIZE", "INODES", "REMOVED", "KEPT FOR")}
-	for _, item := range items {
+	for _, item := range items.Items {
 		rows = append(rows, plainRow(string(item.ID), item.Name, orDash(item.Branch), itemSizeText(item),
 			strconv.FormatInt(item.Inodes, 10), ageText(now, item.RemovedAt)+" ago", keptForText(now, item)))
 	}
 	a.printTable(rows)
 	a.note("%s", trashTotalText(result))
-	for _, item := range items {
+	for _, item := range items.Items {
 		switch {
 		case item.Stays != "":
 			a.note("%s stays in the trash, because not all of it could be kept otherwise (%s): croft restore %s", item.Name, strings.ReplaceAll(item.Stays, "\n", ", "), item.ID)
@@ -88,7 +88,7 @@ func (a *app) trashBudget(ctx context.Context, svc repoFinder, repo string) (byt
 	if a.env.Config == nil {
 		return nil, nil
 	}
-	found, err := svc.Repo(ctx, repo)
+	found, err := svc.Repo(ctx, croft.RepoRequest{Repo: repo})
 	if err != nil {
 		return nil, nil // the trash can be listed without it
 	}
@@ -170,9 +170,9 @@ snapshot first, and "croft undo" goes back to it.`,
 			req.Repo, req.Ref = a.dir(), args[0]
 			return a.runRestore(ctx, svc, req)
 		}),
-		ValidArgsFunction: firstOnly(a.completeTrash),
+		ValidArgsFunction: completeFirst(a.completeTrash),
 	}
-	wordFlag(cmd, &req.Mode, croft.RestoreCommits, "commits", "", "do without a directory that cannot be found: what git has comes back")
+	addWordFlag(cmd, &req.Mode, croft.RestoreCommits, "commits", "", "do without a directory that cannot be found: what git has comes back")
 	return cmd
 }
 

@@ -52,7 +52,7 @@ func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksReq
 		return err
 	}
 	isNews := !plan.IsApproved || plan.IsNamed
-	if isNews && agreed != consentDryRun && plan.Refusal != nil { // before anybody is asked
+	if isNews && agreed != consentDryRun && plan.Refusal != nil { // before the user is asked
 		return plan.Refusal
 	}
 	if !a.json {
@@ -63,7 +63,7 @@ func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksReq
 	case isNews && plan.IsNamed: // by its hash
 		isAgreed = agreed != consentDryRun
 	case isNews:
-		isAgreed, err = a.agreed(ctx, agreed, "May they, and whatever merged files put behind them, run as you in this repository?")
+		isAgreed, err = a.hasAgreed(ctx, agreed, "May they, and whatever merged files put behind them, run as you in this repository?")
 		if err != nil {
 			return err
 		}

@@ -49,8 +49,8 @@ stay where they are. So can a trash be forgotten that was deleted.`,
 			})
 		},
 	}
-	wordFlag(cmd, &req.All, croft.ScopeAll, "all", "", "from every repository that Croft knows, and the state")
-	wordFlag(cmd, &req.Gone, croft.GoneForGood, "forget", "", "a repository that was deleted, and is not at --repo any more")
+	addWordFlag(cmd, &req.All, croft.ScopeAll, "all", "", "from every repository that Croft knows, and the state")
+	addWordFlag(cmd, &req.Gone, croft.GoneForGood, "forget", "", "a repository that was deleted, and is not at --repo any more")
 	agreement.addFlags(cmd)
 	return cmd
 }
@@ -139,7 +139,7 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 			row("branch", b.Branch, "made of work that only Croft kept, in "+a.shownPath(r.Path))
 		}
 		for _, path := range r.Workspaces {
-			row("worktree", a.shownPath(path), "stays: git worktree list")
+			rows = append(rows, []cell{plainCell("worktree"), plainCell(a.shownPath(path)), {text: "stays", command: "git worktree list"}})
 		}
 		a.leftRows(row, r.Left)
 		for _, path := range r.Files {
@@ -160,7 +160,7 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	a.note("%s below refs/croft/ %s deleted", countNoun(refs, "ref"), was)
 	for _, r := range res.Repos {
 		if len(r.OtherRefs) > 0 {
-			a.note("%s below refs/croft/ of %s %s: another state's, or somebody's: %s", countNoun(len(r.OtherRefs), "ref"), a.shownPath(r.Path), stay(len(r.OtherRefs)), fewNames(r.OtherRefs))
+			a.note("%s below refs/croft/ of %s %s: another state's, or somebody's: %s", countNoun(len(r.OtherRefs), "ref"), a.shownPath(r.Path), stayVerb(len(r.OtherRefs)), fewNames(r.OtherRefs))
 			a.note("hint: git -C %s for-each-ref refs/croft/", shellWord(r.Path))
 		}
 		for _, l := range r.Left {
@@ -175,7 +175,7 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	}
 }
 
-func stay(n int) string {
+func stayVerb(n int) string {
 	if n == 1 {
 		return "stays"
 	}

@@ -45,7 +45,7 @@ func TestReap(t *testing.T) {
 	r.call(t, "reap", "--older-than", "7d", "--force").want(t, croft.ExitOK,
 		"old         trash t1                  deleted croft/old\ncroft/left  branch deleted, tip kept\n",
 		"kept b: a process is inside\n")
-	want := croft.ReapRequest{Repo: project, OlderThan: 7 * 24 * time.Hour, Mode: croft.RemoveForce}
+	want := croft.ReapRequest{Repo: project, OlderThan: croft.Duration(7 * 24 * time.Hour), Mode: croft.RemoveForce}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}

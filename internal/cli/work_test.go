@@ -111,8 +111,8 @@ func TestList(t *testing.T) {
 	locked := fixLogin()
 	locked.Name, locked.Branch, locked.Head = "b", "croft/b", "ffff3c4d5e6f"
 	locked.IsLocked, locked.LockReason = true, "mine\x1b[2J"
-	svc := &fake{workspaces: func(f croft.Filter) ([]croft.Workspace, error) {
-		if diff := cmp.Diff(croft.Filter{Repo: project, Session: "s", Role: "r"}, f); diff != "" {
+	svc := &fake{workspaces: func(f croft.WorkspacesRequest) ([]croft.Workspace, error) {
+		if diff := cmp.Diff(croft.WorkspacesRequest{Repo: project, Session: "s", Role: "r"}, f); diff != "" {
 			t.Errorf("filter (-want +got):\n%s", diff)
 		}
 		return []croft.Workspace{fixLogin(), locked}, nil
@@ -124,7 +124,7 @@ func TestList(t *testing.T) {
 }
 
 func TestListAlone(t *testing.T) {
-	svc := &fake{workspaces: func(croft.Filter) ([]croft.Workspace, error) { return nil, nil }}
+	svc := &fake{workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) { return nil, nil }}
 	r := newRun(svc)
 	r.call(t).want(t, croft.ExitOK, "", "no workspaces\nhint: croft new NAME\n")
 	r.call(t, "--json").wantJSON(t, croft.ExitOK, `{"version":1,"workspaces":[]}`)
@@ -132,7 +132,7 @@ func TestListAlone(t *testing.T) {
 
 func TestListAll(t *testing.T) {
 	svc := &fake{
-		workspaces: func(croft.Filter) ([]croft.Workspace, error) { return []croft.Workspace{fixLogin()}, nil },
+		workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) { return []croft.Workspace{fixLogin()}, nil },
 		worktrees: func(repo string) ([]croft.Worktree, error) {
 			if repo != project {
 				t.Errorf("repo %q", repo)
@@ -157,19 +157,58 @@ func TestListAll(t *testing.T) {
 }
 
 func TestListInColour(t *testing.T) {
-	svc := &fake{workspaces: func(croft.Filter) ([]croft.Workspace, error) {
+	svc := &fake{workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) {
 		return []croft.Workspace{fixLogin()}, nil
 	}}
 	r := newRun(svc)
 	r.env.Color, r.env.Width = ColorTerminal, 70
-	const head = "\x1b[2mNAME\x1b[0m       \x1b[2mSTATE\x1b[0m  \x1b[2mBRANCH\x1b[0m           " +
+	const head = "\x1b[2mNAME\x1b[0m       \x1b[2mSTATE\x1b[0m  " +
 		"\x1b[2mHEAD\x1b[0m     \x1b[2mAGE\x1b[0m  \x1b[2mNEXT\x1b[0m\n"
 	r.call(t, "list").want(t, croft.ExitOK, head+
-		"fix-login  \x1b[32mready\x1b[0m  croft/fix-login  1a2b3c4  3h   no commits yet: crof…\n", "")
+		"fix-login  \x1b[32mready\x1b[0m  1a2b3c4  3h   no commits yet: croft sh fix-login\n", "")
 	r.env.Width = 0
 	r.call(t, "list", "--no-color").want(t, croft.ExitOK,
 		"NAME       STATE  BRANCH           HEAD     AGE  NEXT\n"+
 			"fix-login  ready  croft/fix-login  1a2b3c4  3h   no commits yet: croft sh fix-login\n", "")
+}
+
+// TestCommandsAreNotCut: in a terminal of any width the other columns make room, in their
+// order, for the commands, which can be run as they stand there.
+func TestCommandsAreNotCut(t *testing.T) {
+	long := fixLogin()
+	long.Name, long.Branch = "upgrade-dependencies-of-the-frontend", "croft/upgrade-dependencies-of-the-frontend"
+	long.Collides = []string{"fix-login"}
+	acts := []croft.Operation{
+		{ID: "gzy7bmqt6k8vx0g5", Kind: "remove", Actor: "user", Workspace: long.Name, State: "done", StartedAt: noon, IsUndoable: true},
+		{ID: "eyy1axmknmmkx4fv", Kind: "lock", Actor: "user", Workspace: "fix-login", State: "done", StartedAt: noon},
+	}
+	r := newRun(&fake{
+		workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) {
+			return []croft.Workspace{fixLogin(), long}, nil
+		},
+		history: func(croft.HistoryRequest) ([]croft.Operation, error) { return acts, nil },
+	})
+	for width, want := range map[int]string{
+		200: "NAME                                  STATE  BRANCH                                      HEAD     AGE  COLLIDES WITH  NEXT\n" +
+			"fix-login                             ready  croft/fix-login                             1a2b3c4  3h   -              no commits yet: croft sh fix-login\n" +
+			"upgrade-dependencies-of-the-frontend  ready  croft/upgrade-dependencies-of-the-frontend  1a2b3c4  3h   fix-login      no commits yet: croft sh upgrade-dependencies-of-the-frontend\n",
+		120: "NAME                                  STATE  HEAD     AGE  COLLIDES WITH  NEXT\n" +
+			"fix-login                             ready  1a2b3c4  3h   -              no commits yet: croft sh fix-login\n" +
+			"upgrade-dependencies-of-the-frontend  ready  1a2b3c4  3h   fix-login      croft sh upgrade-dependencies-of-the-frontend\n",
+		110: "NAME                                  STATE  COLLIDES WITH  NEXT\n" +
+			"fix-login                             ready  -              no commits yet: croft sh fix-login\n" +
+			"upgrade-dependencies-of-the-frontend  ready  fix-login      croft sh upgrade-dependencies-of-the-frontend\n",
+		72: "NAME              STATE  NEXT\n" +
+			"fix-login         ready  no commits yet: croft sh fix-login\n" +
+			"upgrade-…rontend  ready  croft sh upgrade-dependencies-of-the-frontend\n",
+	} {
+		r.env.Width = width
+		r.call(t, "list").want(t, croft.ExitOK, want, "")
+	}
+	r.env.Width = 80
+	r.call(t, "history").want(t, croft.ExitOK, "WHEN    WHAT    WORKSPACES        STATE  UNDO\n"+
+		"0s ago  remove  upgrade-…rontend  done   croft undo gzy7bmqt6k8vx0g5\n"+
+		"0s ago  lock    fix-login         done   -\n", "")
 }
 
 func TestShow(t *testing.T) {

@@ -86,7 +86,8 @@ type History struct {
 	Retention Duration `key:"retention"`
 }
 
-// Checkout says how files are written.
+// Checkout says how the files of workspaces are written, and what they share with their
+// repository.
 type Checkout struct {
 	Workers int      `key:"workers"` // 0 means one for each core
 	Links   []string `key:"links"`   // what is linked from the top of the repository

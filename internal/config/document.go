@@ -147,9 +147,9 @@ func outline(data []byte) (entries []entry, complete bool) {
 		node := parser.Expression()
 		switch node.Kind {
 		case unstable.Table, unstable.ArrayTable:
-			table = o.header(node)
+			table = o.addHeader(node)
 		case unstable.KeyValue:
-			o.keyValue(node, table)
+			o.addKeyValue(node, table)
 		default:
 		}
 		if o.parts > maxParts {
@@ -159,45 +159,45 @@ func outline(data []byte) (entries []entry, complete bool) {
 	return o.entries, true
 }
 
-func (o *outliner) header(node *unstable.Node) []string {
-	path, offset := o.key(node, nil)
+func (o *outliner) addHeader(node *unstable.Node) []string {
+	path, offset := o.readKey(node, nil)
 	o.addEntry(path, offset)
 	return path
 }
 
-// keyValue notes a key and, where its value is an inline table, the keys in
-// it. No table lies in another one, so what is deeper is only counted.
-func (o *outliner) keyValue(node *unstable.Node, table []string) {
-	path, offset := o.key(node, table)
+// addKeyValue adds a key to the outline and, if its value is an inline table, the keys
+// in it. No table lies in another one, so deeper keys are only counted.
+func (o *outliner) addKeyValue(node *unstable.Node, table []string) {
+	path, offset := o.readKey(node, table)
 	o.addEntry(path, offset)
 	value := node.Value()
 	if value.Kind != unstable.InlineTable || len(path) > 1 {
-		o.count(value)
+		o.countParts(value)
 		return
 	}
 	for children := value.Children(); children.Next(); {
 		if child := children.Node(); child.Kind == unstable.KeyValue {
-			o.keyValue(child, path)
+			o.addKeyValue(child, path)
 		}
 	}
 }
 
-// count adds the parts of all keys inside an inline table or an array to o.parts.
-func (o *outliner) count(value *unstable.Node) {
+// countParts adds the parts of all keys inside an inline table or an array to o.parts.
+func (o *outliner) countParts(value *unstable.Node) {
 	if value.Kind != unstable.InlineTable && value.Kind != unstable.Array {
 		return
 	}
 	for children := value.Children(); children.Next() && o.parts <= maxParts; {
 		child := children.Node()
 		if child.Kind == unstable.KeyValue {
-			o.key(child, nil)
+			o.readKey(child, nil)
 			child = child.Value()
 		}
-		o.count(child)
+		o.countParts(child)
 	}
 }
 
-func (o *outliner) key(node *unstable.Node, table []string) (path []string, offset int) {
+func (o *outliner) readKey(node *unstable.Node, table []string) (path []string, offset int) {
 	path = slices.Clone(table)
 	offset = -1
 	for parts := node.Key(); parts.Next(); {

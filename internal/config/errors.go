@@ -118,7 +118,8 @@ func editDistance(from, to string) int {
 	return row[len(target)]
 }
 
-// fileKeys is the keys that some file may have.
+// fileKeys returns the keys that a configuration file, the user's or a repository's, may
+// have.
 func fileKeys(keys []Key) []Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k Key) bool { return k.Guard == GuardNoFile })
 }

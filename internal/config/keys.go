@@ -55,8 +55,8 @@ func (k Key) Env() []string {
 	return append([]string{name}, k.aliases...)
 }
 
-// RepoSettable reports whether croft.toml in a repository may have the key.
-func (k Key) RepoSettable() bool {
+// IsRepoSettable reports whether croft.toml in a repository may have the key.
+func (k Key) IsRepoSettable() bool {
 	return k.Guard != GuardUser && k.Guard != GuardNoFile
 }
 
@@ -87,7 +87,7 @@ const (
 // level first, then table by table. Parsing, `croft config`, the schema and
 // the template all derive from it.
 func Keys() []Key {
-	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), mergeKeys(), containerKeys(), placeKeys())
+	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), mergeAndCommitKeys(), containerKeys(), placeKeys())
 }
 
 func layoutKeys() []Key {

@@ -38,7 +38,8 @@ const (
 	maxSlots = 256
 )
 
-func mergeKeys() []Key {
+// mergeAndCommitKeys returns the keys merge.* and commit.*.
+func mergeAndCommitKeys() []Key {
 	return []Key{
 		{
 			Name: "merge.strategy", Type: TypeString, Default: "no-ff",
@@ -152,7 +153,7 @@ func checkStrategy(value any, name string) error {
 // it may be a misspelt check, or one that a newer Croft makes.
 func (s *Set) AtTarget(name string, data []byte) (*Set, error) {
 	own := *s
-	own.env, own.flags = s.withoutGate(s.env), s.withoutGate(s.flags)
+	own.env, own.flags = s.withoutMergeRules(s.env), s.withoutMergeRules(s.flags)
 	file := Source{Kind: KindRepo, Name: name}
 	if err := sizeError(file, data); err != nil {
 		return nil, err
@@ -174,13 +175,14 @@ func (s *Set) AtTarget(name string, data []byte) (*Set, error) {
 	return own.withRepo(doc), nil
 }
 
-// withoutGate leaves out what decides over merges; how much of the machine they
-// may use is the user's to say.
-func (s *Set) withoutGate(l layer) layer {
+// withoutMergeRules returns a copy of a layer of settings without the merge.* keys that a
+// repository may set: for these the croft.toml of the target decides. The merge.* keys
+// that only the user may set, such as merge.slots, stay.
+func (s *Set) withoutMergeRules(l layer) layer {
 	out := maps.Clone(l)
 	maps.DeleteFunc(out, func(name string, _ setting) bool {
 		key, known := findKey(s.keys, name)
-		return known && key.RepoSettable() && strings.HasPrefix(name, "merge.")
+		return known && key.IsRepoSettable() && strings.HasPrefix(name, "merge.")
 	})
 	return out
 }

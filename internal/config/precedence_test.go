@@ -112,7 +112,7 @@ func testLayers(t *testing.T, key config.Key, s sample) {
 		}
 		if repo {
 			p.write(p.repoFile(), tomlText(key, s.repo))
-			if key.RepoSettable() {
+			if key.IsRepoSettable() {
 				want.Value, want.Source = s.repo, config.Source{Kind: config.KindRepo, Name: p.repoFile(), Line: 2}
 			}
 		}
@@ -128,7 +128,7 @@ func testLayers(t *testing.T, key config.Key, s sample) {
 		if diff := cmp.Diff(want, value(t, loaded, key.Name)); diff != "" {
 			t.Errorf("user=%v repo=%v env=%v flag=%v (-want +got):\n%s", user, repo, env, flag, diff)
 		}
-		if ignored := repo && !key.RepoSettable(); ignored != (len(loaded.Warnings()) == 1) {
+		if ignored := repo && !key.IsRepoSettable(); ignored != (len(loaded.Warnings()) == 1) {
 			t.Errorf("user=%v repo=%v env=%v flag=%v: warnings %q", user, repo, env, flag, loaded.Warnings())
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func Schema() []byte {
 	properties := map[string]any{}
 	for _, key := range Keys() {
-		if !key.RepoSettable() {
+		if !key.IsRepoSettable() {
 			continue
 		}
 		at := properties
@@ -76,7 +76,7 @@ func (k Key) schema() map[string]any {
 // repoDoc is the key's description to the author of a repository's file.
 func (k Key) repoDoc() string {
 	if k.Guard == GuardMax || k.Guard == GuardMin || k.Guard == GuardOn {
-		return k.Doc + " A repository may only " + guardDirection(k.Guard) + "."
+		return k.Doc + " A repository may only " + guardPhrase(k.Guard) + "."
 	}
 	return k.Doc
 }

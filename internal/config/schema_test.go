@@ -64,7 +64,7 @@ func TestSchemaListsWhatARepositoryMaySet(t *testing.T) {
 	for _, key := range config.Keys() {
 		n := listed[key.Name]
 		delete(listed, key.Name)
-		if (n != nil) != key.RepoSettable() {
+		if (n != nil) != key.IsRepoSettable() {
 			t.Errorf("%s with guard %q: listed %v", key.Name, key.Guard, n != nil)
 		}
 		if n == nil {
@@ -165,7 +165,7 @@ func TestTemplateHoldsTheDefaults(t *testing.T) {
 		}
 	}
 	for _, key := range config.Keys() {
-		if key.RepoSettable() {
+		if key.IsRepoSettable() {
 			want = append(want, key.Name)
 		}
 	}

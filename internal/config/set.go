@@ -98,7 +98,7 @@ func (s *Set) withRepo(doc document) *Set {
 		own := s.withoutRepo(f.key.Name)
 		if isLooser(f.key.Guard, own.value, value) {
 			with.addWarning(f.source, fmt.Sprintf("%s = %s is ignored: a repository may only %s, and it is %s (%s)",
-				f.key.Name, format(value), guardDirection(f.key.Guard), format(own.value), own.source))
+				f.key.Name, format(value), guardPhrase(f.key.Guard), format(own.value), own.source))
 			continue
 		}
 		with.repo[f.key.Name] = setting{value: value, source: f.source}
@@ -205,7 +205,9 @@ func isLooser(guard string, own, repo any) bool {
 	return false
 }
 
-func guardDirection(guard string) string {
+// guardPhrase says what a repository may do to a value with this guard, for a message:
+// "lower it", "turn it on" or "raise it".
+func guardPhrase(guard string) string {
 	switch guard {
 	case GuardMax:
 		return "lower it"
@@ -256,8 +258,9 @@ func userLayer(path string, keys []Key, home string) (values layer, notKnown []s
 	return values, notKnown, nil
 }
 
-// defaultLayer leaves out what is set otherwise, since the defaults of
-// directories need a home directory and a value from elsewhere does not.
+// defaultLayer returns the defaults. Those of directories need a home directory;
+// without one, a default is left out if another source sets the key, and is an error
+// otherwise.
 func (s *Set) defaultLayer() (layer, error) {
 	source := Source{Kind: KindDefault}
 	values := layer{}

@@ -13,15 +13,15 @@ const templateHead = `# croft.toml: how Croft makes workspaces in this repositor
 # "croft config" shows every value and where it came from.
 `
 
-// Template returns a croft.toml in which every key that a repository may set
-// stands at its default, commented out: a default that is written down would
-// override what users chose for themselves.
+// Template returns a croft.toml in which every key that a repository may set stands at
+// its default, commented out: a default in the file would override the users' own
+// settings.
 func Template() []byte {
 	var b strings.Builder
 	b.WriteString(templateHead)
 	table := ""
 	for _, key := range Keys() {
-		if !key.RepoSettable() {
+		if !key.IsRepoSettable() {
 			continue
 		}
 		if key.table() != table {

@@ -79,7 +79,8 @@ func (k Key) fromTOML(raw any, home, kind string) (any, error) {
 	return value, k.verify(value, kind)
 }
 
-// verify holds for every source what a type alone does not say.
+// verify fails if a value of the right type is out of range, has characters or items
+// that are not allowed, or fails the key's own check.
 func (k Key) verify(value any, kind string) error {
 	switch v := value.(type) {
 	case int64:
@@ -143,7 +144,8 @@ func format(value any) string {
 	return fmt.Sprint(value)
 }
 
-// guardedSize orders the values of guarded keys.
+// guardedSize returns the value of a guarded key, a Duration or an int64, as a number
+// to compare.
 func guardedSize(value any) int64 {
 	if d, ok := value.(Duration); ok {
 		return int64(d)
@@ -264,8 +266,9 @@ func checkRolesDir(value any, kind string) error {
 	return nil
 }
 
-// checkPathTemplate keeps workspaces that a repository places in the repository or
-// beside it: who can commit must not choose any directory of the user's.
+// checkPathTemplate refuses a template in a repository's configuration that places
+// workspaces neither in the repository nor beside it: a committer must not choose any
+// other directory of the user's.
 func checkPathTemplate(value any, kind string) error {
 	place := filepath.ToSlash(value.(string))
 	if kind != KindRepo {

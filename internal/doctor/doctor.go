@@ -1,9 +1,10 @@
-// Package doctor looks for what is wrong with a project, mends what can be mended without
-// losing anything, and finds again what the state has lost.
+// Package doctor looks for faults in a project, mends those that can be mended without
+// losing anything, and finds again the workspaces that the state has lost.
 //
-// It never deletes work: it registers, binds and follows what was moved, brings back what
-// interrupted operations left, and imports workspaces that only git still knows of. What it
-// would change is shown first; what only a user can decide is named with the command for it.
+// It never deletes work: it registers and binds directories, follows those that were
+// moved, recovers interrupted operations, and imports workspaces that only git still
+// has. It shows its changes before it makes them, and names the command where only a
+// user can decide.
 package doctor
 
 import (
@@ -48,6 +49,7 @@ const (
 	findForeign       = "PATH_TAKEN"
 	findReplaced      = "WORKSPACE_REPLACED"
 	findDamaged       = "DATABASE_DAMAGED"
+	findUnreadable    = "RECORD_UNREADABLE"
 	findMoved         = "REPOSITORY_MOVED"
 	findTrashMoved    = "TRASH_MOVED"
 	findTrashMissing  = "TRASH_MISSING"
@@ -59,13 +61,15 @@ const (
 	findStore         = "STORE_DAMAGED"
 	findBorrows       = "BORROWS_ELSEWHERE"
 	findLeftOut       = "NOT_BROUGHT"
+	findApart         = "BRANCH_APART"
 	findLags          = "CHECKOUT_LAGS"
 	findLost          = string(croft.ObjectMissing)
 	findIrregular     = string(croft.FileIrregular)
 )
 
-// Examine compares records, refs, registrations and disk.
-func (svc *Doctor) Examine(ctx context.Context, s project.Location, req croft.DoctorRequest) ([]croft.Finding, error) {
+// Examine compares the records of a project with its refs, its registrations and the
+// disk.
+func (svc *Doctor) Examine(ctx context.Context, s project.Location, req croft.DoctorRequest) (*croft.DoctorResult, error) {
 	if err := checkDoctor(req); err != nil {
 		return nil, err
 	}
@@ -76,10 +80,10 @@ func (svc *Doctor) Examine(ctx context.Context, s project.Location, req croft.Do
 		d.findDamagedObjects,
 	} {
 		if err := examine(ctx); err != nil {
-			return d.findings, err
+			return &croft.DoctorResult{Findings: d.findings}, err
 		}
 	}
-	return d.findings, nil
+	return &croft.DoctorResult{Findings: d.findings}, nil
 }
 
 // examination is one run of the doctor.
@@ -88,7 +92,7 @@ type examination struct {
 	r        *project.Project
 	fix      bool
 	imports  croft.ImportMode
-	agreed   []string // what may be imported; none: all
+	agreed   []string // the findings that may be imported; none: all
 	findings []croft.Finding
 }
 
@@ -123,7 +127,7 @@ func (d *examination) findAccidents(ctx context.Context) error {
 	}
 	hollow, err := d.r.Git.BrokenAdmins()
 	if len(hollow) > 0 && err == nil {
-		// A git that is adding a worktree is through with it in a moment.
+		// A git process that is adding a worktree fills the directory in a moment.
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -147,11 +151,12 @@ func (d *examination) findIrregular(context.Context) error {
 	return nil
 }
 
-// addingTime is more than a living git takes from making an admin directory to filling it.
+// addingTime is more than a git process takes from making an admin directory to filling
+// it.
 const addingTime = 100 * time.Millisecond
 
-// findLocks looks for lock files of gits that Croft ran and that were killed, and for those
-// that are older than the last start of the machine.
+// findLocks looks for lock files of git processes that Croft ran and that were killed,
+// and for lock files that are older than the last start of the machine.
 func (d *examination) findLocks(ctx context.Context) error {
 	for _, path := range d.r.Git.LeftLocks() {
 		d.reportFinding(findLock, path, "A git that Croft ran was killed and left it.", func() error {
@@ -191,11 +196,11 @@ func (d *examination) findOperations(ctx context.Context) error {
 			return err
 		}
 		if l == nil {
-			continue // it is alive
+			continue // its process is alive
 		}
 		now, err := d.Journal.Operation(ctx, op.ID)
 		if err == nil && now.State != journal.OpRunning {
-			err = os.Remove(l.File().Name()) // it has ended, and its lock is made anew
+			err = os.Remove(l.File().Name()) // the operation has ended, and its lock file is not needed
 		}
 		if err := errors.Join(err, l.Unlock()); err != nil {
 			return err
@@ -208,13 +213,13 @@ func (d *examination) findOperations(ctx context.Context) error {
 	return nil
 }
 
-// findBroken checks that every live workspace's directory is what its record says.
+// findBroken checks that the directory of every live workspace is as its record says.
 func (d *examination) findBroken(ctx context.Context) error {
 	records, err := d.Journal.Live(ctx, d.r.ID)
 	if err != nil {
 		return err
 	}
-	away := d.r.Whereabouts(ctx, records)
+	away := d.r.FindMoved(ctx, records)
 	for i, rec := range records {
 		w := rec.Workspace
 		h, err := d.healthUnderLock(ctx, rec)
@@ -246,9 +251,9 @@ func (d *examination) findBroken(ctx context.Context) error {
 	return nil
 }
 
-// healthUnderLock returns the health of a workspace's directory. Where it is not intact, it
-// looks again under the repository's lock, which a removal or restoration holds until its
-// record is saved.
+// healthUnderLock returns the health of a workspace's directory. If the directory is
+// not intact, it looks again under the repository's lock, which a removal or
+// restoration holds until its record is saved.
 func (d *examination) healthUnderLock(ctx context.Context, rec journal.Record) (checkout.Health, error) {
 	w := rec.Workspace
 	if w.Mode == croft.ModeLegacy || w.State == croft.Creating {

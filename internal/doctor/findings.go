@@ -20,27 +20,10 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// findDamagedState reports databases that were set aside. Their content was recovered; the
-// files are kept for a while, to look into the cause.
-func (d *examination) findDamagedState(ctx context.Context) error {
-	if err := d.Journal.Check(ctx); err != nil {
-		return err
-	}
-	list, err := journal.Damaged(d.Settings.Config().StateDir)
-	for _, path := range list {
-		d.findings = append(d.findings, croft.Finding{
-			Code: findDamaged, Subject: path, Fixed: true,
-			Message: "The database was damaged, or of an earlier version of Croft, and was set aside here. The file is not needed any more.",
-		})
-	}
-	return err
-}
-
-// A pin is an object that Croft needs later, and a ref below refs/croft/ that
-// keeps git from collecting it. Agents can move or delete such a ref, and others
-// who use the same repository have refs of their own there. So the journal says which
-// object is meant: a ref is never read back, and only refs that the journal knows are
-// deleted.
+// A pin is an object that Croft needs later, and a ref below refs/croft/ that keeps git
+// from collecting it. Agents can move or delete such a ref, and other users of the same
+// repository have refs of their own there. So the journal says which object is meant: a
+// ref is never read back, and only refs that the journal has are deleted.
 
 // findMovedPins looks for pins whose ref was moved or deleted. The fix restores the ref.
 func (d *examination) findMovedPins(ctx context.Context) error {
@@ -81,8 +64,8 @@ func (d *examination) isKept(ctx context.Context, p journal.Pin, deadline time.T
 	}
 }
 
-// findLagging looks for checkouts of a target that have the files of an earlier commit: a
-// git checkout of the branch that ran while a merge moved it leaves that.
+// findLagging looks for checkouts of a target that have the files of an earlier commit:
+// a git checkout of the branch that ran while a merge moved the branch leaves them so.
 func (d *examination) findLagging(ctx context.Context) error {
 	tips, err := d.Journal.LaneTips(ctx, d.r.ID)
 	if err != nil {
@@ -91,7 +74,7 @@ func (d *examination) findLagging(ctx context.Context) error {
 	for _, t := range tips {
 		tip, err := d.r.Git.ReadRef(ctx, "refs/heads/"+t.Target)
 		if err != nil {
-			continue // it is gone, or another finding reports it
+			continue // the branch is gone, or another finding reports it
 		}
 		if err := d.findLaggingOn(ctx, t.Target, tip); err != nil {
 			return err
@@ -148,7 +131,8 @@ func (d *examination) interruptedMessage(op journal.Operation) string {
 	return text
 }
 
-// recoverUnsettled recovers an operation. If it cannot, the error says why in one line.
+// recoverUnsettled recovers an operation. If it fails, the error gives the reason in
+// one line.
 func (d *examination) recoverUnsettled(ctx context.Context, op journal.Operation) error {
 	err := d.Ops.Recover(ctx, op)
 	if errors.Is(err, oplog.ErrUnsettled) {
@@ -166,7 +150,7 @@ func (d *examination) findSuspects(ctx context.Context) error {
 	}
 	for _, rec := range records {
 		if rec.Workspace.State != croft.Ready || d.r.Trees.Health(project.SpecOf(rec)) != checkout.Intact {
-			continue // another finding reports it
+			continue // another finding reports the workspace
 		}
 		found, err := d.Commits.Verify(ctx, d.r, rec)
 		if err != nil {
@@ -187,6 +171,10 @@ func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error
 		d.reportFinding(findBorrows, w.Name, "Its git directory does not borrow objects from where Croft keeps them: that was changed, or the state directory lies elsewhere now.",
 			func() error { return d.UnderLock(ctx, d.r, tree.Rejoin) })
 		return nil
+	}
+	if mine, tip, err := tree.Apart(ctx); err == nil && mine != "" {
+		d.reportFinding(findApart, w.Name, fmt.Sprintf("Its branch %s is at %.12s in the project, where somebody moved it or a command was interrupted, and the workspace is at %.12s. "+
+			"Both are kept, and nothing can be merged until you choose. To take the workspace's commits and give up those of git log %.12s..%s: %s", w.Branch, tip, mine, mine, w.Branch, project.TakeOwnCommits(w, mine)), nil)
 	}
 	left, err := tree.ListUnpulled(ctx)
 	switch {
@@ -210,7 +198,8 @@ func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error
 	return nil
 }
 
-// toldLeft is how many objects a message names that cannot be brought to the project.
+// toldLeft is how many of the objects that cannot be brought to the project a message
+// names.
 const toldLeft = 5
 
 func listLeftOut(left []isolated.Unpulled) string {
@@ -240,7 +229,7 @@ func (d *examination) findMovedRepository(ctx context.Context) error {
 	return nil
 }
 
-// reportMoved reports a workspace that was moved. The fix makes its record follow.
+// reportMoved reports a workspace that was moved. The fix records its new path.
 func (d *examination) reportMoved(ctx context.Context, rec journal.Record, to string) {
 	w := rec.Workspace
 	if project.IsTrashedAt(rec, to) {

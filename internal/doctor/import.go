@@ -27,9 +27,9 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// Croft does not trust what git knows of workspaces, because agents can write it. If the
-// state and its second copy are lost it is all that is left, and a person who was shown it
-// may import it.
+// Croft does not trust what git has of workspaces, because agents can write it. If the
+// state and its second copy are lost it is all that is left, and a person may import it
+// after Croft has shown it.
 
 func checkDoctor(req croft.DoctorRequest) error {
 	if req.Fix != croft.FixNothing && req.Fix != croft.FixAll {
@@ -42,8 +42,9 @@ func checkDoctor(req croft.DoctorRequest) error {
 	return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no way to import called %q", req.Import), Details: "show, all, or leave it out"}
 }
 
-// offerImport reports something that can be imported, and imports it first if the caller
-// agreed to that. identity distinguishes it from what may be in its place later.
+// offerImport reports a worktree, ref or directory that can be bound to a record, and
+// calls bind first if the caller agreed to that. identity distinguishes it from another
+// one that may be in its place later.
 func (d *examination) offerImport(code, subject, message, identity string, bind func() error) {
 	sum := sha256.Sum256([]byte(strings.Join([]string{code, subject, message, identity}, "\x00")))
 	seen := hex.EncodeToString(sum[:16])
@@ -64,14 +65,14 @@ func (d *examination) findUnrecorded(ctx context.Context) error {
 	unknown := 0
 	for _, tree := range registered {
 		id, ok := strings.CutPrefix(filepath.Base(tree.Admin), worktree.AdminPrefix)
-		if !ok || !project.IsID(id) || !tree.Registered() || !filepath.IsAbs(tree.Path) || filepath.Clean(tree.Path) != tree.Path {
+		if !ok || !project.IsID(id) || !tree.IsRegistered() || !filepath.IsAbs(tree.Path) || filepath.Clean(tree.Path) != tree.Path {
 			continue
 		}
 		if _, err := d.Journal.Record(ctx, croft.ID(id)); !errors.Is(err, journal.ErrNotFound) {
 			continue
 		}
 		if reason, locked, _ := tree.LockReason(); locked && reason == worktree.BirthLock {
-			continue // a process is making it
+			continue // a process is making the workspace
 		}
 		branch, head, err := tree.Head(ctx)
 		if err != nil || branch != "" && layout.CheckBranch(branch) != nil {
@@ -83,13 +84,13 @@ func (d *examination) findUnrecorded(ctx context.Context) error {
 		}
 		found, err := fsx.IdentityOf(tree.Path)
 		if err != nil {
-			continue // it was removed meanwhile
+			continue // the worktree was removed meanwhile
 		}
 		d.offerImport(findRecordLost, tree.Path, fmt.Sprintf("A worktree that Croft made, on branch %s, has no record.", branch), string(found)+" "+head, func() error {
 			return d.importWorktree(ctx, croft.ID(id), tree, found, branch, head)
 		})
 	}
-	if unknown > 0 { // which may be another user's
+	if unknown > 0 { // which may be workspaces of another user
 		d.Notice("%d worktrees here are called like Croft's and have no record: croft doctor --import shows them", unknown)
 	}
 	return nil
@@ -109,20 +110,20 @@ func (d *examination) importWorktree(ctx context.Context, id croft.ID, tree *git
 	if err := layout.CheckName(rec.Workspace.Name); err != nil {
 		rec.Workspace.Name = string(id)
 	}
-	// Only a directory that names its registration is bound: a registration
-	// alone can name any directory.
+	// Only a directory that names its registration is bound: a registration alone can
+	// name any directory.
 	dir, err := fsx.OpenDirIs(tree.Path, found)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if !tree.Registered() {
+	if !tree.IsRegistered() {
 		return fmt.Errorf("%s is not the checkout of this registration any more", tree.Path)
 	}
 	return d.saveBound(ctx, &rec, found)
 }
 
-// saveBound saves a record whose workspace is, from now on, the directory with an identity.
+// saveBound binds a record to the directory with an identity, and saves the record.
 func (d *examination) saveBound(ctx context.Context, rec *journal.Record, found fsx.Identity) error {
 	rec.Identity = string(found)
 	if err := d.r.Git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: found}); err != nil {
@@ -135,8 +136,9 @@ func (d *examination) saveRebuilt(ctx context.Context, rec *journal.Record) erro
 	return d.SaveRecord(ctx, rec, func(tx *journal.Tx) error { return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, *rec)) })
 }
 
-// originOf returns what a worktree started from, as far as git tells: the merge base with
-// the usual target. If that is unknown it returns the worktree's HEAD, without a name.
+// originOf returns the commit that a worktree started from, as far as git has it: the
+// merge base with the usual target. If that is unknown it returns the worktree's HEAD,
+// without a name.
 func (d *examination) originOf(ctx context.Context, branch, head string) base.Start {
 	unknown := base.Start{OID: head}
 	main := project.Location{Project: d.r, Place: gitdir.PlaceAt(d.r.CommonDir, d.r.Path)}
@@ -144,8 +146,8 @@ func (d *examination) originOf(ctx context.Context, branch, head string) base.St
 	if err != nil {
 		return unknown
 	}
-	from, err := base.For(ctx, main, l, croft.CreateRequest{})
-	if err != nil || from.Target == "" || from.Target == branch { // the checkout is on no usual target
+	from, err := base.StartFor(ctx, main, l, croft.CreateRequest{})
+	if err != nil || from.Target == "" || from.Target == branch { // the project is on no branch that could be the target
 		from, err = base.Main(ctx, main)
 	}
 	if err != nil || from.Target == branch {
@@ -197,8 +199,8 @@ func (d *examination) findKeptRefs(ctx context.Context) error {
 	return nil
 }
 
-// importRemoved writes a record for a removed workspace of which only the last commit is
-// left. Its branch gets a new name when it is restored.
+// importRemoved writes a record for a removed workspace of which only the last commit
+// is left. The branch gets a new name when the workspace is restored.
 func (d *examination) importRemoved(ctx context.Context, id croft.ID, ref refs.Ref) error {
 	if _, err := d.Journal.Record(ctx, id); !errors.Is(err, journal.ErrNotFound) {
 		return errors.Join(err, d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}))

@@ -13,7 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// findReplacedRepository looks for another repository that was known at this path. A
+// findReplacedRepository looks for another repository that was recorded at this path. A
 // project that was copied back from a backup has another inode; only a person can tell
 // whether it is the same project.
 func (d *examination) findReplacedRepository(ctx context.Context) error {
@@ -40,8 +40,8 @@ func (d *examination) findReplacedRepository(ctx context.Context) error {
 	return nil
 }
 
-// adoptRepository makes this repository the one that was known at its path, and binds its
-// records to the directories that are at their paths now.
+// adoptRepository makes this repository the one that was recorded at its path, and
+// binds its records to the directories that are at their paths now.
 func (d *examination) adoptRepository(ctx context.Context, was journal.Repo, records []journal.Record) error {
 	own, err := d.Journal.Records(ctx, d.r.ID)
 	if err != nil {
@@ -61,13 +61,13 @@ func (d *examination) adoptRepository(ctx context.Context, was journal.Repo, rec
 	return d.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, rec := range records {
 			rec.Generation++
-			if err := tx.Put(rec); err != nil {
+			if err := tx.PutRecord(rec); err != nil {
 				return err
 			}
 		}
 		now := was
 		now.Path, now.Identity = d.r.Path, string(d.r.Identity)
-		if err := tx.DropRepo(d.r.ID); err != nil {
+		if err := tx.DeleteRepo(d.r.ID); err != nil {
 			return err
 		}
 		return tx.PutRepo(now, d.Now())
@@ -77,7 +77,7 @@ func (d *examination) adoptRepository(ctx context.Context, was journal.Repo, rec
 // bindAgain records the identities of the directories that are at the paths of a record
 // now.
 func bindAgain(r *project.Project, rec *journal.Record) error {
-	if dir, err := fsx.OpenDir(rec.Workspace.Path); err == nil && rec.Workspace.State != croft.Trashed && r.Trees.At(project.SpecOf(*rec)).Registered() {
+	if dir, err := fsx.OpenDir(rec.Workspace.Path); err == nil && rec.Workspace.State != croft.Trashed && r.Trees.At(project.SpecOf(*rec)).IsRegistered() {
 		made, err := dir.Identity()
 		_ = dir.Close()
 		if err != nil {
@@ -91,7 +91,7 @@ func bindAgain(r *project.Project, rec *journal.Record) error {
 	}
 	dir, err := fsx.OpenDir(rec.Trash.Dir)
 	if err != nil {
-		return nil // it is not there
+		return nil // there is no directory
 	}
 	defer dir.Close()
 	now, err := dir.Identity()
@@ -105,12 +105,12 @@ func bindAgain(r *project.Project, rec *journal.Record) error {
 			return err
 		}
 	}
-	return r.TrashDirs().Put(filepath.Base(rec.Trash.Dir), fsx.Made{Path: rec.Trash.Dir, Identity: now})
+	return r.TrashDirLedger().Put(filepath.Base(rec.Trash.Dir), fsx.Made{Path: rec.Trash.Dir, Identity: now})
 }
 
-// reportReplaced reports a workspace with a copy of it at its path. A backup restores such
-// a copy, and so may an agent that wants another directory to be taken for the workspace;
-// only a person can tell.
+// reportReplaced reports a workspace with a copy of it at its path. A backup restores
+// such a copy, and an agent may make one so that Croft takes another directory for the
+// workspace; only a person can tell.
 func (d *examination) reportReplaced(ctx context.Context, rec journal.Record) {
 	w := rec.Workspace
 	message := "Its directory was replaced by another: what lies at " + w.Path + " is a copy, and nothing is committed from it or removed. "
@@ -120,7 +120,7 @@ func (d *examination) reportReplaced(ctx context.Context, rec journal.Record) {
 	}
 	found, err := fsx.IdentityOf(w.Path)
 	if err != nil {
-		return // it went just now
+		return // the directory was removed meanwhile
 	}
 	d.offerImport(findReplaced, w.Name, message+"If it was copied back, it can be the workspace from now on.", string(found), func() error {
 		return d.UnderLock(ctx, d.r, func() error { return d.adoptCopy(ctx, w.ID, found) })

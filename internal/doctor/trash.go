@@ -47,7 +47,7 @@ func (d *examination) findMovedTrash(ctx context.Context) error {
 	return nil
 }
 
-// followTrashNow is Trash.FollowTrash, if the workspace is still in the trash.
+// followTrashNow calls Trash.FollowTrash, if the workspace is still in the trash.
 func (d *examination) followTrashNow(ctx context.Context, id croft.ID, to string) error {
 	rec, err := d.Journal.Record(ctx, id)
 	if err != nil || rec.Trash == nil || !project.IsTrashAway(rec.Trash) {
@@ -56,8 +56,8 @@ func (d *examination) followTrashNow(ctx context.Context, id croft.ID, to string
 	return d.Trash.FollowTrash(ctx, d.r, &rec, to)
 }
 
-// findUnknownTrash adds notices of trash directories without a record: the state was lost,
-// an older one was restored, or they are another user's.
+// findUnknownTrash adds notices of trash directories without a record: the state was
+// lost, an older one was restored, or they are another user's.
 func (d *examination) findUnknownTrash(ctx context.Context) error {
 	records, err := d.Journal.Records(ctx, d.r.ID)
 	if err != nil {
@@ -88,11 +88,12 @@ func (d *examination) findUnknownTrash(ctx context.Context) error {
 	return nil
 }
 
-// A copy of a removed workspace, in the trash or at its old path, has another inode and birth
-// time, and is not restored without a person's word: a backup may have made it, or an agent.
+// A copy of a removed workspace, in the trash or at its old path, has another inode and
+// birth time. It is restored only after a person has confirmed it: a backup may have
+// made it, or an agent.
 
-// findTrashCopies offers copies of a removed workspace for import, which are in the trash
-// or at its old path. It reports whether one is in the trash.
+// findTrashCopies offers copies of a removed workspace, in the trash or at its old
+// path, for import. It reports whether one is in the trash.
 func (d *examination) findTrashCopies(ctx context.Context, rec journal.Record) (isInTrash bool) {
 	w := rec.Workspace
 	if found, isCopy := trash.CopyAtPath(d.r, rec); isCopy {
@@ -138,7 +139,7 @@ func (d *examination) adoptRemoved(ctx context.Context, id croft.ID, found proje
 			return err
 		}
 		defer dir.Close()
-		if err := d.r.TrashDirs().Put(filepath.Base(t.Dir), fsx.Made{Path: t.Dir, Identity: found.Dir}); err != nil {
+		if err := d.r.TrashDirLedger().Put(filepath.Base(t.Dir), fsx.Made{Path: t.Dir, Identity: found.Dir}); err != nil {
 			return err
 		}
 		at, rec.Trash = filepath.Join(t.Dir, "tree"), &t

@@ -1,11 +1,11 @@
-// Package explain turns whatever went wrong below into the one error type that
+// Package explain turns the errors of all other packages into the one error type that
 // leaves the module, *croft.Error: a code, what happened, what is left as it is, and
 // what to run next.
 //
-// Each kind of failure has one rule, and the first that knows an error explains it.
-// The package reads errors and knows the packages that make them; it touches nothing
-// else. What a part of the engine refuses by its own decision is a *croft.Error
-// already, and passes.
+// Each kind of failure has one rule, and the first rule that knows an error explains
+// it. The package reads errors and knows the packages that make them; it touches
+// nothing else. A part of the engine that refuses something by its own decision returns
+// a *croft.Error, which passes unchanged.
 package explain
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// aboutError names the workspace that an error is about.
+// aboutError is an error with the name of the workspace that it is about.
 type aboutError struct {
 	workspace string
 	error
@@ -42,27 +42,26 @@ type aboutError struct {
 
 func (e *aboutError) Unwrap() error { return e.error }
 
-// About says which workspace an error is about, where the caller of Error can not
-// know.
-func About(workspace string, err error) error {
+// WithWorkspace adds to an error the name of the workspace that it is about, for errors
+// whose workspace the caller of Error does not know.
+func WithWorkspace(workspace string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return &aboutError{workspace, err}
 }
 
-// Closed is the error of a call of a Service that was closed.
-func Closed(op string) *croft.Error {
+// ClosedError returns the error of a call to a Service that was closed.
+func ClosedError(op string) *croft.Error {
 	return &croft.Error{Code: croft.Closed, Op: op, Message: "the service was closed", Hint: "open another one"}
 }
 
-// IsSystem reports whether the system is why something failed: a disk, a
-// permission.
+// IsSystem reports whether an error comes from the operating system, such as a full
+// disk or a missing permission.
 func IsSystem(err error) bool { return explainSystem(&croft.Error{}, err) }
 
-// Error turns whatever went wrong below into the one error type that leaves
-// the module. It is called where a call ends, and where the reason of a failure is
-// written down.
+// Error turns any error into a *croft.Error. It is called where a call ends, and where
+// the reason of a failure is recorded in the journal.
 func Error(op, workspace string, err error) error {
 	if err == nil {
 		return nil
@@ -99,8 +98,8 @@ func explainContext(e *croft.Error, err error) bool {
 	return true
 }
 
-// explainIrregular is asked before the rules about git and its configuration,
-// whose errors wrap fsx.ErrNotRegular too.
+// explainIrregular comes before the rules about git and its configuration, whose errors
+// wrap fsx.ErrNotRegular too.
 func explainIrregular(e *croft.Error, err error) bool {
 	if !errors.Is(err, fsx.ErrNotRegular) {
 		return false
@@ -132,11 +131,12 @@ func explainForged(e *croft.Error, err error) bool {
 	return true
 }
 
-// explainMissing is asked before the rule about git, which notices some of them.
+// explainMissing comes before explainGit, because git reports some missing objects as a
+// *gitcmd.Error.
 func explainMissing(e *croft.Error, err error) bool {
 	failed, isGits := errors.AsType[*gitcmd.Error](err)
 	if !errors.Is(err, object.ErrMissing) && !errors.Is(err, gitcmd.KindMissing) || isGits && e.Op == "create" {
-		return false // a creation that git fails is GIT_FAILED, whatever the reason
+		return false // if git fails in a creation, the code is GIT_FAILED
 	}
 	e.Code, e.Message, e.Details = croft.ObjectMissing, "an object that a branch, a commit or the index names is not in the repository; nothing was taken", err.Error()
 	if missing, ok := errors.AsType[*object.MissingError](err); ok && missing.Path != "" {
@@ -149,8 +149,8 @@ func explainMissing(e *croft.Error, err error) bool {
 	return true
 }
 
-// explainUnrelated is asked before the rule about the system: git ends in the
-// middle of an answer.
+// explainUnrelated comes before explainSystem, because git ends in the middle of an
+// answer then.
 func explainUnrelated(e *croft.Error, err error) bool {
 	if !errors.Is(err, gitcmd.KindUnrelated) {
 		return false
@@ -177,7 +177,8 @@ func explainSystem(e *croft.Error, err error) bool {
 	return true
 }
 
-// explainSubmodule says that a submodule's commit would be lost, or is lost in part.
+// explainSubmodule explains that a submodule's commit would be lost, or is lost in
+// part.
 func explainSubmodule(e *croft.Error, err error) bool {
 	if broken, ok := errors.AsType[*git.SubmoduleBrokenError](err); ok {
 		e.Code, e.Details = croft.GitFailed, broken.Err.Error()
@@ -195,7 +196,7 @@ func explainSubmodule(e *croft.Error, err error) bool {
 	return true
 }
 
-// explainEdited says that a role's file was changed in the workspace.
+// explainEdited explains that a role's file was changed in the workspace.
 func explainEdited(e *croft.Error, err error) bool {
 	edited, ok := errors.AsType[*provision.EditedError](err)
 	if !ok {
@@ -297,7 +298,13 @@ func explainCheckout(e *croft.Error, err error) bool {
 
 func explainJournal(e *croft.Error, err error) bool {
 	if errors.Is(err, journal.ErrClosed) {
-		*e = *Closed(e.Op)
+		*e = *ClosedError(e.Op)
+		return true
+	}
+	if row, ok := errors.AsType[*journal.RowError](err); ok {
+		e.Code, e.Message, e.Hint = croft.StateUnavailable, row.Noun()+" cannot be read", "croft doctor"
+		e.Details = fmt.Sprintf("It is the row with the key %s in the table %s of the state. All others can be read.", row.Key, row.Table)
+		e.Err = nil
 		return true
 	}
 	if !errors.Is(err, journal.ErrCorrupt) && !errors.Is(err, journal.ErrBusy) {
@@ -307,8 +314,8 @@ func explainJournal(e *croft.Error, err error) bool {
 	return true
 }
 
-// explainConfig is explainGit for what the repository's configuration and files
-// are.
+// explainConfig explains errors about the repository's git configuration, and about an
+// unsafe git.
 func explainConfig(e *croft.Error, err error) bool {
 	var changed *gitcmd.ConfigChangedError
 	var extension *gitconfig.UnknownExtensionError

@@ -55,6 +55,7 @@ func TestCodes(t *testing.T) {
 		{fsx.ErrLink, croft.NotWritable, true},
 		{snapshot.ErrChanging, croft.WorkspaceBusy, true},
 		{journal.ErrCorrupt, croft.StateUnavailable, true},
+		{&journal.RowError{Table: "merges", Key: "k"}, croft.StateUnavailable, true},
 		{journal.ErrClosed, croft.Closed, true},
 		{errors.New("something new"), croft.Internal, false},
 	} {
@@ -75,9 +76,9 @@ func TestKnown(t *testing.T) {
 		op, workspace string
 	}{
 		"bare":           {refused, "merge", "a"},
-		"about another":  {About("b", refused), "merge", "b"},
+		"about another":  {WithWorkspace("b", refused), "merge", "b"},
 		"of another":     {&croft.Error{Code: croft.WorkspaceDirty, Message: "no", Op: "remove", Workspace: "c"}, "remove", "c"},
-		"about, wrapped": {fmt.Errorf("so: %w", About("b", fmt.Errorf("so: %w", refused))), "merge", "b"},
+		"about, wrapped": {fmt.Errorf("so: %w", WithWorkspace("b", fmt.Errorf("so: %w", refused))), "merge", "b"},
 	} {
 		got := croft.AsError("", Error("merge", "a", tt.err))
 		if got.Code != croft.WorkspaceDirty || got.Message != "no" || got.Op != tt.op || got.Workspace != tt.workspace {
@@ -87,7 +88,7 @@ func TestKnown(t *testing.T) {
 	if refused.Op != "" {
 		t.Error("the error itself was changed")
 	}
-	if Error("merge", "a", nil) != nil || About("a", nil) != nil {
+	if Error("merge", "a", nil) != nil || WithWorkspace("a", nil) != nil {
 		t.Error("no error is explained")
 	}
 	if !IsSystem(fmt.Errorf("write: %w", syscall.ENOSPC)) || IsSystem(errors.New("else")) {

@@ -54,9 +54,9 @@ func open(path string, flag int, perm os.FileMode, m mode) (*Lock, error) {
 	return &Lock{f: f}, nil
 }
 
-// TryThere takes the lock on path if a file is there, or returns ErrHeld. One
-// that its owner has removed meanwhile is not there.
-func TryThere(path string) (*Lock, error) {
+// TryExisting takes the lock on an existing file, or returns ErrHeld. It fails with
+// os.ErrNotExist if there is no file, also if its owner has removed it meanwhile.
+func TryExisting(path string) (*Lock, error) {
 	l, err := open(path, 0, 0, exclusive)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (l *Lock) IsAt(path string) bool {
 // end. Nothing that Croft does under a lock that others wait for takes as long.
 const patience = 10 * time.Minute
 
-// HeldError says that a lock was held for longer than anybody waits.
+// HeldError says that a lock was held for longer than a process waits.
 type HeldError struct {
 	Path   string
 	Holder string // the process that holds it, as far as that can be seen
@@ -149,7 +149,7 @@ func acquire(ctx context.Context, path string, m mode, patience time.Duration) (
 // File is the locked file, for a child process to inherit.
 func (l *Lock) File() *os.File { return l.f }
 
-// Unlock gives the lock back. The file stays.
+// Unlock releases the lock. The file stays.
 func (l *Lock) Unlock() error {
 	if l == nil || l.f == nil {
 		return nil

@@ -218,7 +218,7 @@ func TestUnlockLeavesItToTheChild(t *testing.T) {
 // TestTryThere: a file that is not there is not made by looking for it.
 func TestTryThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	if _, err := TryThere(path); !errors.Is(err, os.ErrNotExist) {
+	if _, err := TryExisting(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v, want that there is none", err)
 	}
 	if _, err := os.Lstat(path); err == nil {
@@ -228,13 +228,13 @@ func TestTryThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := TryThere(path); !errors.Is(err, ErrHeld) {
+	if _, err := TryExisting(path); !errors.Is(err, ErrHeld) {
 		t.Errorf("%v, want that it is held", err)
 	}
 	if err := l.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if l, err = TryThere(path); err != nil {
+	if l, err = TryExisting(path); err != nil {
 		t.Fatal(err)
 	}
 	_ = l.Unlock()
@@ -252,7 +252,7 @@ func TestNewBesideSweepers(t *testing.T) {
 			for !stop.Load() {
 				paths, _ := filepath.Glob(filepath.Join(dir, "*"))
 				for _, path := range paths {
-					l, err := TryThere(path)
+					l, err := TryExisting(path)
 					if err != nil {
 						if !errors.Is(err, ErrHeld) && !errors.Is(err, os.ErrNotExist) {
 							t.Error(err)

@@ -37,8 +37,9 @@ func Copy(from, to string, perm os.FileMode) error {
 const mostLevels = 64
 
 // CopyInto copies what is in a directory to another one: regular files and
-// directories. Links, pipes and devices are left out, and so are the names that
-// skip says. It fails with [ErrTooLarge] if there is more than limit bytes.
+// directories. Links, pipes and devices are left out, and so are the entries of
+// the directory itself, not of those below it, that skip names. It fails with
+// [ErrTooLarge] if there is more than limit bytes, or more than 64 levels.
 func (d *Dir) CopyInto(to *Dir, limit int64, skip func(name string) bool) error {
 	return d.copyInto(to, &limit, skip, mostLevels)
 }
@@ -159,13 +160,13 @@ func copyFile(from *os.File, to *Dir, name string, left *int64) error {
 	return errors.Join(err, out.Close())
 }
 
-// OnlyFiles fails unless the directory holds nothing but regular files and
+// RequireOnlyFiles fails unless the directory holds nothing but regular files and
 // directories, at most so many entries, and no file larger than the limit.
-func (d *Dir) OnlyFiles(entries int, limit int64) error {
-	return d.onlyFiles(&entries, limit, mostLevels)
+func (d *Dir) RequireOnlyFiles(entries int, limit int64) error {
+	return d.requireOnlyFiles(&entries, limit, mostLevels)
 }
 
-func (d *Dir) onlyFiles(left *int, limit int64, levels int) error {
+func (d *Dir) requireOnlyFiles(left *int, limit int64, levels int) error {
 	names, err := d.Names()
 	if err != nil {
 		return err
@@ -174,14 +175,14 @@ func (d *Dir) onlyFiles(left *int, limit int64, levels int) error {
 		return &os.PathError{Op: "look", Path: d.path, Err: ErrTooLarge}
 	}
 	for _, name := range names {
-		if err := d.onlyFile(name, left, limit, levels); err != nil {
+		if err := d.requireFile(name, left, limit, levels); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *Dir) onlyFile(name string, left *int, limit int64, levels int) error {
+func (d *Dir) requireFile(name string, left *int, limit int64, levels int) error {
 	f, err := d.Open(name)
 	if errors.Is(err, ErrNotRegular) {
 		sub, err := d.OpenDir(name)
@@ -189,7 +190,7 @@ func (d *Dir) onlyFile(name string, left *int, limit int64, levels int) error {
 			return err
 		}
 		defer sub.Close()
-		return sub.onlyFiles(left, limit, levels-1)
+		return sub.requireOnlyFiles(left, limit, levels-1)
 	}
 	if err != nil {
 		return err

@@ -14,13 +14,14 @@ import (
 // the place was made.
 var ErrOther = errors.New("not the directory that was made there")
 
-// ErrLink says that a path leads through a link, or to one.
+// ErrLink says that a part of a path that has to be a directory is a link, or something
+// else.
 var ErrLink = errors.New("a link, or something else that is no directory")
 
 // ErrMount says that another file system is mounted in a tree.
 var ErrMount = errors.New("another file system is mounted there")
 
-// Dir is a directory that is held open. Its methods act in this directory,
+// Dir is a directory that is held open. Its methods, except Root, act in this directory,
 // also if it was moved, or something else was put at its path. All
 // names that its methods take are those of entries: they have no separators,
 // and a link that has such a name is never followed.
@@ -29,7 +30,8 @@ type Dir struct {
 	path string // where it was opened, for messages and for systems that have no calls below a held directory
 }
 
-// OpenDir opens a directory at an absolute path no part of which is a link.
+// OpenDir opens a directory no part of whose path is a link; otherwise it fails with
+// [ErrLink], also if a part is a file. The path has to be absolute, which is not checked.
 func OpenDir(path string) (*Dir, error) {
 	path = filepath.Clean(path)
 	f, err := openPlain(path)
@@ -46,7 +48,7 @@ func OpenDirIs(path string, want Identity) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.orClose(d.checkIdentity(want))
+	return d.closeOnError(d.checkIdentity(want))
 }
 
 // MakeDir opens a directory as [OpenDir] does, after making those of its parts
@@ -72,7 +74,8 @@ func MakeDir(path string, perm os.FileMode) (*Dir, error) {
 func (d *Dir) Close() error { return d.file.Close() }
 
 // Root returns the directory as one that nothing leads out of. Links inside it
-// are followed as far as they stay in it.
+// are followed as far as they stay in it. It is opened by its path: Root fails if the
+// directory was moved, with [ErrOther] if another one is there.
 func (d *Dir) Root() (*os.Root, error) {
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
@@ -108,7 +111,7 @@ func (d *Dir) checkIdentity(want Identity) error {
 	return err
 }
 
-func (d *Dir) orClose(err error) (*Dir, error) {
+func (d *Dir) closeOnError(err error) (*Dir, error) {
 	if err != nil {
 		_ = d.Close()
 		return nil, err
@@ -123,7 +126,7 @@ func (d *Dir) OpenDirIs(name string, want Identity) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sub.orClose(sub.checkIdentity(want))
+	return sub.closeOnError(sub.checkIdentity(want))
 }
 
 // OpenBelow opens a directory at a relative path, no part of which may be a
@@ -136,7 +139,7 @@ func (d *Dir) OpenBelow(path string) (*Dir, error) {
 	return d.walk(path, (*Dir).OpenDir)
 }
 
-// MakeBelow is [Dir.OpenBelow] that makes those parts that are not there.
+// MakeBelow is [Dir.OpenBelow] that makes those parts that are not there. "." is refused.
 func (d *Dir) MakeBelow(path string, perm os.FileMode) (*Dir, error) {
 	return d.walk(path, func(at *Dir, name string) (*Dir, error) { return at.makeDir(name, perm) })
 }
@@ -213,7 +216,7 @@ func (d *Dir) Open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return onlyRegular(f, d.join(name))
+	return requireRegular(f, d.join(name))
 }
 
 // Create makes a file that is not there yet.
@@ -317,8 +320,8 @@ func (d *Dir) IsEmpty() bool {
 }
 
 // Move renames an entry that is the directory that was recorded, also to
-// another directory. It fails with [ErrOther] if it is not, and with
-// [os.ErrExist] if the new name is taken. If the entry is exchanged at the
+// another directory. It fails with [ErrOther] if it is another directory, with [ErrLink]
+// if it is none, and with [os.ErrExist] if the new name is taken. If the entry is exchanged at the
 // very moment of the rename, it is renamed back.
 func (d *Dir) Move(name string, want Identity, to *Dir, newName string) error {
 	sub, err := d.OpenDirIs(name, want)

@@ -289,7 +289,7 @@ func TestLedger(t *testing.T) {
 	if names, err := l.Names(); err != nil || len(names) != 2 {
 		t.Error(names, err)
 	}
-	must(t, l.Drop("x"), l.Drop("x"))
+	must(t, l.Delete("x"), l.Delete("x"))
 	if m := l.Find("x"); m != (fsx.Made{}) || l.Find("../made/y") != (fsx.Made{}) {
 		t.Error(m)
 	}

@@ -11,8 +11,9 @@
 // tells them apart then is the place: a random name that Croft gave and that its
 // state knows.
 //
-// A file is replaced whole or not at all, and what an answer depends on is synced
-// here, file and directory, before the answer is given.
+// A file is replaced whole or not at all, as far as processes die; only [WriteDurable] holds
+// through a power cut, too. Of the rest, the caller syncs what its answer depends on, with
+// [SyncAll].
 //
 // The package imports nothing of this module: it knows neither git nor
 // workspaces.
@@ -57,11 +58,12 @@ func Open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return onlyRegular(f, path)
+	return requireRegular(f, path)
 }
 
-// onlyRegular closes a file that is not a regular one.
-func onlyRegular(f *os.File, path string) (*os.File, error) {
+// requireRegular returns a file if it is a regular one, and otherwise closes it and
+// fails with ErrNotRegular.
+func requireRegular(f *os.File, path string) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = &os.PathError{Op: "open", Path: path, Err: ErrNotRegular}

@@ -147,7 +147,8 @@ func isOverlay(dir int, name string) bool {
 	return err == nil && st.Type == unix.OVERLAYFS_SUPER_MAGIC
 }
 
-// RenameNew renames without replacing anything, not even an empty directory.
+// RenameNew renames without replacing anything, not even an empty directory: then it fails
+// with [ErrExists], which is not [os.ErrExist].
 func RenameNew(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	switch {
@@ -185,7 +186,7 @@ const MemoryDir = "/dev/shm"
 // memoryFree is how much room there has to be: what many merges write is less.
 const memoryFree = 256 << 20
 
-// HasMemoryDir reports whether there is such a place, with room.
+// HasMemoryDir reports whether MemoryDir exists and has room.
 func HasMemoryDir() bool {
 	var st unix.Statfs_t
 	if err := unix.Statfs(MemoryDir, &st); err != nil || st.Type != unix.TMPFS_MAGIC {

@@ -5,8 +5,10 @@ package fsx
 // MemoryDir is empty: there is no such place here.
 const MemoryDir = ""
 
-// HasMemoryDir reports whether there is such a place, with room.
+// HasMemoryDir reports false: there is no MemoryDir here.
 func HasMemoryDir() bool { return false }
 
-// RenameNew renames without replacing anything, not even an empty directory.
+// RenameNew renames a file or directory unless something, even an empty directory, has
+// the new name. It is not atomic here: what another process makes between check and
+// rename may be replaced.
 func RenameNew(from, to string) error { return renameChecked(from, to) }

@@ -42,8 +42,8 @@ func networkFS(dir string) string {
 // need not be.
 func SyncOpen(*os.File) error { return nil }
 
-// SyncReadOnly waits until the contents of a file are on disk: only a file that is open for writing can be synced here, and a
-// file that is read-only cannot be opened so.
+// SyncReadOnly waits until the contents of a file are on disk. Only a file that is open
+// for writing can be synced here, and a read-only file cannot be opened so.
 func SyncReadOnly(name string) error {
 	if err := os.Chmod(name, 0o666); err != nil {
 		return err

@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// Ledger records in a directory of the host's own, which no agent can write,
-// what was made where, one file each, before the record of it can be written.
-// What a process that died has made is known by it.
+// Ledger records which files and directories were made where, one file each, in a
+// directory of the host's own, which no agent can write. It does so before the record
+// of such a thing can be written, so that the things which a dead process made are
+// known.
 type Ledger struct {
 	Dir string
 }
 
-// Made is one thing that was made.
+// Made is a file or directory that was made.
 type Made struct {
 	Path     string // where it was made; it may have been renamed since
 	Identity Identity
 }
 
-// Put records what was made under a name.
+// Put records under a name where a file or directory was made.
 func (l Ledger) Put(name string, m Made) error {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return err
@@ -33,7 +34,7 @@ func (l Ledger) Put(name string, m Made) error {
 	return d.WriteFile(name, []byte(string(m.Identity)+"\n"+m.Path), 0o600)
 }
 
-// Find returns what is recorded under a name; the zero value if nothing is.
+// Find returns the record of a name; the zero value if there is none.
 func (l Ledger) Find(name string) Made {
 	if !isName(name) {
 		return Made{}
@@ -46,8 +47,8 @@ func (l Ledger) Find(name string) Made {
 	return Made{path, Identity(id)}
 }
 
-// Drop forgets what is recorded under a name.
-func (l Ledger) Drop(name string) error {
+// Delete deletes the record of a name, if there is one.
+func (l Ledger) Delete(name string) error {
 	if !isName(name) {
 		return nameError("remove", name)
 	}
@@ -58,7 +59,7 @@ func (l Ledger) Drop(name string) error {
 	return err
 }
 
-// Names lists what is recorded.
+// Names lists the names that have a record.
 func (l Ledger) Names() ([]string, error) {
 	entries, err := os.ReadDir(l.Dir)
 	if errors.Is(err, os.ErrNotExist) {

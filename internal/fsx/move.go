@@ -7,7 +7,8 @@ import (
 )
 
 // MoveOrCopy moves a directory, to another file system if it has to be, and then
-// no more than limit bytes.
+// no more than limit bytes. Links, pipes and devices do not survive that; a failure may
+// leave NEWNAME.half.
 func (d *Dir) MoveOrCopy(name string, to *Dir, newName string, limit int64) error {
 	id, err := d.IdentityOf(name)
 	if err != nil {

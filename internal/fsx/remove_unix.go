@@ -31,11 +31,12 @@ type removal struct {
 
 // RemoveTree deletes an entry that is the directory that was recorded, with all
 // that is in it, and fails with [ErrOther] if it is not. Links are deleted, not
-// followed, directories that cannot be read are opened up, and what another
-// file system is mounted on stays, with [ErrMount]. Neither depth nor width nor
+// followed, directories that cannot be read are opened up, and the deletion ends
+// with [ErrMount] at what another file system is mounted on. A name that is not there is
+// [os.ErrNotExist]. Neither depth nor width nor
 // the length of paths matter: at most about twenty descriptors are open.
 //
-// After every entry step is called, if there is one; its error ends the
+// Before every entry step is called, if there is one; its error is returned and ends the
 // deletion, which can be begun again.
 func (d *Dir) RemoveTree(name string, want Identity, step func() error) error {
 	if !isName(name) {
@@ -54,7 +55,7 @@ func (d *Dir) RemoveTree(name string, want Identity, step func() error) error {
 		return err
 	}
 	r := &removal{top: top.file, step: step}
-	if err := r.empty(top.file, 0); err != nil {
+	if err := r.emptyDir(top.file, 0); err != nil {
 		return fmt.Errorf("remove %s: %w", d.join(name), err)
 	}
 	if err := d.checkEntry(name, want); err != nil {
@@ -84,15 +85,15 @@ func (d *Dir) RemoveAll(name string) error {
 	return err
 }
 
-// empty deletes what is in a directory. Depth counts from the top.
-func (r *removal) empty(dir *os.File, depth int) error {
+// emptyDir deletes the entries of a directory. Depth counts from the top.
+func (r *removal) emptyDir(dir *os.File, depth int) error {
 	for passes := 0; passes < mostPasses; passes++ {
 		moved, seen := r.moved, 0
 		for {
 			names, err := dir.Readdirnames(atOnce)
 			for _, name := range names {
 				seen++
-				if err := r.remove(dir, name, depth); err != nil {
+				if err := r.removeEntry(dir, name, depth); err != nil {
 					return err
 				}
 			}
@@ -116,8 +117,8 @@ func (r *removal) empty(dir *os.File, depth int) error {
 	return fmt.Errorf("%s does not become empty: somebody writes there", dir.Name())
 }
 
-// remove deletes one entry with all that is in it.
-func (r *removal) remove(dir *os.File, name string, depth int) error {
+// removeEntry deletes one entry with all that is in it.
+func (r *removal) removeEntry(dir *os.File, name string, depth int) error {
 	if r.step != nil {
 		if err := r.step(); err != nil {
 			return err
@@ -153,7 +154,7 @@ func (r *removal) removeOnce(dir *os.File, name string, depth int) error {
 		return err
 	}
 	sub := os.NewFile(uintptr(fd), name)
-	err = r.empty(sub, depth+1)
+	err = r.emptyDir(sub, depth+1)
 	_ = sub.Close()
 	if err != nil {
 		return err

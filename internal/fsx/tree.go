@@ -40,8 +40,8 @@ func (e *LinkError) Error() string {
 // Tree reaches the files below a directory that agents can write too, such as the
 // refs and objects of a repository. No part of a name may be a link: every
 // directory is opened by itself, from the one above, and must be one. Other than
-// a [Dir] it keeps the directories open that it went through, and what it makes
-// has the permissions of a repository that several users share. It is not for
+// a [Dir] it keeps the directories open that it went through, and directories
+// that it makes, and files of CreateShared, have the permissions of a repository that several users share. It is not for
 // several goroutines at a time.
 type Tree struct {
 	root string
@@ -145,8 +145,8 @@ func (f *Tree) closeDir(path string) {
 	}
 }
 
-// mkdir makes a directory that those may write who may write this one, as in a
-// repository that several users share.
+// mkdir makes a subdirectory with the permissions of d if d is writable by its group,
+// as in a repository that several users share. An existing one is no error.
 func (d *TreeDir) mkdir(name string) error {
 	err := d.Mkdir(name, 0o777)
 	if errors.Is(err, os.ErrExist) {
@@ -247,7 +247,8 @@ func (f *Tree) RemoveEmptyUpwards(path string, keep func(string) bool) {
 	}
 }
 
-// RemoveEmpty removes a directory that holds nothing but empty directories.
+// RemoveEmpty removes a directory that holds nothing but empty directories, of at most
+// depth levels.
 func (f *Tree) RemoveEmpty(path string, depth int) error {
 	d, err := f.Dir(path)
 	if err != nil {

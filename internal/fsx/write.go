@@ -25,15 +25,17 @@ func ReplaceFile(path string, data []byte, mode os.FileMode) error {
 	return os.Rename(f.Name(), path)
 }
 
-// ReplaceIfChanged is [ReplaceFile] for a text that may be there already.
+// ReplaceIfChanged is [ReplaceFile] with mode 0644, unless a file with the text is there
+// already. It follows no link and waits for no pipe.
 func ReplaceIfChanged(path, text string) error {
-	if old, err := os.ReadFile(path); err == nil && string(old) == text {
+	if old, err := ReadFile(path, int64(len(text))); err == nil && string(old) == text {
 		return nil
 	}
 	return ReplaceFile(path, []byte(text), 0o644)
 }
 
-// WriteDurable replaces a file whole or not at all, and makes that durable.
+// WriteDurable replaces a file whole or not at all, with mode 0644, and makes that durable,
+// with the two directories above it.
 func WriteDurable(path string, data []byte) error {
 	if err := ReplaceFile(path, data, 0o644); err != nil {
 		return err
@@ -44,11 +46,12 @@ func WriteDurable(path string, data []byte) error {
 	return SyncAll(filepath.Dir(path), filepath.Dir(filepath.Dir(path)))
 }
 
-// ErrExists says that something lies where nothing may.
+// ErrExists is the error of [RenameNew] if something has the new name. Methods of [Dir]
+// fail with [os.ErrExist] instead.
 var ErrExists = errors.New("already exists")
 
-// renameChecked looks before it renames, for systems that cannot do both in
-// one step.
+// renameChecked renames a file or directory unless something has the new name. Check and
+// rename are two steps; it is for systems that have no call for both.
 func renameChecked(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fmt.Errorf("%s: %w", to, ErrExists)
@@ -62,7 +65,7 @@ const Syncers = 32
 
 // SyncAll syncs files and directories, each once and all at the same time: a
 // file system with a journal writes it once for many. A path that does not
-// exist any more is passed over.
+// exist any more is passed over. The paths are sorted in place.
 func SyncAll(paths ...string) error {
 	slices.Sort(paths)
 	var g errgroup.Group

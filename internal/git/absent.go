@@ -75,7 +75,7 @@ func (w *Worktree) Rebuild(ctx context.Context, stowed, lock string, s worktree.
 		return err
 	}
 	// The new git directory is written from the admin directory, not the other way round.
-	if err := errors.Join(w.ForgetSync(), w.WriteSyncState(isolated.SyncState{Branch: s.Branch, Base: s.Head, Pending: true})); err != nil {
+	if err := errors.Join(w.ResetSync(), w.WriteSyncState(isolated.SyncState{Branch: s.Branch, Base: s.Head, Pending: true})); err != nil {
 		return err
 	}
 	return w.AddPrivate(s, store)

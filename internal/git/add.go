@@ -39,7 +39,7 @@ func (r *Repository) Add(ctx context.Context, s worktree.AddSpec) (*Worktree, er
 	if err := failpoint.Hit("git.add.admin"); err != nil {
 		return nil, err
 	}
-	if !r.NativeRefs() {
+	if !r.HasNativeRefs() {
 		if err := w.setHead(ctx, s); err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (w *Worktree) Register(ctx context.Context, s worktree.AddSpec) error {
 	if err := w.ClearLock(); err != nil {
 		return err
 	}
-	if !w.Repo.NativeRefs() {
+	if !w.Repo.HasNativeRefs() {
 		if err := w.setHead(ctx, s); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (w *Worktree) Register(ctx context.Context, s worktree.AddSpec) error {
 	if err := w.WriteAlternates(); err != nil {
 		return err
 	}
-	if err := w.ForgetSync(); err != nil {
+	if err := w.ResetSync(); err != nil {
 		return err
 	}
 	return w.Pull(ctx)

@@ -67,7 +67,7 @@ func TestAddIsAcceptedByGit(t *testing.T) {
 			if err := errors.Join(w.Checkout(t.Context(), 4), w.ClearLock()); err != nil {
 				t.Fatal(err)
 			}
-			if !w.Registered() {
+			if !w.IsRegistered() {
 				t.Error("it is not registered")
 			}
 			r.Git("worktree", "prune", "--expire=now")
@@ -303,7 +303,7 @@ func TestDiscardKeepsAnotherWorktreeOfThatName(t *testing.T) {
 	if err := repo.Linked("croft-1", s.Path).Discard(); err != nil {
 		t.Error(err)
 	}
-	if !other.Registered() || len(statusOf(t, other, UntrackedAll)) > 0 {
+	if !other.IsRegistered() || len(statusOf(t, other, UntrackedAll)) > 0 {
 		t.Error("the other worktree is damaged")
 	}
 	if exists(stagingDir(repo, "croft-1")) || exists(worktree.TempPath(s)) {
@@ -345,8 +345,8 @@ func TestHalves(t *testing.T) {
 		if got := w.Halves(); got != want {
 			t.Errorf("%s: %+v, want %+v", step, got, want)
 		}
-		if w.Registered() != want.Admin || w.Owns(w.Path) != want.Checkout {
-			t.Errorf("%s: Registered %v, Owns %v", step, w.Registered(), w.Owns(w.Path))
+		if w.IsRegistered() != want.Admin || w.Owns(w.Path) != want.Checkout {
+			t.Errorf("%s: Registered %v, Owns %v", step, w.IsRegistered(), w.Owns(w.Path))
 		}
 	}
 	check("whole", Half{true, true, true})

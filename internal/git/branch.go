@@ -24,9 +24,10 @@ type BranchError struct {
 	Elsewhere string // the git directory of another checkout that has the branch
 	Symbolic  string // the target of the branch, if that is a symbolic ref
 
-	// IsDiverged says that an isolated checkout is on the branch, and that the
-	// repository's branch of that name has diverged from it.
+	// IsDiverged says that an isolated checkout is on the branch at the commit At, and
+	// that the repository's branch of that name has diverged from it.
 	IsDiverged bool
+	At         string
 	// IsGone says that the repository no longer has a branch of that name.
 	IsGone bool
 }
@@ -81,8 +82,12 @@ func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
 	if err := w.Pull(ctx); err != nil {
 		return err
 	}
-	if on, err = w.headName(ctx); err == nil && on != headRef(branch) {
-		err = &BranchError{Branch: branch, On: branch, IsDiverged: true}
+	if on, err = w.headName(ctx); err != nil || on == headRef(branch) {
+		return err
+	}
+	_, at, err := w.Repo.RefSnapshot().Head(w.Admin)
+	if err == nil {
+		err = &BranchError{Branch: branch, On: branch, IsDiverged: true, At: at}
 	}
 	return err
 }
@@ -123,7 +128,7 @@ func headRef(branch string) string {
 // headName returns the full name of the ref that HEAD names in the admin directory, or ""
 // if HEAD is detached.
 func (w *Worktree) headName(ctx context.Context) (string, error) {
-	if !w.Repo.NativeRefs() {
+	if !w.Repo.HasNativeRefs() {
 		out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"symbolic-ref", "--quiet", "HEAD"}})
 		if gitcmd.ExitCode(err) == 1 {
 			return "", nil
@@ -149,7 +154,7 @@ type move struct{ branch, from, to string }
 // replaced when the branch is locked and verified, just before it moves.
 func (w *Worktree) moveHead(ctx context.Context, m move, index *indexCopy) error {
 	place := func() error { return errors.Join(index.replaceIndex(), failpoint.Hit("commit.placed")) }
-	if m.branch != "" && w.Repo.NativeRefs() {
+	if m.branch != "" && w.Repo.HasNativeRefs() {
 		err := w.Repo.UpdateRefsAfter(ctx, place, refs.Update{Ref: headRef(m.branch), New: m.to, Old: m.from})
 		if err == nil {
 			w.Repo.LogHead(ctx, index.admin, m.from, m.to)

@@ -270,11 +270,10 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 		"SkipWorktree": func() error {
 			return errors.Join(v.wt.SkipWorktree(ctx, true, "README.md"), v.wt.SkipWorktree(ctx, false, "README.md"))
 		},
-		"Tracked":   func() error { return one(v.wt.Tracked(ctx, "README.md")) },
-		"Index":     func() error { return one(v.wt.Index(ctx)) },
-		"IndexTree": func() error { return one(v.wt.IndexTree(ctx, v.Home, nil)) },
-		"Ignored":   func() error { return one(v.wt.Ignored(ctx, []string{"*.txt"})) },
-		"Others":    func() error { return one(v.wt.Others(ctx)) },
+		"Tracked": func() error { return one(v.wt.Tracked(ctx, "README.md")) },
+		"Index":   func() error { return one(v.wt.Index(ctx)) },
+		"Ignored": func() error { return one(v.wt.Ignored(ctx, []string{"*.txt"})) },
+		"Others":  func() error { return one(v.wt.Others(ctx)) },
 		"Conversions": func() error {
 			x, err := v.wt.Index(ctx)
 			if err != nil {

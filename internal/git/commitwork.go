@@ -63,6 +63,30 @@ type Work struct {
 	Without  []string      // removed from the index; the files stay
 	Commit   object.Commit // without tree and parents
 	Identity gitcmd.Identity
+	Seen     Seen
+}
+
+// Seen says which work may be committed; the zero value: any.
+type Seen struct {
+	Head string         // this commit, with nothing to add to it
+	Work *object.Commit // a commit with the files and the parents of this one
+}
+
+// ErrUnseen says that the work is not the one that was seen.
+var ErrUnseen = errors.New("the work is not what was seen")
+
+// Require fails with ErrUnseen if the work is not the one that was seen. oid is the commit
+// of the work, or empty if the commit is yet to be made. The parents count, too: a merge
+// that takes nothing over from the target changes no file, and undoes the target when it
+// lands.
+func (s Seen) Require(oid string, work object.Commit) error {
+	if s.Head != "" && oid != s.Head {
+		return ErrUnseen
+	}
+	if s.Work != nil && (work.Tree != s.Work.Tree || !slices.Equal(work.Parents, s.Work.Parents)) {
+		return ErrUnseen
+	}
+	return nil
 }
 
 // CommitWork commits work together with the index, and returns the new commit, or HEAD's
@@ -123,14 +147,20 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 	}
 	c := work.Commit
 	merging := w.mergeHeads()
+	var was object.Commit
 	if head != "" {
 		c.Parents = append([]string{head}, merging...)
-		was, err := w.Repo.ReadCommit(ctx, head)
-		if err != nil || was.Tree == tree && len(merging) == 0 {
-			return head, err
+		if was, err = w.Repo.ReadCommit(ctx, head); err != nil {
+			return "", err
 		}
 	}
+	if head != "" && was.Tree == tree && len(merging) == 0 {
+		return head, work.Seen.Require(head, was)
+	}
 	c.Tree = tree
+	if err := work.Seen.Require("", c); err != nil {
+		return "", err
+	}
 	oid, err := copied.commit(ctx, c, work.Identity)
 	if err != nil {
 		return "", err
@@ -161,7 +191,7 @@ func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
 	// index was locked.
 	var gone, paths []string
 	for _, p := range work.Gone {
-		if isReachable(c.at.work, p) {
+		if isFileInCheckout(c.at.work, p) {
 			paths = append(paths, p)
 		} else {
 			gone = append(gone, p)
@@ -177,9 +207,9 @@ func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// isReachable reports whether there is something other than a directory at a path of a
-// checkout, and no symbolic link above it.
-func isReachable(top, path string) bool {
+// isFileInCheckout reports whether there is something other than a directory at a path of
+// a checkout, and no symbolic link above it.
+func isFileInCheckout(top, path string) bool {
 	for dir := gitdir.ParentDir(path); dir != ""; dir = gitdir.ParentDir(dir) {
 		if info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
 			return false

@@ -117,21 +117,23 @@ func attributesOf(paths []string, out string) iter.Seq2[string, attributes] {
 	}
 }
 
-// Sizes returns the sizes of objects, in their order; -1 for one that does not exist.
-func (r *Repository) Sizes(ctx context.Context, oids []string) ([]int64, error) {
+// BlobSizes returns the sizes of blobs, in their order; -1 for one that does not exist or
+// is another object.
+func (r *Repository) BlobSizes(ctx context.Context, oids []string) ([]int64, error) {
 	if len(oids) == 0 {
 		return nil, nil
 	}
 	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, gitcmd.Call{
-		Args: []string{"cat-file", "--batch-check=%(objectsize)", "--buffer"}, Stdin: strings.Join(oids, "\n") + "\n",
+		Args: []string{"cat-file", "--batch-check=%(objecttype) %(objectsize)", "--buffer"}, Stdin: strings.Join(oids, "\n") + "\n",
 	})
 	if err != nil {
 		return nil, err
 	}
 	sizes := make([]int64, 0, len(oids))
 	for line := range strings.Lines(string(out)) {
-		n, err := strconv.ParseInt(strings.TrimSuffix(line, "\n"), 10, 64)
-		if err != nil {
+		size, isBlob := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "blob ")
+		n, err := strconv.ParseInt(size, 10, 64)
+		if err != nil || !isBlob {
 			n = -1
 		}
 		sizes = append(sizes, n)

@@ -110,10 +110,10 @@ const listingTime = 10 * time.Millisecond
 // isListing reports whether a git may be listing worktrees now. Git processes that Croft
 // keeps running do not.
 func isListing() bool {
-	found, known := proc.Any("git", func(args []string) bool {
+	found, known := proc.HasRunning("git", func(args []string) bool {
 		return !slices.ContainsFunc(args, func(arg string) bool { return arg == "cat-file" || arg == "update-ref" || arg == "merge-tree" })
 	})
-	return found || !known || !proc.SeesAll()
+	return found || !known || !proc.CanSeeAll()
 }
 
 // headDraft is the name under which Croft writes its HEAD.lock before it links the file to

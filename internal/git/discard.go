@@ -26,8 +26,8 @@ func (w *Worktree) DiscardRest() error {
 	return w.discard(worktree.TempPath(worktree.AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.pathByGit())
 }
 
-// pathByGit is the path at which git, where it makes the directory itself, makes it: named
-// like the admin directory.
+// pathByGit is the path at which older versions of Croft let git make the checkout: it
+// is named like the admin directory.
 func (w *Worktree) pathByGit() string {
 	return filepath.Join(filepath.Dir(w.Path), filepath.Base(w.Admin))
 }
@@ -52,7 +52,7 @@ func (w *Worktree) discard(dirs ...string) error {
 		errs = append(errs, os.RemoveAll(w.SyncStateDir()), w.DeletePinRef(context.Background()))
 		w.Repo.ReleaseStore(admin)
 	}
-	return errors.Join(append(errs, w.Repo.Made().Drop(admin))...)
+	return errors.Join(append(errs, w.Repo.Made().Delete(admin))...)
 }
 
 // discardTree removes a directory that was made for this worktree. A directory that is not

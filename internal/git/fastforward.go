@@ -257,13 +257,14 @@ func (a *FastForward) untrackedObstacles(changes []odb.Change) []string {
 	return dirty
 }
 
-// Apply writes the files and the index of the new commit. The caller calls it when the
-// branch is locked, before it moves: after a crash the checkout has uncommitted changes,
-// and never the reverse of a commit. The index stays locked until Cancel, so no process
-// commits before the branch has moved.
+// Apply writes the files and the index of the new commit. The caller calls it while the
+// branch is locked and before it moves: a crash leaves the changes of the new commit
+// uncommitted. After a move, it would leave changes that undo that commit. The index
+// stays locked until Cancel, so no process commits before the branch has moved.
 //
-// If something cannot be written, everything is restored, and Apply fails with a
-// *HostWriteError; or with a *HostDirtyError, if changes of the user prevent it by now.
+// If something cannot be written, Apply restores the checkout and fails with a
+// *HostWriteError, which names what could not be restored; or with a *HostDirtyError, if
+// changes of the user prevent the write by now.
 func (a *FastForward) Apply(ctx context.Context) error {
 	err := a.write(ctx)
 	if err == nil {

@@ -276,7 +276,7 @@ func TestMergesAreNotSteered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if m, err := a.Merge(t.Context(), mine, theirs); err != nil || m.Clean() {
+	if m, err := a.Merge(t.Context(), mine, theirs); err != nil || m.IsClean() {
 		t.Errorf("%+v, %v: the conflict was merged away", m, err)
 	}
 }

@@ -185,7 +185,7 @@ func unchanged1(t *testing.T, r *gittest.Repo, name string) bool {
 	}
 	for _, e := range x.Entries {
 		if e.Path == name {
-			return x.Unchanged(e, now)
+			return x.IsUnchanged(e, now)
 		}
 	}
 	t.Fatalf("%s is not in the index", name)

@@ -198,7 +198,7 @@ func TestParseConfigOfRealGit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries = slices.DeleteFunc(entries, func(e gitconfig.Entry) bool { return !e.OfUser() })
+	entries = slices.DeleteFunc(entries, func(e gitconfig.Entry) bool { return !e.IsOfUser() })
 	file := filepath.Join(r.Home, ".gitconfig")
 	want := []gitconfig.Entry{
 		{Scope: "global", File: file, Key: "a.bare", Value: "", Bare: true},

@@ -49,7 +49,7 @@ func InitPlain(dir, work string) error {
 }
 
 // InitEmpty makes a repository in a directory, with one commit of an empty tree. It may be
-// isLabel again.
+// called again.
 func InitEmpty(ctx context.Context, g *gitcmd.Git, dir string, when time.Time) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -282,7 +282,7 @@ func (w *Worktree) AdoptFiles() error {
 			from, to = statsIn(filepath.Join(source.Path, d)), statsIn(filepath.Join(w.Path, d))
 		}
 		was, now := from[path.Base(e.Path)], to[path.Base(e.Path)]
-		if x.Unchanged(*e, was) && e.HasMode(now.Mode) && now.Size == was.Size {
+		if x.IsUnchanged(*e, was) && e.HasMode(now.Mode) && now.Size == was.Size {
 			e.SetStat(now)
 		} else {
 			e.SetStat(index.FileStat{})

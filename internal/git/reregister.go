@@ -15,14 +15,14 @@ import (
 
 // Reregister restores a worktree from the trash: first its admin directory, locked, so
 // that git does not prune it while its checkout is absent, then the checkout. It may be
-// isLabel again after a crash at any point. It fails with ErrExists if there is something
+// called again after a crash at any point. It fails with ErrExists if there is something
 // at the path, and with os.ErrNotExist if the trashed directories are gone.
 func (w *Worktree) Reregister(admin, tree, lock string) error {
 	if err := w.reregister(admin, tree, lock); err != nil {
 		return err
 	}
 	if w.IsIsolated() { // the pin ref was deleted
-		if err := w.ForgetSync(); err != nil {
+		if err := w.ResetSync(); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func (w *Worktree) writeTrashedAdmin(stow *fsx.Dir, name, lock string) error {
 		return err
 	}
 	defer admin.Close()
-	if err := admin.OnlyFiles(maxAdminEntries, worktree.LargestAdmin); err != nil {
+	if err := admin.RequireOnlyFiles(maxAdminEntries, worktree.LargestAdmin); err != nil {
 		return fmt.Errorf("%w: %w", ErrForged, err)
 	}
 	if err := admin.RemoveTemp(); err != nil {
@@ -207,7 +207,7 @@ func (w *Worktree) Rejoin() error {
 	}
 	if named != w.Admin {
 		if _, err := os.Lstat(named); err == nil {
-			return nil // the admin directory that it names still exists
+			return nil // the .git file names another admin directory that exists, so the checkout may belong to that one
 		}
 		if err := w.writePointer(); err != nil {
 			return err

@@ -62,7 +62,7 @@ func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s index.Spe
 		}
 		now, err := index.Lstat(filepath.Join(at.work, filepath.FromSlash(e.Path)))
 		switch {
-		case err == nil && x.Unchanged(e, now):
+		case err == nil && x.IsUnchanged(e, now):
 		case err == nil:
 			suspects = append(suspects, e)
 		case !isAbsent(err):

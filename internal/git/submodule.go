@@ -66,7 +66,7 @@ func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untrac
 		if listed && entries[i].Work != '.' {
 			continue
 		}
-		dirty, err := r.submoduleDirty(ctx, at, path, untracked)
+		dirty, err := r.isSubmoduleDirty(ctx, at, path, untracked)
 		switch {
 		case err != nil:
 			return nil, err
@@ -79,9 +79,9 @@ func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untrac
 	return entries, nil
 }
 
-// submoduleDirty reports whether a submodule has uncommitted changes. One that cannot be
+// isSubmoduleDirty reports whether a submodule has uncommitted changes. One that cannot be
 // read counts as dirty.
-func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path string, untracked Untracked) (bool, error) {
+func (r *Repository) isSubmoduleDirty(ctx context.Context, at checkoutAt, path string, untracked Untracked) (bool, error) {
 	top, err := filepath.EvalSymlinks(at.work)
 	if err != nil {
 		return false, err

@@ -86,7 +86,7 @@ func TestStatusDoesNotLeaveTheCheckout(t *testing.T) {
 		t.Fatal(err)
 	}
 	gittest.WriteFile(t, filepath.Join(filepath.Dir(other.Dir), "sub", "new"), "")
-	dirty, err := repo.submoduleDirty(t.Context(), checkoutAt{gitDir: w.Admin, work: w.Path}, "dir/sub", UntrackedAll)
+	dirty, err := repo.isSubmoduleDirty(t.Context(), checkoutAt{gitDir: w.Admin, work: w.Path}, "dir/sub", UntrackedAll)
 	if dirty || err != nil {
 		t.Errorf("dirty = %v, %v: it looked at a repository outside", dirty, err)
 	}

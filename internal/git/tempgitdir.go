@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
-	"github.com/croft-sh/croft/internal/git/isolated"
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
@@ -20,7 +20,7 @@ import (
 // makeTempGitDir makes the temporary git directory for git to work on the copy of the index. HEAD
 // is on branch, or detached at commit if branch is empty.
 func (c *indexCopy) makeTempGitDir(branch, commit string) error {
-	if !c.repo.NativeRefs() { // HEAD is not a file
+	if !c.repo.HasNativeRefs() { // HEAD is not a file
 		return nil
 	}
 	dir := filepath.Join(c.q.Dir, "git")
@@ -81,7 +81,7 @@ func (c *indexCopy) copyProgress() error {
 	if c.tempGitDir == "" {
 		return nil
 	}
-	for _, name := range isolated.ProgressFiles {
+	for _, name := range gitdir.ProgressFiles {
 		if strings.Contains(name, "/") {
 			continue
 		}

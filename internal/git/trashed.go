@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
@@ -25,7 +27,12 @@ type Trashed struct {
 // TrashedGit is a worktree in the trash that git can read.
 type TrashedGit struct {
 	*Worktree
-	Branch string // the branch of HEAD; empty when it was detached
+	Branch string        // the branch of HEAD; empty when it was detached
+	Faults []index.Fault // of the index in the trash, which the copy does not have
+
+	// Unreadable is why the index in the trash cannot be read, or empty. What was staged is
+	// not known then.
+	Unreadable string
 
 	isOwnAdmin bool // the admin directory is the worktree's own
 }
@@ -41,7 +48,8 @@ func (p *TrashedGit) Close() error {
 // OpenTrashed lets git read a trashed worktree without registering it. The files that git
 // needs are copied to an admin directory that git does not list: from the trash the paths
 // do not lead to the repository, and the branch may be gone, so HEAD of the copy is
-// detached. The trashed directories are not written.
+// detached. Its index has no entries that git would not make. The trashed directories are
+// not written. It fails with ErrIncomplete if HEAD cannot be read.
 func (r *Repository) OpenTrashed(ctx context.Context, s Trashed) (*TrashedGit, error) {
 	admin := r.OwnStaging(s.Name + peekSuffix)
 	if err := os.RemoveAll(admin); err != nil { // left by a process that was killed
@@ -52,6 +60,9 @@ func (r *Repository) OpenTrashed(ctx context.Context, s Trashed) (*TrashedGit, e
 		return nil, errors.Join(err, p.Close())
 	}
 	err := p.detachHead(ctx, s.Head)
+	if err == nil {
+		err = p.leaveOutFaults(ctx)
+	}
 	if err == nil {
 		err = failpoint.Hit("git.peek")
 	}
@@ -67,7 +78,7 @@ func (r *Repository) OpenTrashed(ctx context.Context, s Trashed) (*TrashedGit, e
 func (w *Worktree) WithoutFiles(head string) (*TrashedGit, error) {
 	alone := *w
 	alone.Path, alone.IsPulled = "", true
-	if w.IsIsolated() || !w.Repo.NativeRefs() || head == "" {
+	if w.IsIsolated() || !w.Repo.HasNativeRefs() || head == "" {
 		return &TrashedGit{Worktree: &alone, isOwnAdmin: true}, nil
 	}
 	alone.Admin = w.Repo.OwnStaging(filepath.Base(w.Admin) + peekSuffix)
@@ -112,12 +123,12 @@ func (p *TrashedGit) detachHead(ctx context.Context, head string) error {
 		}
 	}
 	if p.Branch, _, err = p.Head(ctx); err != nil {
-		return err
+		return fmt.Errorf("HEAD %w: %w", ErrIncomplete, err)
 	}
 	if head == "" {
 		return nil
 	}
-	if p.Repo.NativeRefs() {
+	if p.Repo.HasNativeRefs() {
 		err = os.WriteFile(filepath.Join(p.Admin, "HEAD"), []byte(head+"\n"), 0o644)
 	} else {
 		_, err = p.RunGit(ctx, gitcmd.Call{Args: []string{"update-ref", "--no-deref", "HEAD", head}, Locks: true})

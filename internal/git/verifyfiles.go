@@ -40,7 +40,7 @@ func (s *Scratch) rehash(ctx context.Context, spec ScratchSpec) error {
 	if hex.EncodeToString(root.OID) != spec.Tree {
 		// Old trees have modes that an index cannot have; then the trees themselves are
 		// compared.
-		if err := files.describes(ctx, x, spec.Tree); err != nil {
+		if err := files.verifyIndex(ctx, x, spec.Tree); err != nil {
 			return err
 		}
 	}
@@ -62,9 +62,9 @@ func (f filesOf) open() (*object.Files, error) {
 	return f.repo.OpenObjects(f.objects)
 }
 
-// describes verifies that an index has the entries of a tree, and that the content of the
-// tree and its subtrees matches their names.
-func (f filesOf) describes(ctx context.Context, x *index.Index, tree string) error {
+// verifyIndex verifies that an index has the entries of a tree, and that the content of
+// the tree and its subtrees matches their names.
+func (f filesOf) verifyIndex(ctx context.Context, x *index.Index, tree string) error {
 	o, err := f.open()
 	if err != nil {
 		return err

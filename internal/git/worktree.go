@@ -211,8 +211,8 @@ func (w *Worktree) ClearLock() error {
 	return err
 }
 
-// Registered reports whether admin directory and checkout name each other.
-func (w *Worktree) Registered() bool {
+// IsRegistered reports whether admin directory and checkout name each other.
+func (w *Worktree) IsRegistered() bool {
 	return w.Owns(w.Path) && w.Names(w.Path)
 }
 
@@ -315,7 +315,7 @@ func (r *Repository) describe(ctx context.Context, e *WorktreeEntry, gitDir stri
 	if e.Bare {
 		return nil
 	}
-	if r.NativeRefs() {
+	if r.HasNativeRefs() {
 		e.Branch, e.Head, _ = r.RefSnapshot().Head(gitDir)
 	} else {
 		e.Branch, e.Head, _ = r.HeadByGit(ctx, gitDir)

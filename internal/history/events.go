@@ -20,7 +20,7 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 			return
 		}
 		if svc.Lifetime.IsClosing() {
-			yield(croft.Event{}, explain.Closed("events"))
+			yield(croft.Event{}, explain.ClosedError("events"))
 			return
 		}
 		after, isFollowing := req.After, req.Follow != croft.FollowNone
@@ -54,7 +54,7 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 			case <-ctx.Done():
 				return
 			case <-svc.Lifetime.Closing():
-				yield(croft.Event{}, explain.Closed("events"))
+				yield(croft.Event{}, explain.ClosedError("events"))
 				return
 			case <-changed:
 			}

@@ -1,11 +1,13 @@
-// Package history shows what was done in a project, by whom, and takes it back.
+// Package history shows what was done in a project, by which actor, and undoes it.
 //
-// An act is what one call did, however many operations it took. It is undone by its inverse: a removal by a restore, a merge by a revert through its lane, a rewind by another
-// one, a creation by a removal. The plan says every step before it is taken, and why one
-// cannot be. An undo is an act of its own, which can be undone.
+// An act is what one call did, however many operations it took. It is undone by its
+// inverse: a removal by a restore, a merge by a revert through its lane, a rewind by
+// another one, a creation by a removal. The plan says every step before it is taken,
+// and why one cannot be. An undo is an act of its own, which can be undone.
 //
-// It also streams events. What it shows is in the journal; what it does, the other rooms do,
-// and it only marks acts there as reversed or in force again.
+// The package also streams events. The acts that it shows are in the journal. Other
+// packages carry out the steps of an undo; this one only marks acts in the journal as
+// reversed or in force again.
 package history
 
 import (
@@ -21,6 +23,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/page"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/rewind"
@@ -36,35 +39,76 @@ type History struct {
 	Lanes    *lane.Lanes       // required
 }
 
-// historyLimit is how many operations are listed unless more are asked for.
+// historyLimit is how many operations are listed unless the caller asks for more.
 const historyLimit = 100
 
-// ShowHistory lists acts, the last first.
-func (svc *History) ShowHistory(ctx context.Context, s project.Location, req croft.HistoryRequest) ([]croft.Operation, error) {
-	acts, err := svc.listActs(ctx, s.Project, cmp.Or(max(req.Limit, 0), historyLimit))
+// ShowHistory lists the acts of a project, the last first.
+func (svc *History) ShowHistory(ctx context.Context, s project.Location, req croft.HistoryRequest) (*croft.List[croft.Operation], error) {
+	req.Limit = cmp.Or(req.Limit, historyLimit)
+	acts, err := svc.listActs(ctx, s.Project, page.Reach(req.Page))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]croft.Operation, len(acts))
-	undone := map[croft.ID]bool{}
-	for i, ops := range acts {
-		steps, err := svc.planInverse(ctx, ops)
-		if err != nil {
+	shown, err := page.Cut(acts, req.Page, page.Newest, func(ops []journal.Operation) page.Key {
+		return page.Key{ID: string(ops[0].Act), At: ops[0].StartedAt}
+	})
+	if err != nil {
+		return nil, err
+	}
+	undone := undoneActs(acts)
+	out := &croft.List[croft.Operation]{Items: make([]croft.Operation, len(shown.Items)), Next: shown.Next}
+	for i, ops := range shown.Items {
+		if out.Items[i], err = svc.showAct(ctx, ops, undone); err != nil {
 			return nil, err
 		}
-		out[i] = describeAct(ops, len(steps) > 0)
-		if op := out[i]; undone[op.ID] && op.State == string(journal.OpDone) && !op.IsUndoable {
-			out[i].State = "undone" // by a process that died before it could say so
-		}
-		undone[ops[0].Undoes] = true
 	}
 	return out, nil
 }
 
-// listActs lists the operations of a repository by the call that they were part
-// of, the last call first.
+// ShowOperation returns the act with an ID.
+func (svc *History) ShowOperation(ctx context.Context, s project.Location, req croft.GetRequest) (*croft.Operation, error) {
+	acts, err := svc.listActs(ctx, s.Project, -1)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(acts, func(ops []journal.Operation) bool { return string(ops[0].Act) == string(req.Ref) })
+	if at < 0 {
+		return nil, &croft.Error{Code: croft.OperationNotFound, Message: fmt.Sprintf("there is no operation %q", req.Ref), Hint: "croft history"}
+	}
+	out, err := svc.showAct(ctx, acts[at], undoneActs(acts))
+	return &out, err
+}
+
+// undoneActs returns the IDs of the acts that other acts undid.
+func undoneActs(acts [][]journal.Operation) map[croft.ID]bool {
+	undone := map[croft.ID]bool{}
+	for _, ops := range acts {
+		undone[ops[0].Undoes] = true
+	}
+	return undone
+}
+
+// showAct returns an act as callers see it, and whether it can be undone.
+func (svc *History) showAct(ctx context.Context, ops []journal.Operation, undone map[croft.ID]bool) (croft.Operation, error) {
+	steps, err := svc.planInverse(ctx, ops)
+	if _, ok := errors.AsType[*journal.RowError](err); ok {
+		steps, err = nil, nil // what belongs to the act cannot be read, so it is not undone
+	}
+	op := describeAct(ops, len(steps) > 0)
+	if undone[op.ID] && op.State == string(journal.OpDone) && !op.IsUndoable {
+		op.State = "undone" // its process died before it could record that
+	}
+	return op, err
+}
+
+// listActs lists the operations of a repository by the act that they were part of, the
+// last act first.
 func (svc *History) listActs(ctx context.Context, r *project.Project, limit int) ([][]journal.Operation, error) {
-	ops, err := svc.Journal.History(ctx, r.ID, 10*limit)
+	most := 10 * limit // an act has a few operations
+	ops, err := svc.Journal.History(ctx, r.ID, most)
+	if err == nil && most > 0 && len(ops) == most { // the last act may be cut, or one has many
+		ops, err = svc.Journal.History(ctx, r.ID, -1)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +118,7 @@ func (svc *History) listActs(ctx context.Context, r *project.Project, limit int)
 		i, ok := index[op.Act]
 		if !ok {
 			if len(acts) == limit {
-				break
+				continue
 			}
 			i = len(acts)
 			index[op.Act] = i
@@ -146,12 +190,12 @@ func (s step) String() string {
 	return fmt.Sprintf("move %s to the trash, with branch %s", w.Name, w.Branch)
 }
 
-// planInverse returns the steps that undo an act in the present state, the last first: what
-// it made or restored is removed, what it removed is restored. Steps that are already
-// undone are left out.
+// planInverse returns the steps that undo an act in the present state, the last first:
+// workspaces that the act made or restored are removed, those that it removed are
+// restored. Steps that are already undone are left out.
 func (svc *History) planInverse(ctx context.Context, ops []journal.Operation) ([]step, error) {
 	var steps []step
-	restored := map[croft.ID]bool{} // by the steps
+	restored := map[croft.ID]bool{} // workspaces that the steps restore
 	ops = slices.Clone(ops)
 	slices.SortStableFunc(ops, func(a, b journal.Operation) int { return a.EndedAt.Compare(b.EndedAt) })
 	for _, op := range slices.Backward(ops) {
@@ -195,7 +239,8 @@ func (svc *History) planInverse(ctx context.Context, ops []journal.Operation) ([
 	return steps, nil
 }
 
-// mergeOf returns the merge of an operation, or nil if it is no longer in force.
+// mergeOf returns the merge that an operation was, or nil if that merge is no longer in
+// force.
 func (svc *History) mergeOf(ctx context.Context, op journal.Operation) (*journal.Merge, error) {
 	var in lane.MergeInput
 	if err := json.Unmarshal(op.Input, &in); err != nil {
@@ -221,16 +266,16 @@ func (svc *History) undoMerge(ctx context.Context, r *project.Project, m journal
 	return &croft.Error{Code: done.Reason, Workspace: m.Workspace, Message: done.Message, Details: done.Details, Hint: done.Hint}
 }
 
-// undoable is an act that a request means, with the steps that undo it.
+// undoable is the act that a request means, with the steps that undo it.
 type undoable struct {
 	ops   []journal.Operation
 	steps []step
 	later [][]journal.Operation // later acts of other actors that could be undone, the last first
 }
 
-// toUndo finds the act of a request: the named one, or this actor's last that was not
-// undone and is not itself an undo.
-func (svc *History) toUndo(ctx context.Context, r *project.Project, req croft.UndoRequest) (undoable, error) {
+// findUndoable finds the act that a request means: the named one, or this actor's last
+// act that was not undone and is not itself an undo.
+func (svc *History) findUndoable(ctx context.Context, r *project.Project, req croft.UndoRequest) (undoable, error) {
 	if req.Operation != "" {
 		ops, err := svc.Journal.Act(ctx, req.Operation)
 		if err != nil {
@@ -244,6 +289,9 @@ func (svc *History) toUndo(ctx context.Context, r *project.Project, req croft.Un
 			err = nothingToUndoError("of that operation nothing is left to take back")
 		}
 		return undoable{ops: ops, steps: steps}, err
+	}
+	if err := svc.Journal.RequireReadable(ctx, r.ID, "operations"); err != nil {
+		return undoable{}, err // which act was the last is not known
 	}
 	acts, err := svc.listActs(ctx, r, historyLimit)
 	if err != nil {
@@ -272,7 +320,7 @@ func nothingToUndoError(message string) error {
 
 // UndoAct undoes an act.
 func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.UndoRequest) (*croft.Operation, error) {
-	u, err := svc.toUndo(ctx, s.Project, req)
+	u, err := svc.findUndoable(ctx, s.Project, req)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +335,7 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 		return nil, err
 	}
 	changed := len(done) > 0
-	if !changed { // others have undone all of it before
+	if !changed { // other calls have undone all of it before
 		done = []journal.Operation{svc.emptyUndo(u.ops, a)}
 	}
 	err = svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
@@ -295,7 +343,7 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 			err = tx.Add(done[0])
 		}
 		err = errors.Join(err, tx.Reverse(first.Act, journal.OpReversed))
-		if first.Undoes != "" { // what the act had itself undone is in force again
+		if first.Undoes != "" { // the act was itself an undo: the act that it undid is in force again
 			err = errors.Join(err, tx.Reverse(first.Undoes, journal.OpDone))
 		}
 		return err

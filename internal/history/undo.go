@@ -15,9 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// PlanUndoing returns what UndoAct would do.
+// PlanUndoing returns the steps that UndoAct would take.
 func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req croft.UndoRequest) (*croft.UndoPlan, error) {
-	u, err := svc.toUndo(ctx, s.Project, req)
+	u, err := svc.findUndoable(ctx, s.Project, req)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 		case !st.restore && plan.Refused == nil:
 			err := svc.Removals.GuardNow(ctx, s.Project, st.rec, undoMode(req.Mode, rewound[st.rec.Workspace.ID]))
 			if ctx.Err() != nil {
-				return nil, explain.About(st.name(), err)
+				return nil, explain.WithWorkspace(st.name(), err)
 			}
 			if err != nil {
 				plan.Refused = croft.AsError("undo", explain.Error("undo", st.name(), hintForce(err, plan.Operation.ID)))
@@ -49,9 +49,9 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 	return plan, nil
 }
 
-// undoMode returns the mode in which an undo removes a workspace. A workspace that the undo
-// has just rewound has the work of the trash, and its later work is saved: that work does
-// not stop the removal.
+// undoMode returns the mode in which an undo removes a workspace. A workspace that the
+// undo has just rewound has the files of the snapshot, and its later work is saved, so
+// the removal need not be refused because of that work.
 func undoMode(asked croft.RemoveMode, isRewound bool) croft.RemoveMode {
 	if isRewound && asked == croft.RemoveSafe {
 		return removal.RemoveWithWork
@@ -71,8 +71,8 @@ func hintForce(err error, undone croft.ID) error {
 	return &told
 }
 
-// goneBefore returns why the target has nothing to revert of a merge, or the empty string
-// if it has something or that is unknown.
+// goneBefore returns why the target has nothing of a merge to revert, or the empty
+// string if it has something or that is unknown.
 func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journal.Merge) string {
 	if m.Commit == "" || m.Before == "" || r.Git == nil {
 		return ""
@@ -84,7 +84,7 @@ func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journa
 	if _, isNothing, err := lane.TryRevert(ctx, r, m, tip); err != nil || !isNothing {
 		return ""
 	}
-	isEmpty, err := svc.Lanes.BroughtNothing(ctx, r, m)
+	isEmpty, err := svc.Lanes.HasBroughtNothing(ctx, r, m)
 	switch {
 	case err != nil:
 		return ""
@@ -108,8 +108,9 @@ func (svc *History) emptyUndo(undone []journal.Operation, a project.Act) journal
 	return op
 }
 
-// takeSteps undoes an act step by step, and returns notes of what was not restored. If a
-// step fails, the error names the steps that were taken and those that were not.
+// takeSteps takes the steps that undo an act, and returns notes about work that was not
+// restored. If a step fails, the error names the steps that were taken and those that
+// were not.
 func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []step, a project.Act, mode croft.RemoveMode) (notes []string, err error) {
 	rewound := map[croft.ID]bool{}
 	for i, st := range steps {
@@ -142,8 +143,8 @@ func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []s
 	return notes, nil
 }
 
-// partlyUndoneError adds to the error of a step which steps were taken before it, and how
-// to continue.
+// partlyUndoneError adds to the error of a step which steps were taken before it, and
+// how to continue.
 func partlyUndoneError(err error, steps []step, at int, undone croft.ID) error {
 	if at == 0 {
 		return err

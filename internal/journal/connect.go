@@ -17,15 +17,17 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 )
 
-// locking says who holds the lock under which a database is made or replaced.
+// locking says which function takes the lock under which a database is made or
+// replaced.
 type locking int
 
 const (
-	lockToMake locking = iota // no caller: it has to be taken
-	lockIsHeld                // the caller
+	lockToMake locking = iota // the called function takes it
+	lockIsHeld                // the caller holds it
 )
 
-// acquire takes the lock, unless the caller holds it, and returns what releases it.
+// acquire takes the lock, unless the caller holds it, and returns the function that
+// releases it.
 func (l locking) acquire(ctx context.Context, path string) (unlock func(), err error) {
 	if l == lockIsHeld {
 		return func() {}, nil
@@ -36,8 +38,8 @@ func (l locking) acquire(ctx context.Context, path string) (unlock func(), err e
 
 func lockFile(path string) string { return path + ".lock" }
 
-// connect opens the database at a path, makes or migrates it, and sees whether
-// it can be used. The file that was opened is returned even if it cannot.
+// connect opens the database at a path, makes or migrates it, and checks that it can be
+// used. It returns the file that it opened even if that cannot be used.
 func connect(ctx context.Context, path string, lock locking) (*sql.DB, os.FileInfo, error) {
 	for {
 		before, _ := os.Stat(path)
@@ -81,7 +83,7 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 }
 
 // makePrivate makes the database's file before SQLite does, so that only the user can
-// read it. The files that SQLite puts beside it get the same mode.
+// read it. SQLite gives the files that it puts beside the database the same mode.
 func makePrivate(ctx context.Context, path string, lock locking) error {
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		if err := makeFile(ctx, path, lock); err != nil {
@@ -100,8 +102,9 @@ func makePrivate(ctx context.Context, path string, lock locking) error {
 }
 
 // makeFile makes the file of a database that does not exist. SQLite would replay a log
-// that a deleted database left, so makeFile deletes the log first. It does both under the
-// lock: otherwise it could delete the log of a database that another process just made.
+// that a deleted database left, so makeFile deletes the log first. It holds the lock
+// while it does so: otherwise it could delete the log of a database that another
+// process just made.
 func makeFile(ctx context.Context, path string, lock locking) error {
 	unlock, err := lock.acquire(ctx, path)
 	if err != nil {
@@ -133,24 +136,34 @@ func probe(ctx context.Context, db *sql.DB) error {
 		UNION ALL SELECT max(seq) FROM sessions UNION ALL SELECT max(rowid) FROM lanes
 		UNION ALL SELECT max(rowid) FROM pins UNION ALL SELECT max(rowid) FROM identity)`).Scan(&n)
 	var e *sqlite.Error
-	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_ERROR { // a table is not there
+	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_ERROR { // a table does not exist
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return err
 }
 
-// version is the schema's. A database of an earlier one is set aside.
+// version is the version of the schema. A database with an earlier version is set
+// aside.
 const version = 10
 
-// ErrOld says that a database was made by an earlier version of Croft.
+// ErrOld says that an earlier version of Croft made the database.
 var ErrOld = errors.New("the state database is of an earlier version of Croft")
 
-// ErrNewer says that the state was written by a later version of Croft. Nothing
-// of it was changed.
+// ErrNewer says that a later version of Croft wrote the state. The state was not
+// changed.
 var ErrNewer = errors.New("the state is of a later version of Croft")
 
-func isNewerError(has int) error {
+func newerError(has int) error {
 	return fmt.Errorf("%w (%d, this one knows %d)", ErrNewer, has, version)
+}
+
+func (t *Tx) makeTables() error {
+	for stmt := range strings.SplitSeq(schema, ";\n") {
+		if _, err := t.tx.ExecContext(t.ctx, stmt); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
@@ -160,7 +173,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	}
 	switch {
 	case have > version:
-		return isNewerError(have)
+		return newerError(have)
 	case have == version:
 		return nil
 	case have > 0:
@@ -172,8 +185,9 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 		return err
 	}
 	defer unlock()
-	// The mode in which readers and a writer do not wait for each other. The file remembers
-	// it. SQLite does not wait for those who are reading just then, but says that it is busy.
+	// In this mode readers and a writer do not wait for each other. SQLite stores the
+	// mode in the file. It does not wait for connections that are reading meanwhile,
+	// but returns that the database is busy.
 	err = retryBusy(ctx, func() error {
 		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
 		return err
@@ -186,10 +200,8 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 		if err := t.tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil || have == version {
 			return err
 		}
-		for stmt := range strings.SplitSeq(schema, ";\n") {
-			if _, err := t.tx.ExecContext(ctx, stmt); err != nil {
-				return err
-			}
+		if err := t.makeTables(); err != nil {
+			return err
 		}
 		if _, err := t.tx.ExecContext(ctx, `INSERT INTO identity (epoch, file, txn) VALUES (?, ?, 0)`, rand.Text(), rand.Text()); err != nil {
 			return err

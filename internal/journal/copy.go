@@ -15,10 +15,11 @@ import (
 	"github.com/croft-sh/croft/internal/journal/txlog"
 )
 
-// identity is what a database says about itself.
+// identity says which database this is, and in which state: the content of its identity
+// table.
 type identity struct {
 	txlog.Header
-	txn int64 // how many transactions have changed it
+	txn int64 // how many transactions have changed the database
 }
 
 func identify(ctx context.Context, q querier) (identity, error) {
@@ -36,8 +37,8 @@ func (id identity) isIn(has txlog.State) bool { return has.Header == id.Header &
 // isFresh reports whether a database was just made.
 func (id identity) isFresh() bool { return id.txn == 0 }
 
-// reconcile compares a database that was just opened with its second copy, and
-// brings whichever is behind up to date.
+// reconcile compares a database that was just opened with its second copy, and brings
+// the one of the two that is behind up to date.
 func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking) error {
 	if j.copy == nil {
 		return nil
@@ -48,7 +49,7 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 	}
 	has, err := j.copy.State()
 	if err == nil && id.isIn(has) || err != nil && j.copy.Size() < 0 && id.isFresh() {
-		return nil // or it is written with the first transaction
+		return nil // equal; or the first transaction writes the copy
 	}
 	// Compare again under the locks: no process writes, or makes another database.
 	said := ""
@@ -62,13 +63,13 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 		case err == nil && id.isIn(has):
 			return nil
 		case err == nil && has.Version > version:
-			return isNewerError(has.Version)
+			return newerError(has.Version)
 		case err == nil && has.Version == version && (id.isFresh() || has.Epoch == id.Epoch && has.Last > id.txn):
 			if said, err = j.restoreFromCopy(ctx, q, id, has); err != nil {
 				return err
 			}
 		case err != nil || has.Epoch != id.Epoch:
-			j.copy.SetAside(j.asideSuffix()) // of another state, or damaged: a user may still need it
+			j.copy.SetAside(j.asideSuffix()) // it is of another database, or damaged: a user may still need it
 		}
 		unwritten = j.dumpCopy(ctx, q)
 		return nil
@@ -78,14 +79,15 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 	return err
 }
 
-// refuseNewer looks at the copy before a database is made: where that is lost, the
-// copy is all that a later version of Croft has left.
+// refuseNewer fails if a later version of Croft wrote the copy. It is called before a
+// database is made: if the database is lost, the copy is all that the later version has
+// left.
 func (j *Journal) refuseNewer() error {
 	if j.copy == nil {
 		return nil
 	}
 	if has, err := j.copy.State(); err == nil && has.Version > version {
-		return isNewerError(has.Version)
+		return newerError(has.Version)
 	}
 	return nil
 }
@@ -105,13 +107,14 @@ func (j *Journal) withoutWriters(ctx context.Context, db *sql.DB, file os.FileIn
 	return inWriteTx(ctx, db, f)
 }
 
-// tables are all tables but that of the identity, in the order in which they are
-// dumped. That of SQLite's own counters is last: inserting rows moves them.
+// tables are all tables except identity, in the order in which they are dumped.
+// sqlite_sequence, with SQLite's own counters, is last, because inserting rows changes
+// the counters.
 var tables = []string{"repos", "workspaces", "operations", "keys", "leases", "merges", "events", "sessions", "lanes", "pins", "sqlite_sequence"}
 
-// restoreFromCopy makes a database what its copy says: from the ground up if it is new or
-// older than the copy's dump, else by the transactions that it lacks. A copy that
-// is damaged somewhere counts up to there, and is kept.
+// restoreFromCopy brings a database to the state of its copy: with the whole copy if
+// the database is new or older than the copy's dump, otherwise with the transactions
+// that it lacks. A damaged copy is replayed up to the damage and then set aside.
 func (j *Journal) restoreFromCopy(ctx context.Context, t *Tx, id identity, has txlog.State) (string, error) {
 	from := id.txn
 	if id.isFresh() || has.Base > id.txn {
@@ -127,14 +130,8 @@ func (j *Journal) restoreFromCopy(ctx context.Context, t *Tx, id identity, has t
 		if number <= from {
 			return nil
 		}
-		for _, s := range list {
-			stmt, err := t.prepare(s.SQL)
-			if err == nil {
-				_, err = stmt.ExecContext(ctx, s.Values()...)
-			}
-			if err != nil {
-				return err
-			}
+		if err := t.run(list); err != nil {
+			return err
 		}
 		done = number
 		return nil
@@ -155,12 +152,12 @@ func (j *Journal) restoreFromCopy(ctx context.Context, t *Tx, id identity, has t
 	case id.isFresh():
 		return "the state database was lost; it was made again from its second copy", nil
 	case has.File == id.File && done == id.txn+1:
-		return "", nil // a process died between the two
+		return "", nil // a process died after it had appended the transaction and before it committed it
 	}
 	return "the state database was an older one; what it lacked was taken from its second copy", nil
 }
 
-// dumpCopy writes the copy anew, with everything that the database holds.
+// dumpCopy writes the copy anew, with all rows of the database.
 func (j *Journal) dumpCopy(ctx context.Context, t *Tx) error {
 	id, err := identify(ctx, t)
 	if err != nil {
@@ -168,7 +165,7 @@ func (j *Journal) dumpCopy(ctx context.Context, t *Tx) error {
 	}
 	return j.copy.Write(id.Header, id.txn, func(add func(txlog.Statement) error) error {
 		for _, table := range tables {
-			if err := dumpTable(ctx, t, table, add); err != nil {
+			if err := dumpRows(ctx, t, table, "", add); err != nil {
 				return err
 			}
 		}
@@ -176,8 +173,10 @@ func (j *Journal) dumpCopy(ctx context.Context, t *Tx) error {
 	})
 }
 
-func dumpTable(ctx context.Context, t *Tx, table string, add func(txlog.Statement) error) error {
-	rows, err := t.tx.QueryContext(ctx, `SELECT * FROM `+table+` ORDER BY rowid`)
+// dumpRows calls add with the statement that inserts a row, for each row of a table. where
+// is empty, or chooses rows.
+func dumpRows(ctx context.Context, t *Tx, table, where string, add func(txlog.Statement) error, args ...any) error {
+	rows, err := t.tx.QueryContext(ctx, `SELECT * FROM `+table+where+` ORDER BY rowid`, args...)
 	if err != nil {
 		return err
 	}
@@ -207,7 +206,8 @@ func dumpTable(ctx context.Context, t *Tx, table string, add func(txlog.Statemen
 	return rows.Err()
 }
 
-// retractFromCopy takes a transaction off the second copy that could not be committed.
+// retractFromCopy removes a transaction that could not be committed from the second
+// copy.
 func (j *Journal) retractFromCopy(db *sql.DB, line *txlog.Appended) {
 	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
 	defer cancel()
@@ -229,13 +229,13 @@ func (j *Journal) appendCopy(t *Tx) (*txlog.Appended, error) {
 	return j.copy.Append(id.txn, id.File, t.changes)
 }
 
-// largeCopy is the size from which a copy is written anew, unless most of it is
-// what the database holds.
+// largeCopy is the size from which a copy is written anew if it is three times as large
+// as the database.
 const largeCopy = 8 << 20
 
-// mendCopy writes the second copy anew if it could not follow, or has become much larger
-// than what it holds. If it cannot be written the transaction still succeeds: the state is
-// in the database, and the next transaction tries again.
+// mendCopy writes the second copy anew if a transaction could not be appended to it, or
+// if it is much larger than the database. If it cannot be written the transaction
+// still succeeds: the state is in the database, and the next transaction tries again.
 func (j *Journal) mendCopy(ctx context.Context, db *sql.DB, file os.FileInfo, behind bool) {
 	info, err := os.Stat(j.path)
 	if !behind && (err != nil || j.copy.Size() < max(largeCopy, 3*info.Size())) {
@@ -247,7 +247,8 @@ func (j *Journal) mendCopy(ctx context.Context, db *sql.DB, file os.FileInfo, be
 	}
 }
 
-// noticeUnwritten notes that the second copy could not be written, if it could not.
+// noticeUnwritten adds a notice that the second copy could not be written, unless err
+// is nil.
 func (j *Journal) noticeUnwritten(err error) {
 	if path, ok := errors.AsType[*os.PathError](err); ok { // without the temporary name
 		err = path.Err
@@ -257,8 +258,9 @@ func (j *Journal) noticeUnwritten(err error) {
 	}
 }
 
-// rewriteCopy waits for the others as long as the options say. The writing itself
-// may take its time: on a slow machine there would never be a copy otherwise.
+// rewriteCopy writes the second copy anew. It waits for other writers as long as the
+// options say. The writing itself has no limit: on a slow machine there would never be
+// a copy otherwise.
 func (j *Journal) rewriteCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
 	ctx = context.WithoutCancel(ctx)
 	waiting, cancel := context.WithTimeout(ctx, cmp.Or(j.opts.CopyWait, time.Second))
@@ -271,8 +273,8 @@ func (j *Journal) rewriteCopy(ctx context.Context, db *sql.DB, file os.FileInfo)
 	return j.withoutWriters(ctx, db, file, lockIsHeld, func(t *Tx) error { return j.dumpCopy(ctx, t) })
 }
 
-// checkCopy reads the whole copy, and writes it anew if it does not lead to what
-// the database holds.
+// checkCopy reads the whole copy, and writes it anew if replaying it does not give the
+// rows of the database.
 func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
 	return j.withoutWriters(ctx, db, file, lockToMake, func(t *Tx) error {
 		id, err := identify(ctx, t)

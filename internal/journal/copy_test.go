@@ -80,13 +80,13 @@ func (s state) fill(t testing.TB) {
 	})
 	for i := range 100 {
 		update(t, j, func(tx *journal.Tx) error {
-			return errors.Join(tx.Put(numbered(i)), tx.Emit(event(fmt.Sprint("made", i))))
+			return errors.Join(tx.PutRecord(numbered(i)), tx.Emit(event(fmt.Sprint("made", i))))
 		})
 	}
 	odd := numbered(100)
 	odd.Workspace.Path = "/w/\xff\xfe odd"
 	update(t, j, func(tx *journal.Tx) error {
-		return errors.Join(tx.Put(odd), tx.Delete(numbered(3).Workspace.ID), tx.PutLaneTip("repo", "main", "abc"),
+		return errors.Join(tx.PutRecord(odd), tx.DeleteRecord(numbered(3).Workspace.ID), tx.PutLaneTip("repo", "main", "abc"),
 			tx.PutPin("repo", journal.Pin{Ref: "refs/croft/snapshot/a/b", OID: "def"}),
 			tx.PutLease(lease("l", numbered(5).Workspace.ID)), tx.Begin(journal.Operation{ID: "op", Act: "op", Kind: "remove", Repo: "repo"}),
 			tx.PutMerge(journal.Merge{RepoID: "repo", Merge: croft.Merge{ID: "m", Target: "main", State: croft.MergeQueued}}))
@@ -210,7 +210,7 @@ func TestCopyOfFailedTransaction(t *testing.T) {
 	want := s.contents(t)
 	j := s.open(t)
 	failure := errors.New("no")
-	err := j.Update(t.Context(), func(tx *journal.Tx) error { return errors.Join(tx.Put(numbered(300)), failure) })
+	err := j.Update(t.Context(), func(tx *journal.Tx) error { return errors.Join(tx.PutRecord(numbered(300)), failure) })
 	if !errors.Is(err, failure) {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestCopyIsCompacted(t *testing.T) {
 	rec := record("1", "one")
 	rec.Workspace.Notes = []string{strings.Repeat("x", 100_000)}
 	for range 200 {
-		update(t, j, func(tx *journal.Tx) error { return tx.Put(rec) })
+		update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(rec) })
 	}
 	info, err := os.Stat(s.copy)
 	if err != nil || info.Size() > 9<<20 {
@@ -249,8 +249,8 @@ func TestCopyThatCannotBeWritten(t *testing.T) {
 	s := newState(t)
 	put(t, filepath.Dir(s.copy), []byte("a file where the directory should be"))
 	j := s.open(t)
-	update(t, j, func(tx *journal.Tx) error { return tx.Put(numbered(1)) })
-	update(t, j, func(tx *journal.Tx) error { return tx.Put(numbered(2)) })
+	update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(numbered(1)) })
+	update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(numbered(2)) })
 	if said := j.Notices(); len(said) != 1 || !strings.Contains(said[0], "second copy") {
 		t.Errorf("said %q", said)
 	}
@@ -312,7 +312,7 @@ func TestCopyBesideOneThatDied(t *testing.T) {
 			s.fill(t)
 			j = s.open(t)
 			leave(t, s, older)
-			update(t, j, func(tx *journal.Tx) error { return tx.Put(numbered(200)) })
+			update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(numbered(200)) })
 			_ = j.Close()
 			drop(t, s.dir)
 			c := s.contents(t)

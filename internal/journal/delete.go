@@ -12,16 +12,17 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 )
 
-// ErrInUse says that a database is not deleted because it holds repositories.
+// ErrInUse says that a database was not deleted because it holds repositories.
 var ErrInUse = errors.New("the state database is in use")
 
-// Repos lists all repositories that are known, those first that were first seen.
+// Repos lists all repositories in the journal, in the order in which they were first
+// seen.
 func (j *Journal) Repos(ctx context.Context) ([]Repo, error) {
 	return read(ctx, j, scanRepo, `SELECT `+repoColumns+` FROM repos ORDER BY created_at, rowid`)
 }
 
-// Files are the files of the database and of its second copy that are there,
-// with those of both that were set aside. The one that others wait for is last.
+// Files lists the existing files of the database and of its second copy, with the files
+// of both that were set aside. The lock file, which other processes wait for, is last.
 func (j *Journal) Files() []string {
 	var list []string
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -38,7 +39,7 @@ func (j *Journal) Files() []string {
 	})
 }
 
-// entriesBeginning lists the paths that begin with one, all in its directory.
+// entriesBeginning lists the paths that begin with prefix and lie in its directory.
 func entriesBeginning(prefix string) []string {
 	var list []string
 	dir := filepath.Dir(prefix)
@@ -51,10 +52,10 @@ func entriesBeginning(prefix string) []string {
 	return list
 }
 
-// Delete closes the database and deletes it with its second copy, if it has no
-// repository any more. Delete calls before once that is known and while it keeps other
-// processes from writing; if before fails, the database stays. A process that has the
-// database open makes another one when it writes.
+// Delete closes the database and deletes it with its second copy, unless it holds a
+// repository. Before it deletes, while no other process can write, it calls before; if
+// before fails, the database stays. A process that has the database open makes another
+// one when it writes.
 func (j *Journal) Delete(ctx context.Context, before func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -23,7 +23,7 @@ func TestForget(t *testing.T) {
 	}
 	update(t, j, func(tx *journal.Tx) error {
 		errs := []error{
-			tx.Put(record("live", "live")), add(tx, "wrong", young.Add(1000*time.Hour), "gone"), add(tx, "on live", j0, "live"),
+			tx.PutRecord(record("live", "live")), add(tx, "wrong", young.Add(1000*time.Hour), "gone"), add(tx, "on live", j0, "live"),
 			tx.Begin(journal.Operation{ID: "runs", Act: "runs", Kind: "remove", Repo: "repo", StartedAt: j0}),
 			tx.PutKey(journal.Key{Repo: "repo", Verb: "merge", Key: "merge", Operation: "a merge"}),
 		}
@@ -35,7 +35,7 @@ func TestForget(t *testing.T) {
 	rounds := 0
 	for more := true; more; rounds++ {
 		update(t, j, func(tx *journal.Tx) (err error) {
-			more, err = tx.Forget(j0.Add(time.Minute), 10)
+			more, err = tx.Prune(j0.Add(time.Minute), 10)
 			return err
 		})
 	}

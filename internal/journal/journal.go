@@ -1,14 +1,14 @@
-// Package journal is the durable state of one host: which workspaces there
-// are, what is being done right now, who holds leases, and what happened. It
-// is one SQLite database that many processes write at once.
+// Package journal is the durable state of one host: the workspaces, the operations that
+// are running, the leases, and the history. It is one SQLite database that many
+// processes write at once.
 //
-// An operation is written down before it has an effect and ended after it, so
-// that the next process finds what was begun before a crash. What the host needs to
-// decide (which repository this is, which workspaces there are, what may be
-// deleted) is here alone, because whatever lies in a repository can be written by
-// the agents that work on it. So there is a second copy, a file in another
-// directory that each transaction is appended to, from which a database that was
-// lost, damaged or replaced by an older one is made again as soon as it is opened.
+// An operation is recorded before it has an effect and ended after it, so that after a
+// crash the next process finds what was begun. The facts that Croft decides by (which
+// repository this is, which workspaces exist, which files may be deleted) are only
+// here, because the agents that work on a repository can write everything in it. So
+// there is a second copy, a file in another directory to which each transaction is
+// appended. A database that was lost, damaged or replaced by an older one is made again
+// from it as soon as it is opened.
 package journal
 
 import (
@@ -30,21 +30,22 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/journal/damage"
 	"github.com/croft-sh/croft/internal/journal/txlog"
 )
 
 // FileName is the database's name in the state directory.
 const FileName = "croft.db"
 
-// busyTimeout is how long a writer waits for its turn. Writes are short; the
-// time is for sixty processes that all start at once.
+// busyTimeout is how long a writer waits for its turn. Writes are short; the time is
+// for sixty processes that start at once.
 const busyTimeout = 30 * time.Second
 
-// busySlice is how long SQLite itself waits: it does not notice meanwhile that
-// the caller has given up.
+// busySlice is how long SQLite itself waits. While SQLite waits, it does not notice
+// that the caller has given up.
 const busySlice = 100 * time.Millisecond
 
-// ErrCorrupt says that the file is not a database that can be read.
+// ErrCorrupt says that the file is not a readable database.
 var ErrCorrupt = errors.New("the state database is damaged")
 
 // ErrClosed says that the journal was closed.
@@ -53,14 +54,15 @@ var ErrClosed = errors.New("the state database was closed")
 // ErrBusy says that other processes wrote for longer than busyTimeout.
 var ErrBusy = errors.New("the state database is busy")
 
-// Options say what a journal tells its user.
+// Options are the settings of a journal.
 type Options struct {
 	// Copy is the file of the second copy. Empty: there is none.
 	Copy string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
-	// CopyWait is how long a process waits until the others let it write the second
-	// copy anew; if they do not, the next one tries. Default: a second.
+	// CopyWait is how long a process waits for other writers before it writes the
+	// second copy anew; after that time it leaves this to the next transaction.
+	// Default: a second.
 	CopyWait time.Duration
 }
 
@@ -68,13 +70,13 @@ type Options struct {
 type Journal struct {
 	path string
 	opts Options
-	copy *txlog.Log // nil: there is none
+	copy *txlog.Log // nil: there is no second copy
 
 	mu      sync.RWMutex
 	db      *sql.DB
-	file    os.FileInfo // what db has open
+	file    os.FileInfo // the file that db has open
 	aside   []string    // damaged databases that were set aside
-	retired []*sql.DB   // of files that are not at the path any more
+	retired []*sql.DB   // databases whose files are not at the path any more
 	closed  bool
 
 	// turn is held by the goroutine that writes. Goroutines get it in the order in which
@@ -83,13 +85,14 @@ type Journal struct {
 	turn chan struct{}
 
 	watchers watchers
+	damage   damage.Rows
 
 	noticesMu sync.Mutex
 	notices   []string
 }
 
-// Open opens the database in a directory and makes it if it is not there. A
-// damaged one is set aside, and a new one takes its place.
+// Open opens the database in a directory, and makes it if there is none. It sets a
+// damaged database aside and makes a new one in its place.
 func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -139,8 +142,8 @@ func (j *Journal) closeFiles() error {
 	return errors.Join(errs...)
 }
 
-// explain gives the failures that callers tell apart a name. A transaction
-// whose context ended fails in several ways, depending on where it was.
+// explain maps the failures that callers distinguish to errors of this package. A
+// transaction whose context ended fails in several ways, depending on where it was.
 func explain(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
@@ -165,8 +168,8 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// retryBusy repeats what SQLite refuses at once because others are making,
-// converting or closing the database just then.
+// retryBusy repeats f while SQLite refuses it because other processes are making,
+// converting or closing the database.
 func retryBusy(ctx context.Context, f func() error) error {
 	deadline := time.Now().Add(busyTimeout)
 	for {
@@ -187,14 +190,15 @@ type Tx struct {
 	ctx context.Context
 	tx  *sql.Tx
 
-	// prepared are the statements that it has used. To parse one takes longer
-	// than to run it, and a batch of merges runs each many times.
+	// prepared are the statements that the transaction has used. Parsing a statement
+	// takes longer than running it, and a batch of merges runs each many times.
 	prepared map[string]*sql.Stmt
 
 	changes []txlog.Statement // for the second copy
+	damage  *damage.Rows      // the rows that lists leave out; nil: none
 }
 
-// beginTx begins a transaction that writes, when it is its turn.
+// beginTx waits for the write lock of the database and begins a transaction.
 func beginTx(ctx context.Context, db *sql.DB) (*Tx, error) {
 	t := &Tx{ctx: ctx, prepared: map[string]*sql.Stmt{}}
 	err := retryBusy(ctx, func() (err error) {
@@ -262,7 +266,7 @@ func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return j.with(ctx, func(db *sql.DB, file os.FileInfo) error {
+	return j.withDatabase(ctx, func(db *sql.DB, file os.FileInfo) error {
 		behind, err := j.update(ctx, db, file, f)
 		j.watchers.wake()
 		if err == nil && j.copy != nil {
@@ -272,10 +276,11 @@ func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
 	})
 }
 
-// update runs one transaction on a database, and appends it to the second copy.
-// It reports whether the transaction could not be appended. The shared lock keeps other
-// processes from making another database from the copy meanwhile: a transaction that was
-// appended is in the next database, even if this one was deleted before the commit.
+// update runs one transaction on a database, and appends it to the second copy. behind
+// says that the transaction could not be appended. The shared lock keeps other
+// processes from making another database from the copy meanwhile: a transaction that
+// was appended is in the next database, even if this database was deleted before the
+// commit.
 func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f func(*Tx) error) (behind bool, err error) {
 	l, err := acquireLock(ctx, j.path, flock.AcquireShared)
 	if err != nil {
@@ -289,6 +294,7 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 	if err != nil {
 		return false, err
 	}
+	t.damage = &j.damage
 	if err = f(t); err != nil {
 		_ = t.tx.Rollback()
 		return false, err
@@ -297,14 +303,14 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 	synced := make(chan error, 1)
 	if j.copy != nil && len(t.changes) > 0 {
 		line, err = j.appendCopy(t)
-		if errors.Is(err, txlog.ErrOtherFile) { // another database has taken the place of this one
+		if errors.Is(err, txlog.ErrOtherFile) { // another database was put in the place of this one
 			_ = t.tx.Rollback()
 			return false, errMoved
 		}
 		behind = err != nil
 	}
 	if line != nil {
-		go func() { synced <- line.Sync() }() // both wait for the disk at once
+		go func() { synced <- line.Sync() }() // the log and the database are synced at the same time
 	} else {
 		synced <- nil
 	}
@@ -316,12 +322,12 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 	case err != nil && line != nil:
 		j.retractFromCopy(db, line)
 	case err == nil && line == nil && j.isGone(file):
-		err = errMoved // it was committed to a file that is not at the path any more
+		err = errMoved // the transaction was committed to a file that is not at the path any more
 	}
 	return behind, err
 }
 
-// notice notes a sentence, unless it is empty.
+// notice adds a sentence to the notices, unless it is empty.
 func (j *Journal) notice(text string) {
 	j.noticesMu.Lock()
 	defer j.noticesMu.Unlock()
@@ -330,64 +336,30 @@ func (j *Journal) notice(text string) {
 	}
 }
 
-// Notices are sentences that a user should read: what was lost and came back.
+// Notices returns sentences that a user should read, about state that was lost or was
+// recovered.
 func (j *Journal) Notices() []string {
 	j.noticesMu.Lock()
 	defer j.noticesMu.Unlock()
 	return slices.Clone(j.notices)
 }
 
-// asJSON is a value that a column has as JSON, to write it or to read it into a pointer.
+// asJSON is a value that a column holds as JSON: a value to write, or a pointer to read
+// into.
 type asJSON struct{ v any }
 
-// Value writes the value.
+// Value returns the value as JSON.
 func (a asJSON) Value() (driver.Value, error) {
 	b, err := json.Marshal(a.v)
 	return string(b), err
 }
 
-// Scan reads a column. It fails with ErrCorrupt if the column is not JSON of that type.
+// Scan decodes a column. It fails with damage.ErrUnreadable if the column is not JSON of the
+// value's type.
 func (a asJSON) Scan(column any) error {
 	text, _ := column.(string)
 	if err := json.Unmarshal([]byte(text), a.v); err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return fmt.Errorf("%w: %w", damage.ErrUnreadable, err)
 	}
 	return nil
-}
-
-// scanJSON reads a row of one column with JSON.
-func scanJSON[T any](rows *sql.Rows) (v T, err error) { return v, rows.Scan(asJSON{&v}) }
-
-// querier is what a transaction and the database have in common.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// read reads all rows of a query outside any transaction.
-func read[T any](ctx context.Context, j *Journal, scan func(*sql.Rows) (T, error), query string, args ...any) (list []T, err error) {
-	err = j.with(ctx, func(db *sql.DB, _ os.FileInfo) (err error) {
-		return retryBusy(ctx, func() error {
-			list, err = collect(ctx, db, scan, query, args...)
-			return err
-		})
-	})
-	return list, err
-}
-
-// collect reads all rows of a query.
-func collect[T any](ctx context.Context, q querier, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, explain(ctx, err)
-	}
-	defer rows.Close()
-	var out []T
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, explain(ctx, rows.Err())
 }

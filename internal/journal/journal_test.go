@@ -70,7 +70,7 @@ func TestRecords(t *testing.T) {
 	other := record("4", "one")
 	other.RepoID, other.Workspace.Path = "another", "/elsewhere"
 	update(t, j, func(tx *journal.Tx) error {
-		return errors.Join(tx.Put(want[0]), tx.Put(want[1]), tx.Put(want[2]), tx.Put(other))
+		return errors.Join(tx.PutRecord(want[0]), tx.PutRecord(want[1]), tx.PutRecord(want[2]), tx.PutRecord(other))
 	})
 	got, err := j.Records(t.Context(), "repo")
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -96,7 +96,7 @@ func TestRecords(t *testing.T) {
 			t.Errorf("error %v, want ErrNotFound", err)
 		}
 	}
-	update(t, j, func(tx *journal.Tx) error { return tx.Delete("1") })
+	update(t, j, func(tx *journal.Tx) error { return tx.DeleteRecord("1") })
 	if _, err := j.Record(t.Context(), "1"); !errors.Is(err, journal.ErrNotFound) {
 		t.Errorf("after Delete: %v", err)
 	}
@@ -111,7 +111,7 @@ func TestRecordKeepsWhatLasts(t *testing.T) {
 	w := &passing.Workspace
 	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env = "abc", true, "mine", &croft.Lease{ID: "l"}, map[string]string{"K": "v"}
 	j := open(t, t.TempDir())
-	update(t, j, func(tx *journal.Tx) error { return tx.Put(passing) })
+	update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(passing) })
 	got, err := j.Record(t.Context(), "1")
 	if diff := cmp.Diff(rec, got); err != nil || diff != "" {
 		t.Errorf("Record: %v\n%s", err, diff)
@@ -127,20 +127,20 @@ func TestRecordKeepsWhatLasts(t *testing.T) {
 func TestUniqueAmongLive(t *testing.T) {
 	t.Parallel()
 	j := open(t, t.TempDir())
-	update(t, j, func(tx *journal.Tx) error { return tx.Put(record("1", "one")) })
+	update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(record("1", "one")) })
 	sameName, samePath := record("2", "one"), record("3", "three")
 	sameName.Workspace.Path = "/elsewhere"
 	samePath.Workspace.Path = "/W/ONE"
 	for _, rec := range []journal.Record{sameName, samePath} {
-		if err := j.Update(t.Context(), func(tx *journal.Tx) error { return tx.Put(rec) }); err == nil {
+		if err := j.Update(t.Context(), func(tx *journal.Tx) error { return tx.PutRecord(rec) }); err == nil {
 			t.Errorf("%+v was written beside another one", rec.Workspace)
 		}
 	}
 	update(t, j, func(tx *journal.Tx) error {
-		taken, err := tx.PathTaken("/w/One")
-		free, err2 := tx.PathTaken("/w/two")
+		taken, err := tx.IsPathTaken("/w/One")
+		free, err2 := tx.IsPathTaken("/w/two")
 		if !taken || free {
-			t.Errorf("PathTaken = %v and %v", taken, free)
+			t.Errorf("IsPathTaken = %v and %v", taken, free)
 		}
 		byBranch, err3 := tx.LiveByBranch("repo", "croft/one")
 		if byBranch.Workspace.ID != "1" {
@@ -150,7 +150,9 @@ func TestUniqueAmongLive(t *testing.T) {
 	})
 	gone := record("1", "one")
 	gone.Workspace.State = croft.Trashed
-	update(t, j, func(tx *journal.Tx) error { return errors.Join(tx.Put(gone), tx.Put(sameName), tx.Put(samePath)) })
+	update(t, j, func(tx *journal.Tx) error {
+		return errors.Join(tx.PutRecord(gone), tx.PutRecord(sameName), tx.PutRecord(samePath))
+	})
 }
 
 func TestUpdateIsAllOrNothing(t *testing.T) {
@@ -158,7 +160,7 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 	j := open(t, t.TempDir())
 	failure := errors.New("no")
 	err := j.Update(t.Context(), func(tx *journal.Tx) error {
-		return errors.Join(tx.Put(record("1", "one")), tx.Emit(croft.Event{Kind: "x"}), failure)
+		return errors.Join(tx.PutRecord(record("1", "one")), tx.Emit(croft.Event{Kind: "x"}), failure)
 	})
 	if !errors.Is(err, failure) {
 		t.Errorf("Update = %v, want the failure", err)
@@ -240,9 +242,9 @@ func TestKeys(t *testing.T) {
 			t.Errorf("FindKey(%v) = %v, want ErrNotFound", c, err)
 		}
 	}
-	update(t, j, func(tx *journal.Tx) error { return tx.DropKey("op") })
+	update(t, j, func(tx *journal.Tx) error { return tx.DeleteKey("op") })
 	if _, err := find("repo", "create"); !errors.Is(err, journal.ErrNotFound) {
-		t.Errorf("after DropKey: %v", err)
+		t.Errorf("after DeleteKey: %v", err)
 	}
 }
 
@@ -254,7 +256,7 @@ func TestLeases(t *testing.T) {
 	short := croft.Lease{ID: "short", Workspace: "1", Owner: croft.Owner{Host: "h", PID: 8}, ExpiresAt: at(50)}
 	elsewhere := croft.Lease{ID: "elsewhere", Workspace: "9", ExpiresAt: at(70)}
 	update(t, j, func(tx *journal.Tx) error {
-		return errors.Join(tx.Put(record("1", "one")), tx.PutLease(long), tx.PutLease(short), tx.PutLease(elsewhere))
+		return errors.Join(tx.PutRecord(record("1", "one")), tx.PutLease(long), tx.PutLease(short), tx.PutLease(elsewhere))
 	})
 	got, err := j.Leases(t.Context(), "repo")
 	if diff := cmp.Diff(map[croft.ID][]croft.Lease{"1": {short, long}}, got); err != nil || diff != "" {
@@ -271,13 +273,13 @@ func TestLeases(t *testing.T) {
 		if diff := cmp.Diff(short, got); diff != "" {
 			t.Error(diff)
 		}
-		return errors.Join(err, tx.DropLease("long"), tx.DropLease("never"))
+		return errors.Join(err, tx.DeleteLease("long"), tx.DeleteLease("never"))
 	})
 	update(t, j, func(tx *journal.Tx) error {
 		if list, err := tx.LeasesOf("1"); err != nil || len(list) != 1 {
 			t.Errorf("LeasesOf = %+v, %v", list, err)
 		}
-		return tx.DropLeases("1")
+		return tx.DeleteLeases("1")
 	})
 	if got, err := j.Leases(t.Context(), "repo"); err != nil || len(got) != 0 {
 		t.Errorf("Leases = %+v, %v", got, err)

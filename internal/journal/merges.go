@@ -5,31 +5,32 @@ import (
 	"database/sql"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal/damage"
 )
 
-// Merge is a merge as the queue remembers it.
+// Merge is the record of a merge.
 type Merge struct {
 	croft.Merge
 	RepoID croft.ID         `json:"repoId"`
 	Act    croft.ID         `json:"act"`              // the call that submitted it
-	Undoes croft.ID         `json:"undoes,omitempty"` // the act that it takes back
+	Undoes croft.ID         `json:"undoes,omitempty"` // the act that it undoes
 	After  croft.AfterMerge `json:"after,omitempty"`
-	Text   string           `json:"text,omitempty"`   // the message that was asked for
-	Base   string           `json:"base,omitempty"`   // of a revert or an apply: what Head is measured from
-	Before string           `json:"before,omitempty"` // where the target was before it was published
-	Tried  string           `json:"tried,omitempty"`  // the commit of an attempt whose end is not known
-	Untidy bool             `json:"untidy,omitempty"` // its workspace is yet to be put away
-	Alone  bool             `json:"alone,omitempty"`  // it is published without others, after it stood in their way
-	Again  bool             `json:"again,omitempty"`  // a revert of a revert: it brings the work back
-	Part   bool             `json:"part,omitempty"`   // an apply, or a revert of one: it says nothing of the workspace's work as a whole
-	Seen   string           `json:"seen,omitempty"`   // of an apply: where the target was when the work was reviewed
+	Text   string           `json:"text,omitempty"`   // the message that the caller asked for
+	Base   string           `json:"base,omitempty"`   // of a revert or an apply: the commit that Head is compared with
+	Before string           `json:"before,omitempty"` // the target's tip before the publication
+	Tried  string           `json:"tried,omitempty"`  // the commit of an attempt of which it is unknown whether it was published
+	Untidy bool             `json:"untidy,omitempty"` // its workspace is yet to be moved to the trash
+	Alone  bool             `json:"alone,omitempty"`  // it is published alone, after it had made a batch fail
+	Again  bool             `json:"again,omitempty"`  // it reverts a revert, and so brings the work back
+	Part   bool             `json:"part,omitempty"`   // an apply, or a revert of one: it says nothing about the workspace's work as a whole
+	Seen   string           `json:"seen,omitempty"`   // of an apply: the target's tip when the work was reviewed
 
-	// Published counts publications; the later has the higher number. Zero
-	// means that it was not published.
+	// Published is the number of the publication; a later publication has a higher
+	// number. Zero means that the merge was not published.
 	Published int64 `json:"published,omitempty"`
 }
 
-// PutMerge writes a merge, new or changed.
+// PutMerge records a new or changed merge.
 func (t *Tx) PutMerge(m Merge) error {
 	_, err := t.exec(`INSERT INTO merges
 		(id, repo, target, workspace, state, status, reason, commit_id, priority, untidy, published, merge)
@@ -41,143 +42,147 @@ func (t *Tx) PutMerge(m Merge) error {
 	return err
 }
 
-const oneMerge = `SELECT merge FROM merges WHERE id = ?`
+func scanMerge(rows *sql.Rows) (Merge, error) { return scanJSON[Merge](rows, "merges") }
 
-// Merge finds a merge.
+const oneMerge = `SELECT id, merge FROM merges WHERE id = ?`
+
+// Merge finds a merge by its ID.
 func (j *Journal) Merge(ctx context.Context, id croft.ID) (Merge, error) {
-	return onlyOne(read(ctx, j, scanJSON[Merge], oneMerge, id))
+	return onlyOne(read(ctx, j, scanMerge, oneMerge, id))
 }
 
-// Merge finds a merge, as this transaction sees it.
+// Merge finds a merge by its ID, as the transaction sees it.
 func (t *Tx) Merge(id croft.ID) (Merge, error) {
-	return onlyOne(collect(t.ctx, t, scanJSON[Merge], oneMerge, id))
+	return onlyOne(collect(t.ctx, t, scanMerge, oneMerge, id))
 }
 
-const waiting = `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?) AND state <> 'done'
+const waiting = `SELECT id, merge FROM merges WHERE repo = ? AND (? = '' OR target = ?) AND state <> 'done'
 	ORDER BY target, priority DESC, seq LIMIT ?`
 
-// Waiting lists the merges of a lane that have not ended, in its order; with
-// an empty target, those of all lanes.
+// Waiting lists the merges of a lane that have not ended, in the order of the queue;
+// with an empty target, those of all lanes.
 func (j *Journal) Waiting(ctx context.Context, repo croft.ID, target string, limit int) ([]Merge, error) {
-	return read(ctx, j, scanJSON[Merge], waiting, repo, target, target, limit)
+	return readList(ctx, j, scanMerge, waiting, repo, target, target, limit)
 }
 
-// Waiting lists the merges of a lane, as this transaction sees it.
+// Waiting lists the merges of a lane that have not ended, as the transaction sees them.
 func (t *Tx) Waiting(repo croft.ID, target string, limit int) ([]Merge, error) {
-	return collect(t.ctx, t, scanJSON[Merge], waiting, repo, target, target, limit)
+	return collectList(t, scanMerge, waiting, repo, target, target, limit)
 }
 
-// Merges lists the merges of a repository, the last first; with an empty
-// target, those of all lanes.
+// Merges lists the merges of a repository, the last first; with an empty target, those
+// of all lanes.
 func (j *Journal) Merges(ctx context.Context, repo croft.ID, target string, limit int) ([]Merge, error) {
-	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?)
+	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE repo = ? AND (? = '' OR target = ?)
 		ORDER BY seq DESC LIMIT ?`, repo, target, target, limit)
 }
 
 // MergesOf lists the merges of a workspace, the last first.
 func (j *Journal) MergesOf(ctx context.Context, workspace croft.ID) ([]Merge, error) {
-	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
+	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
 }
 
-// LandedOn lists what happened on a target to the work of a workspace as a whole,
-// the first first.
+// LandedOn lists the published merges and reverts of a workspace's whole work on a
+// target, the first first. It fails if one of them cannot be read: without a revert, work
+// would seem to be in the target.
 func (j *Journal) LandedOn(ctx context.Context, workspace croft.ID, target string) ([]Merge, error) {
-	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE workspace = ? AND target = ? AND published > 0
-		AND json_extract(merge, '$.part') IS NULL ORDER BY published`, workspace, target)
+	return read(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE workspace = ? AND target = ? AND published > 0
+		AND `+damage.JSONField(`merge`, `part`)+` IS NULL ORDER BY published`, workspace, target)
 }
 
-const waitingOf = `SELECT merge FROM merges WHERE workspace = ? AND state <> 'done' ORDER BY seq DESC`
+const waitingOf = `SELECT id, merge FROM merges WHERE workspace = ? AND state <> 'done' ORDER BY seq DESC`
 
 // WaitingOf lists the merges of a workspace that have not ended, the last
 // first.
 func (j *Journal) WaitingOf(ctx context.Context, workspace croft.ID) ([]Merge, error) {
-	return read(ctx, j, scanJSON[Merge], waitingOf, workspace)
+	return readList(ctx, j, scanMerge, waitingOf, workspace)
 }
 
-// WaitingOf lists the merges of a workspace that have not ended, as this
-// transaction sees it.
+// WaitingOf lists the merges of a workspace that have not ended, as the transaction
+// sees them.
 func (t *Tx) WaitingOf(workspace croft.ID) ([]Merge, error) {
-	return collect(t.ctx, t, scanJSON[Merge], waitingOf, workspace)
+	return collectList(t, scanMerge, waitingOf, workspace)
 }
 
 // MergesOfAct lists the merges that one call submitted, the first first.
 func (j *Journal) MergesOfAct(ctx context.Context, repo, act croft.ID) ([]Merge, error) {
-	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE repo = ? AND json_extract(merge, '$.act') = ? ORDER BY seq`, repo, act)
+	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE repo = ? AND `+damage.JSONField(`merge`, `act`)+` = ? ORDER BY seq`, repo, act)
 }
 
 // MergesNamed lists the merges of the workspaces that had a name, the last
 // first.
 func (j *Journal) MergesNamed(ctx context.Context, repo croft.ID, name string) ([]Merge, error) {
-	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE repo = ? AND json_extract(merge, '$.workspace') = ?
+	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE repo = ? AND `+damage.JSONField(`merge`, `workspace`)+` = ?
 		ORDER BY seq DESC`, repo, name)
 }
 
 // MergeByCommit finds the merge that made a commit.
 func (j *Journal) MergeByCommit(ctx context.Context, repo croft.ID, commit string) (Merge, error) {
-	return onlyOne(read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
+	return onlyOne(read(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
 }
 
-// MergedAfter counts the merges that were published on a target after one was,
-// and were not taken back.
+// MergedAfter counts the merges that were published on a target after m and were not
+// reverted.
 func (j *Journal) MergedAfter(ctx context.Context, m Merge) (int, error) {
 	return j.count(ctx, `SELECT count(*) FROM merges WHERE repo = ? AND target = ? AND status = 'merged' AND published > ?`,
 		m.RepoID, m.Target, m.Published)
 }
 
-// LastPublished is the highest number that a publication has.
+// LastPublished returns the highest number of a publication.
 func (t *Tx) LastPublished() (int64, error) {
 	return onlyOne(collect(t.ctx, t, scanOne[int64], `SELECT coalesce(max(published), 0) FROM merges`))
 }
 
 // MergesPendingFor lists the merges of a repository that ended pending for a reason,
-// unless the work was given up since, or was submitted again for the same
-// target, as a whole.
+// unless their work was discarded since, or was submitted again as a whole for the same
+// target.
 func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {
-	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
+	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
 		AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq
-			AND (n.status = 'discarded' OR n.target = m.target AND json_extract(n.merge, '$.kind') <> 'apply'))
+			AND (n.status = 'discarded' OR n.target = m.target AND `+damage.JSONField(`n.merge`, `kind`)+` <> 'apply'))
 		ORDER BY seq`, repo, reason)
 }
 
-// LastPending lists the last merges of the workspaces of a repository, where those ended
-// pending for a reason.
+// LastPending lists the workspaces' last merges in a repository that ended pending for
+// a reason.
 func (j *Journal) LastPending(ctx context.Context, repo croft.ID) ([]Merge, error) {
-	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason <> ''
-		AND json_extract(merge, '$.kind') = 'merge' AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.seq > m.seq
-			AND json_extract(n.merge, '$.kind') = 'merge')`, repo)
+	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason <> ''
+		AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.seq > m.seq
+			AND `+damage.JSONField(`n.merge`, `kind`)+` = 'merge')`, repo)
 }
 
 // Untidy lists the merges of a repository whose workspaces are still to be moved to the
 // trash, oldest first.
 func (j *Journal) Untidy(ctx context.Context, repo croft.ID) ([]Merge, error) {
-	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)
+	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)
 }
 
-// LaneTip is the commit that a lane has left its target at.
+// LaneTip is the commit that a lane last moved its target to.
 type LaneTip struct{ Target, Tip string }
 
 const laneTip = `SELECT tip FROM lanes WHERE repo = ? AND target = ?`
 
-// PutLaneTip notes the commit that a lane has left its target at.
+// PutLaneTip records the commit that a lane has moved its target to.
 func (t *Tx) PutLaneTip(repo croft.ID, target, tip string) error {
 	_, err := t.exec(`INSERT INTO lanes (repo, target, tip) VALUES (?, ?, ?)
 		ON CONFLICT (repo, target) DO UPDATE SET tip = excluded.tip`, repo, target, tip)
 	return err
 }
 
-// LaneTip is the commit that a lane left its target at, or ErrNotFound if it
-// never moved it.
+// LaneTip returns the commit that a lane last moved its target to. It fails with
+// ErrNotFound if the lane never moved its target.
 func (j *Journal) LaneTip(ctx context.Context, repo croft.ID, target string) (string, error) {
 	return onlyOne(read(ctx, j, scanOne[string], laneTip, repo, target))
 }
 
-// LaneTip is the same in a transaction.
+// LaneTip returns the commit that a lane last moved its target to, as the transaction
+// sees it.
 func (t *Tx) LaneTip(repo croft.ID, target string) (string, error) {
 	return onlyOne(collect(t.ctx, t, scanOne[string], laneTip, repo, target))
 }
 
-// LaneTips lists what the lanes of a repository left their targets at, in the
-// order of the targets' names.
+// LaneTips lists the commits that the lanes of a repository last moved their targets
+// to, in the order of the targets' names.
 func (j *Journal) LaneTips(ctx context.Context, repo croft.ID) ([]LaneTip, error) {
 	return read(ctx, j, func(rows *sql.Rows) (l LaneTip, err error) { return l, rows.Scan(&l.Target, &l.Tip) },
 		`SELECT target, tip FROM lanes WHERE repo = ? ORDER BY target`, repo)

@@ -17,35 +17,38 @@ import (
 // Only a pending one is submitted again. Revert and Reinstate change the status of
 // what has landed.
 
-// Enter says that a lane works on the merge: MergeMerging or MergeChecking.
-func (m *Merge) Enter(state croft.MergeState) { m.State = state }
+// Enter records that a lane works on the merge; state is MergeMerging or MergeChecking.
+func (m *Merge) Enter(state croft.MergeState) { m.State, m.Check = state, "" }
 
-// Attempt says that a commit is about to be published. Until the merge is done it is
+// EnterCheck records which check runs, of a merge that is being checked.
+func (m *Merge) EnterCheck(command string) { m.Check = command }
+
+// Attempt records that a commit is about to be published. Until the merge is done it is
 // unknown whether the commit was published.
-func (m *Merge) Attempt(commit string) { m.State, m.Tried = croft.MergeMerging, commit }
+func (m *Merge) Attempt(commit string) { m.State, m.Check, m.Tried = croft.MergeMerging, "", commit }
 
-// Requeue puts a merge that was in work back into the queue. Tried stays set.
-func (m *Merge) Requeue() { m.State = croft.MergeQueued }
+// Requeue puts a merge that a lane worked on back into the queue. Tried stays set.
+func (m *Merge) Requeue() { m.Enter(croft.MergeQueued) }
 
-// RequeueAlone is Requeue for a merge that is to be tried without others.
-func (m *Merge) RequeueAlone() { m.State, m.Alone = croft.MergeQueued, true }
+// RequeueAlone puts a merge back into the queue, to be published without others.
+func (m *Merge) RequeueAlone() { m.State, m.Check, m.Alone = croft.MergeQueued, "", true }
 
-// Resubmit puts a merge that stayed pending into the queue again.
+// Resubmit puts a pending merge into the queue again.
 func (m *Merge) Resubmit() {
 	m.State, m.EndedAt = croft.MergeQueued, time.Time{}
 	m.explain(nil)
 }
 
-// Reject ends a merge that could not be. It stays pending, with the reason.
+// Reject ends a merge that could not land. It stays pending, with the reason.
 func (m *Merge) Reject(why *croft.Error, conflicts []croft.ConflictedPath, at time.Time) {
 	m.end(croft.MergePending, at)
 	m.explain(why)
 	m.Conflicts, m.Tried = conflicts, ""
 }
 
-// Landing is what a publication made of a merge.
+// Landing is the result of a publication for one merge.
 type Landing struct {
-	Commit, Before string // the target, and what it was
+	Commit, Before string // the new and the previous tip of the target
 	Checks         []croft.Check
 	Moved          string // how the target had moved outside of its lane
 	Note           string
@@ -58,8 +61,8 @@ func (m *Merge) Land(l Landing, at time.Time) {
 	m.Tried, m.Alone, m.Conflicts = "", false, nil
 }
 
-// EndMerged ends a merge whose work is in the target. Its workspace is yet to be
-// put away, if that was asked for.
+// EndMerged ends a merge whose work is in the target. Its workspace is still to be
+// moved to the trash, if the caller asked for that.
 func (m *Merge) EndMerged(note string, at time.Time) {
 	m.end(croft.MergeMerged, at)
 	m.explain(nil)
@@ -73,8 +76,7 @@ func (m *Merge) EndEmpty(note string, at time.Time) {
 	m.Message = note
 }
 
-// Cancel ends a merge that a person took out of the queue. Its status stays what
-// it was.
+// Cancel ends a merge that a person took out of the queue. Its status stays unchanged.
 func (m *Merge) Cancel(message, hint string, at time.Time) {
 	m.end(m.Status, at)
 	m.Reason, m.Message, m.Hint = croft.Canceled, message, hint
@@ -83,14 +85,14 @@ func (m *Merge) Cancel(message, hint string, at time.Time) {
 // Discard ends a merge whose workspace was discarded.
 func (m *Merge) Discard(at time.Time) { m.end(croft.MergeDiscarded, at) }
 
-// Revert says that a revert took back what the merge brought.
+// Revert records that a revert undid the merge.
 func (m *Merge) Revert() { m.Status = croft.MergeReverted }
 
-// Reinstate says that the revert of this merge was itself reverted.
+// Reinstate records that the revert of this merge was itself reverted.
 func (m *Merge) Reinstate() { m.Status = croft.MergeMerged }
 
 func (m *Merge) end(status croft.MergeStatus, at time.Time) {
-	m.State, m.Status, m.EndedAt = croft.MergeDone, status, at
+	m.State, m.Check, m.Status, m.EndedAt = croft.MergeDone, "", status, at
 }
 
 func (m *Merge) explain(why *croft.Error) {

@@ -15,6 +15,7 @@ var mergeSteps = map[string]struct {
 }{
 	"merging":     {isWaiting, func(m *Merge, _ time.Time) { m.Enter(croft.MergeMerging) }},
 	"checking":    {isWaiting, func(m *Merge, _ time.Time) { m.Enter(croft.MergeChecking) }},
+	"check":       {isChecking, func(m *Merge, _ time.Time) { m.EnterCheck("make test") }},
 	"attempted":   {isWaiting, func(m *Merge, _ time.Time) { m.Attempt("tried") }},
 	"requeued":    {isWaiting, func(m *Merge, _ time.Time) { m.Requeue() }},
 	"alone":       {isWaiting, func(m *Merge, _ time.Time) { m.RequeueAlone() }},
@@ -32,6 +33,8 @@ var mergeSteps = map[string]struct {
 }
 
 func isWaiting(m Merge) bool { return m.State != croft.MergeDone }
+
+func isChecking(m Merge) bool { return m.State == croft.MergeChecking }
 
 func isPending(m Merge) bool {
 	return m.State == croft.MergeDone && m.Status == croft.MergePending && m.Reason != croft.Canceled
@@ -79,6 +82,8 @@ func wrongMerge(m Merge) string {
 	switch {
 	case isDone == m.EndedAt.IsZero():
 		return "it is done without an end, or has an end and is not done"
+	case m.Check != "" && !isChecking(m):
+		return "a check of it runs while it is not checked"
 	case !isDone && (hasReason || m.Message != ""):
 		return "it waits and has a reason not to"
 	case m.Status == croft.MergeMerged && hasReason:

@@ -17,9 +17,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal/damage"
 )
 
-// ErrNotFound says that there is no such row.
+// ErrNotFound says that the journal has no such row.
 var ErrNotFound = errors.New("not in the journal")
 
 // Repo is a repository that was seen on this host.
@@ -27,11 +28,11 @@ type Repo struct {
 	ID        croft.ID
 	CommonDir string
 	Path      string
-	Identity  string // of the common directory: it tells this repository from another one at its place
+	Identity  string // of the common directory: it distinguishes this repository from another one at its path
 }
 
-// PutRepo writes a repository down, or where it lies now. Another one that was
-// known at the same place stays known: it may come back.
+// PutRepo records a repository, or the path where it is now. Another repository that
+// was recorded at that path stays recorded: it may come back.
 func (t *Tx) PutRepo(r Repo, now time.Time) error {
 	_, err := t.exec(`INSERT INTO repos (id, common_dir, path, identity, created_at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET common_dir = excluded.common_dir, path = excluded.path, identity = excluded.identity`,
@@ -44,45 +45,45 @@ func (j *Journal) Repo(ctx context.Context, id croft.ID) (Repo, error) {
 	return onlyOne(read(ctx, j, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE id = ?`, id))
 }
 
-// Record is a workspace as Croft remembers it.
+// Record is the record of a workspace.
 type Record struct {
 	Workspace  croft.Workspace   `json:"workspace"`
 	RepoID     croft.ID          `json:"repoId"`
 	Generation int               `json:"generation"`           // increases with every change
 	Admin      string            `json:"admin,omitempty"`      // the name of git's admin directory
-	Identity   string            `json:"identity,omitempty"`   // of its directory when it was made: what is something else by now is not touched
+	Identity   string            `json:"identity,omitempty"`   // of its directory when it was made: a directory with another identity is not touched
 	Boot       string            `json:"boot,omitempty"`       // the start of the machine under which it was last known good
-	Verified   string            `json:"verified,omitempty"`   // the start of the machine under which its files were last looked at, if that is not Boot
+	Verified   string            `json:"verified,omitempty"`   // the start of the machine under which its files were last verified, if that is not Boot
 	OwnsBranch bool              `json:"ownsBranch,omitempty"` // Croft made the branch, so Croft may delete it
 	BaseDir    string            `json:"baseDir,omitempty"`    // the directory that the layout keeps workspaces in
-	RoleFiles  []string          `json:"roleFiles,omitempty"`  // files that Croft put there
-	RoleSums   map[string]string `json:"roleSums,omitempty"`   // what they held when they were put there
+	RoleFiles  []string          `json:"roleFiles,omitempty"`  // files that Croft put into the checkout
+	RoleSums   map[string]string `json:"roleSums,omitempty"`   // the digests of the role files as Croft wrote them
 	Home       string            `json:"home,omitempty"`       // the home of its agent
-	Carried    string            `json:"carried,omitempty"`    // the commit of its project's uncommitted changes that it starts from
-	Links      []string          `json:"links,omitempty"`      // names at the top that Croft linked to the project's own
-	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that makes it; absent once it is made
-	Resolving  *Resolving        `json:"resolving,omitempty"`  // what the last merge of its target into it left in conflict
+	Carried    string            `json:"carried,omitempty"`    // the commit, of its project's uncommitted changes, that it starts from
+	Links      []string          `json:"links,omitempty"`      // names at the top of the checkout that Croft linked to the project's files
+	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that is making it; absent once it is made
+	Resolving  *Resolving        `json:"resolving,omitempty"`  // the conflicts that the last merge of its target left in it
 	Trash      *Trash            `json:"trash,omitempty"`
 
-	Undiscarded *croft.MergeStatus `json:"undiscarded,omitempty"` // what its merge status was before it was discarded
+	Undiscarded *croft.MergeStatus `json:"undiscarded,omitempty"` // its merge status before it was discarded
 }
 
-// Resolving is what bringing a target into a workspace left in conflict.
+// Resolving is the conflicts that a merge of the target left in a workspace.
 type Resolving struct {
-	Commit string     `json:"commit"` // that was brought in
+	Commit string     `json:"commit"` // the commit that was merged into the workspace
 	Files  []Leftover `json:"files"`
 }
 
-// Leftover is a file in conflict as a merge left it.
+// Leftover is a file in conflict as a merge wrote it.
 type Leftover struct {
 	Path    string   `json:"path"`
-	Stat    string   `json:"stat,omitempty"` // with Sum: by which a later write is noticed; empty: no file was there
+	Stat    string   `json:"stat,omitempty"` // with Sum: by which a later write is noticed; empty: there was no file
 	Sum     string   `json:"sum,omitempty"`
 	Markers []string `json:"markers,omitempty"` // the lines that the merge wrote into it
 }
 
-// Wake notes that an agent works in the workspace again after a start of the machine. It
-// does not note that its files were verified since.
+// Wake records that an agent works in the workspace again after a start of the machine.
+// It does not record that the files were verified since.
 func (r *Record) Wake(boot string) {
 	if r.Boot != boot {
 		r.Verified = cmp.Or(r.Verified, r.Boot)
@@ -90,24 +91,24 @@ func (r *Record) Wake(boot string) {
 	}
 }
 
-// Trash says where a removed workspace lies.
+// Trash says where a removed workspace is.
 type Trash struct {
-	Dir        string    `json:"dir,omitempty"`      // empty: nothing is on disk; commits, and a snapshot if one was taken, are left
+	Dir        string    `json:"dir,omitempty"`      // empty: no files are left, only commits, and a snapshot if one was taken
 	Identity   string    `json:"identity,omitempty"` // of that directory
 	Within     string    `json:"within,omitempty"`   // the identity of the directory that it lies in
-	Tip        string    `json:"tip,omitempty"`      // where the branch was
+	Tip        string    `json:"tip,omitempty"`      // the tip of the branch
 	BranchGone bool      `json:"branchGone,omitempty"`
 	RemovedAt  time.Time `json:"removedAt"`
 	ExpiresAt  time.Time `json:"expiresAt"`
 	Purged     bool      `json:"purged,omitempty"` // it cannot be restored any more
 
-	Stripped []string  `json:"stripped,omitempty"` // directories of the checkout that can be made again and went
-	PurgeAt  time.Time `json:"purgeAt,omitzero"`   // announced: when what is left goes
+	Stripped []string  `json:"stripped,omitempty"` // directories of the checkout that can be made again and were deleted
+	PurgeAt  time.Time `json:"purgeAt,omitzero"`   // when the rest will be purged, once that is announced
 	PurgeWhy string    `json:"purgeWhy,omitempty"` // and why
-	Stays    string    `json:"stays,omitempty"`    // why it could not go when its time had come
+	Stays    string    `json:"stays,omitempty"`    // why it could not be purged when its time had come
 }
 
-// withoutLookups drops what is looked up anew each time.
+// withoutLookups returns the record without the fields that are looked up at each call.
 func (r Record) withoutLookups() Record {
 	w := &r.Workspace
 	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env, w.Scratch = "", false, "", nil, nil, ""
@@ -115,13 +116,13 @@ func (r Record) withoutLookups() Record {
 	return r
 }
 
-// Placed reports whether Croft put the file at a path there: it is no work of an agent.
-func (r Record) Placed(path string) bool {
+// IsPlaced reports whether Croft put the file at a path there, so that it is no work of
+// an agent.
+func (r Record) IsPlaced(path string) bool {
 	return slices.Contains(r.RoleFiles, path) || slices.Contains(r.Links, path)
 }
 
-// Decode reads a record that was written down. It fails with ErrCorrupt if the text is
-// none.
+// Decode decodes a record. It fails if b is not a record.
 func Decode(b []byte) (Record, error) {
 	var r Record
 	err := json.Unmarshal(b, &r)
@@ -129,13 +130,13 @@ func Decode(b []byte) (Record, error) {
 		err = errors.New("not a record of a workspace")
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+		err = fmt.Errorf("%w: %w", damage.ErrUnreadable, err)
 	}
 	return r, err
 }
 
-// Put writes a record, new or changed.
-func (t *Tx) Put(r Record) error {
+// PutRecord writes a new or changed record of a workspace.
+func (t *Tx) PutRecord(r Record) error {
 	w := r.Workspace
 	_, err := t.exec(`INSERT INTO workspaces
 		(id, repo, name, path, path_fold, branch, mode, state, session, role, created_at, generation, record)
@@ -148,18 +149,35 @@ func (t *Tx) Put(r Record) error {
 	return err
 }
 
-// Delete forgets a workspace that never came to be, or that is gone for good.
-func (t *Tx) Delete(id croft.ID) error {
+// DeleteRecord deletes the record of a workspace that was never made, or is gone for
+// good.
+func (t *Tx) DeleteRecord(id croft.ID) error {
 	_, err := t.exec(`DELETE FROM workspaces WHERE id = ?`, id)
 	return err
 }
 
+// recordText is a record that is yet to be decoded.
+type recordText struct {
+	id   string
+	text []byte
+}
+
+func scanRecordText(rows *sql.Rows) (r recordText, err error) { return r, rows.Scan(&r.id, &r.text) }
+
+func (r recordText) decode() (Record, error) {
+	rec, err := Decode(r.text)
+	if err != nil {
+		err = &RowError{Table: "workspaces", Key: r.id, Err: err}
+	}
+	return rec, err
+}
+
 func scanRecord(rows *sql.Rows) (Record, error) {
-	text, err := scanOne[[]byte](rows)
+	r, err := scanRecordText(rows)
 	if err != nil {
 		return Record{}, err
 	}
-	return Decode(text)
+	return r.decode()
 }
 
 const live = `state <> 'trashed'`
@@ -167,93 +185,106 @@ const live = `state <> 'trashed'`
 // Records lists the records of a repository, oldest first, trashed ones
 // included.
 func (j *Journal) Records(ctx context.Context, repo croft.ID) ([]Record, error) {
-	return j.list(ctx, `SELECT record FROM workspaces WHERE repo = ? ORDER BY created_at, rowid`, repo)
+	return j.list(ctx, `SELECT id, record FROM workspaces WHERE repo = ? ORDER BY created_at, rowid`, repo)
 }
 
 // Live lists the records of a repository's live workspaces, oldest first.
 func (j *Journal) Live(ctx context.Context, repo croft.ID) ([]Record, error) {
-	return j.list(ctx, `SELECT record FROM workspaces WHERE repo = ? AND `+live+` ORDER BY created_at, rowid`, repo)
+	return j.list(ctx, `SELECT id, record FROM workspaces WHERE repo = ? AND `+live+` ORDER BY created_at, rowid`, repo)
 }
 
-// Announced lists the records of removed workspaces of which it was announced
-// that they go, oldest first.
+// Announced lists the records of removed workspaces whose purge was announced, oldest
+// first.
 func (j *Journal) Announced(ctx context.Context, repo croft.ID) ([]Record, error) {
-	return j.list(ctx, `SELECT record FROM workspaces INDEXED BY workspaces_announced WHERE repo = ? AND state = 'trashed' AND instr(record, '"purgeAt":') > 0
+	return j.list(ctx, `SELECT id, record FROM workspaces INDEXED BY workspaces_announced WHERE repo = ? AND state = 'trashed' AND instr(record, '"purgeAt":') > 0
 		ORDER BY created_at, rowid`, repo)
 }
 
-// Removed lists the records of removed workspaces that have an ID or had a name.
+// Removed lists the records of removed workspaces whose ID or name is ref, that with
+// the ID first.
 func (j *Journal) Removed(ctx context.Context, repo croft.ID, ref string) ([]Record, error) {
-	return read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE repo = ?1 AND id = ?2 AND state = 'trashed'
-		UNION ALL SELECT record FROM workspaces WHERE repo = ?1 AND name = ?2 AND id <> ?2 AND state = 'trashed'`, repo, ref)
+	return readList(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE repo = ?1 AND id = ?2 AND state = 'trashed'
+		UNION ALL SELECT id, record FROM workspaces WHERE repo = ?1 AND name = ?2 AND id <> ?2 AND state = 'trashed'`, repo, ref)
 }
 
-// list reads records and decodes them on all cores: of a long listing, the
-// decoding is the larger part.
+// list reads records and decodes them on all cores: decoding takes the larger part of
+// the time.
 func (j *Journal) list(ctx context.Context, query string, repo croft.ID) ([]Record, error) {
 	var out []Record
-	err := j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
-		texts, err := collect(ctx, db, scanOne[[]byte], query, repo)
+	err := j.withDatabase(ctx, func(db *sql.DB, _ os.FileInfo) error {
+		texts, err := collect(ctx, db, scanRecordText, query, repo)
 		if err == nil {
-			out, err = decodeAll(texts)
+			out, err = j.decodeAll(texts)
 		}
 		return err
 	})
 	return out, err
 }
 
-func decodeAll(texts [][]byte) ([]Record, error) {
-	out := make([]Record, len(texts))
+// decodeAll decodes records, without those that are known to be unreadable.
+func (j *Journal) decodeAll(texts []recordText) ([]Record, error) {
+	all, errs := make([]Record, len(texts)), make([]error, len(texts))
 	var g errgroup.Group
 	g.SetLimit(runtime.NumCPU())
 	for i, text := range texts {
-		g.Go(func() (err error) {
-			out[i], err = Decode(text)
-			return err
+		g.Go(func() error {
+			all[i], errs[i] = text.decode()
+			return nil
 		})
 	}
-	return out, g.Wait()
+	_ = g.Wait()
+	out := all[:0]
+	for i, rec := range all {
+		switch {
+		case errs[i] == nil:
+			out = append(out, rec)
+		case !j.damage.Has(errs[i]):
+			return nil, errs[i]
+		}
+	}
+	return out, nil
 }
 
 // Record finds a record by its ID.
 func (j *Journal) Record(ctx context.Context, id croft.ID) (Record, error) {
-	return onlyOne(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
+	return onlyOne(read(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE id = ?`, id))
 }
 
-// RecordsOf finds those of the records that there are.
+// RecordsOf returns the records that have one of the IDs. IDs without a record are left
+// out.
 func (j *Journal) RecordsOf(ctx context.Context, ids []croft.ID) ([]Record, error) {
-	return read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE id IN (SELECT value FROM json_each(?))`, asJSON{ids})
+	return readList(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE id IN (SELECT value FROM json_each(?))`, asJSON{ids})
 }
 
-// Record finds a record by its ID, as this transaction sees it.
+// Record finds a record by its ID, as the transaction sees it.
 func (t *Tx) Record(id croft.ID) (Record, error) {
-	return onlyOne(collect(t.ctx, t, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
+	return onlyOne(collect(t.ctx, t, scanRecord, `SELECT id, record FROM workspaces WHERE id = ?`, id))
 }
 
 // LiveByName finds a live workspace by its name.
 func (j *Journal) LiveByName(ctx context.Context, repo croft.ID, name string) (Record, error) {
-	return onlyOne(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
+	return onlyOne(read(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
 }
 
-// LiveByName finds a live workspace by its name, as this transaction sees it.
+// LiveByName finds a live workspace by its name, as the transaction sees it.
 func (t *Tx) LiveByName(repo croft.ID, name string) (Record, error) {
-	return onlyOne(collect(t.ctx, t, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
+	return onlyOne(collect(t.ctx, t, scanRecord, `SELECT id, record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
 }
 
-// LiveByBranch finds the live workspace of a repository that has a branch.
+// LiveByBranch finds the live workspace of a repository that is on a branch.
 func (t *Tx) LiveByBranch(repo croft.ID, branch string) (Record, error) {
 	return onlyOne(collect(t.ctx, t, scanRecord,
-		`SELECT record FROM workspaces WHERE repo = ? AND branch = ? AND branch <> '' AND `+live, repo, branch))
+		`SELECT id, record FROM workspaces WHERE repo = ? AND branch = ? AND branch <> '' AND `+live, repo, branch))
 }
 
-// PathTaken reports whether a live workspace lies at a path, without regard
-// to case.
-func (t *Tx) PathTaken(path string) (bool, error) {
+// IsPathTaken reports whether a live workspace is at a path, without regard to case.
+// Workspaces in legacy mode do not count.
+func (t *Tx) IsPathTaken(path string) (bool, error) {
 	n, err := t.count(`SELECT count(*) FROM workspaces WHERE path_fold = ? AND mode <> 'legacy' AND `+live, strings.ToLower(path))
 	return n > 0, err
 }
 
-// CountLive counts the live workspaces of a repository.
+// CountLive counts the live workspaces of a repository, as the transaction sees them.
 func (t *Tx) CountLive(repo croft.ID) (int, error) {
 	return t.count(`SELECT count(*) FROM workspaces INDEXED BY workspaces_live_name WHERE repo = ? AND `+live, repo)
 }
@@ -296,14 +327,14 @@ func (j *Journal) ReposAt(ctx context.Context, commonDir string) ([]Repo, error)
 	return read(ctx, j, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE common_dir = ? ORDER BY created_at DESC, rowid DESC`, commonDir)
 }
 
-// DropRepo forgets a repository.
-func (t *Tx) DropRepo(id croft.ID) error {
+// DeleteRepo deletes the row of a repository, and nothing that belongs to it.
+func (t *Tx) DeleteRepo(id croft.ID) error {
 	_, err := t.exec(`DELETE FROM repos WHERE id = ?`, id)
 	return err
 }
 
-// ForgetRepo forgets a repository with everything that was written down about it.
-func (t *Tx) ForgetRepo(id croft.ID) error {
+// DeleteRepoState deletes a repository and all rows that belong to it.
+func (t *Tx) DeleteRepoState(id croft.ID) error {
 	if _, err := t.exec(`DELETE FROM leases WHERE workspace IN (SELECT id FROM workspaces WHERE repo = ?)`, id); err != nil {
 		return err
 	}
@@ -312,17 +343,16 @@ func (t *Tx) ForgetRepo(id croft.ID) error {
 			return err
 		}
 	}
-	return t.DropRepo(id)
+	return t.DeleteRepo(id)
 }
 
-// RepoOf finds a repository by the identity of its common directory, wherever
-// that lay when it was last seen.
+// RepoOf finds a repository by the identity of its common directory, at whatever path
+// it was last seen.
 func (t *Tx) RepoOf(identity string) (Repo, error) {
 	return onlyOne(collect(t.ctx, t, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE identity = ? AND identity <> '' ORDER BY created_at`, identity))
 }
 
-// WorkspaceAt finds the live workspace that a directory is the top of, or lies
-// in.
+// WorkspaceAt finds the live workspace whose top is a directory or one above it.
 func (j *Journal) WorkspaceAt(ctx context.Context, dir string) (Record, error) {
 	var above []string
 	for at := dir; ; at = filepath.Dir(at) {
@@ -331,17 +361,17 @@ func (j *Journal) WorkspaceAt(ctx context.Context, dir string) (Record, error) {
 			break
 		}
 	}
-	return onlyOne(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE path IN (SELECT value FROM json_each(?))
+	return onlyOne(read(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE path IN (SELECT value FROM json_each(?))
 		AND mode <> 'legacy' AND `+live+` ORDER BY length(path) DESC LIMIT 1`, asJSON{above}))
 }
 
-// RepoAt finds a repository by its common directory and what that is.
+// RepoAt finds a repository by the path and the identity of its common directory.
 func (j *Journal) RepoAt(ctx context.Context, commonDir, identity string) (Repo, error) {
 	return onlyOne(read(ctx, j, scanRepo, repoAt, commonDir, identity))
 }
 
-// RepoAt finds a repository by its common directory, as this transaction sees
-// it.
+// RepoAt finds a repository by the path and the identity of its common directory, as
+// the transaction sees it.
 func (t *Tx) RepoAt(commonDir, identity string) (Repo, error) {
 	return onlyOne(collect(t.ctx, t, scanRepo, repoAt, commonDir, identity))
 }

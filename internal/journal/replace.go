@@ -12,12 +12,14 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 )
 
-// errMoved says that the file that is open is not the one at the path.
+// errMoved says that the open file is not the one at the path.
 var errMoved = errors.New("the state database was replaced by another one")
 
-// with runs f on the database. If that turns out to be damaged, or if its file
-// is not at the path any more, another one takes its place, and f runs on that.
-func (j *Journal) with(ctx context.Context, f func(*sql.DB, os.FileInfo) error) error {
+// withDatabase runs f on the database. If the database turns out to be damaged, or if
+// its file is not at the path any more, withDatabase replaces it and runs f on the new
+// one. If f finds rows that cannot be read and that the second copy lacks, f is run again,
+// and may leave them out.
+func (j *Journal) withDatabase(ctx context.Context, f func(*sql.DB, os.FileInfo) error) error {
 	for tries := 0; ; tries++ {
 		j.mu.RLock()
 		db, file, isClosed := j.db, j.file, j.closed
@@ -35,9 +37,13 @@ func (j *Journal) with(ctx context.Context, f func(*sql.DB, os.FileInfo) error) 
 		switch {
 		case err == nil || tries == 3 || ctx.Err() != nil:
 			return err
-		case isOld: // another goroutine saw it first
+		case isOld: // another goroutine has replaced it
 		case errors.Is(err, ErrCorrupt), errors.Is(err, errMoved):
 			err = j.replace(ctx, file, err)
+		case j.damage.IsNew(err):
+			if err = j.judgeRows(ctx, db, file); errors.Is(err, ErrCorrupt) {
+				err = j.replace(ctx, file, err)
+			}
 		default:
 			return err
 		}
@@ -47,16 +53,16 @@ func (j *Journal) with(ctx context.Context, f func(*sql.DB, os.FileInfo) error) 
 	}
 }
 
-// isGone reports whether a file is not the one at the path any more. A path
-// that cannot be looked at is no reason to think so.
+// isGone reports whether a file is no longer the one at the path. It is false if the
+// path cannot be examined.
 func (j *Journal) isGone(file os.FileInfo) bool {
 	now, err := os.Stat(j.path)
 	return errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(now, file)
 }
 
-// replace opens the database that is at the path now in place of a file that cannot be
-// used any more. A file that is not at the path any more is let be; a damaged one is set
-// aside first, unless another process has.
+// replace opens the database that is now at the path in place of a file that cannot be
+// used any more. It sets a damaged file aside first, unless another process has. It
+// does not touch a file that is no longer at the path.
 func (j *Journal) replace(ctx context.Context, file os.FileInfo, why error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -80,8 +86,8 @@ func (j *Journal) replace(ctx context.Context, file os.FileInfo, why error) erro
 	return j.reopen(ctx)
 }
 
-// reopen opens the database at the path in place of the one that was open. The
-// caller holds both locks.
+// reopen opens the database at the path in place of the one that was open. The caller
+// holds mu and the database's lock.
 func (j *Journal) reopen(ctx context.Context) error {
 	db, file, err := connect(ctx, j.path, lockIsHeld)
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOld) {
@@ -103,9 +109,9 @@ func (j *Journal) reopen(ctx context.Context) error {
 	return nil
 }
 
-// setAside renames a damaged database, if it is still the one at the path. Its
-// log goes first: one that is left behind would be taken for the log of the
-// next database.
+// setAside renames a damaged database, if it is still the one at the path. It renames
+// the log first: SQLite would take a log that is left behind for the log of the next
+// database.
 func (j *Journal) setAside(damaged os.FileInfo) error {
 	if now, err := os.Stat(j.path); err != nil || !isSame(now, damaged) {
 		return nil
@@ -122,7 +128,7 @@ func (j *Journal) setAside(damaged os.FileInfo) error {
 
 const damagedSuffix = ".damaged-"
 
-// asideSuffix is what the name of a file that is set aside now ends in.
+// asideSuffix returns the suffix of the name of a file that is set aside now.
 func (j *Journal) asideSuffix() string { return fmt.Sprint(damagedSuffix, j.opts.Now().UnixNano()) }
 
 // Aside lists the databases that this journal found damaged and set aside.
@@ -132,22 +138,26 @@ func (j *Journal) Aside() []string {
 	return slices.Clone(j.aside)
 }
 
-// Damaged lists the databases that were ever set aside in a directory and are
-// still there, the oldest first.
+// Damaged lists the databases that were ever set aside in a directory and still exist,
+// the oldest first.
 func Damaged(dir string) ([]string, error) {
 	list, err := filepath.Glob(filepath.Join(dir, FileName+damagedSuffix+"*[0-9]"))
 	slices.Sort(list)
 	return list, err
 }
 
-// Check reads the whole database and its second copy. A damaged one is set aside
-// on the spot, and made again from the other.
+// Check reads the whole database and its second copy. A damaged database, or one with a
+// damaged row that the copy has, is set aside and made again from the copy; a damaged copy
+// is written anew.
 func (j *Journal) Check(ctx context.Context) error {
-	return j.with(ctx, func(db *sql.DB, file os.FileInfo) error {
+	return j.withDatabase(ctx, func(db *sql.DB, file os.FileInfo) error {
 		var verdict string
 		err := db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict)
 		if err == nil && verdict != "ok" {
 			err = fmt.Errorf("%w: %s", ErrCorrupt, verdict)
+		}
+		if err == nil { // before a copy that still has a row is written anew
+			err = j.judgeRows(ctx, db, file)
 		}
 		if err == nil && j.copy != nil {
 			err = j.checkCopy(ctx, db, file)

@@ -19,7 +19,7 @@ func filled(t *testing.T) (dir, path string) {
 	update(t, j, func(tx *journal.Tx) error {
 		errs := []error{tx.PutRepo(journal.Repo{ID: "repo", CommonDir: "/r/.git", Path: "/r"}, j0)}
 		for i := range 200 {
-			errs = append(errs, tx.Put(numbered(i)))
+			errs = append(errs, tx.PutRecord(numbered(i)))
 		}
 		return errors.Join(errs...)
 	})
@@ -71,7 +71,7 @@ func TestDamaged(t *testing.T) {
 			if list, err := j.Records(t.Context(), "repo"); err != nil || len(list) != 0 {
 				t.Fatalf("%d records, %v, want none", len(list), err)
 			}
-			update(t, j, func(tx *journal.Tx) error { return tx.Put(record("1", "one")) })
+			update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(record("1", "one")) })
 			aside, err := journal.Damaged(dir)
 			if len(spoiled) == 0 { // an empty file is a database that was not made yet
 				return
@@ -95,12 +95,12 @@ func TestReplacedWhileOpen(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	update(t, j, func(tx *journal.Tx) error { return tx.Put(record("1", "one")) })
+	update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(record("1", "one")) })
 	other := open(t, dir)
 	if list, err := other.Records(t.Context(), "repo"); err != nil || len(list) != 1 {
 		t.Errorf("%d records, %v: what was written after the loss is not in the new file", len(list), err)
 	}
-	update(t, other, func(tx *journal.Tx) error { return tx.Put(record("2", "two")) })
+	update(t, other, func(tx *journal.Tx) error { return tx.PutRecord(record("2", "two")) })
 	if list, err := j.Records(t.Context(), "repo"); err != nil || len(list) != 2 {
 		t.Errorf("%d records, %v: the first does not read what the second wrote", len(list), err)
 	}

@@ -1,6 +1,7 @@
 package journal
 
-// schema is the database. Older ones are not migrated: nothing in them is work.
+// schema is the schema of the database. Databases with an older schema are not
+// migrated: they hold no work.
 const schema = `
 CREATE TABLE repos (
 	id TEXT PRIMARY KEY,

@@ -113,8 +113,8 @@ func TestStateLostWhileOpen(t *testing.T) {
 	s.fill(t)
 	j, other := s.open(t), s.open(t)
 	drop(t, s.db(), s.db()+"-wal", s.db()+"-shm")
-	update(t, j, func(tx *journal.Tx) error { return tx.Put(numbered(200)) })
-	update(t, other, func(tx *journal.Tx) error { return tx.Put(numbered(201)) })
+	update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(numbered(200)) })
+	update(t, other, func(tx *journal.Tx) error { return tx.PutRecord(numbered(201)) })
 	for i, j := range []*journal.Journal{j, other} {
 		if list, err := j.Records(t.Context(), "repo"); err != nil || len(list) != 102 {
 			t.Errorf("%d: %d records, %v, want 102", i, len(list), err)
@@ -138,7 +138,7 @@ func TestCursorsComeBack(t *testing.T) {
 	if err != nil || len(events) != 3 {
 		t.Fatal(events, err)
 	}
-	update(t, j, func(tx *journal.Tx) error { _, err := tx.Forget(time.Now().Add(time.Hour), 100); return err })
+	update(t, j, func(tx *journal.Tx) error { _, err := tx.Prune(time.Now().Add(time.Hour), 100); return err })
 	_ = j.Close()
 	drop(t, s.copy)
 	_ = s.open(t).Close() // a dump of what is left
@@ -260,7 +260,7 @@ func TestOldDatabaseIsSetAside(t *testing.T) {
 	b[63] = 5 // user_version, in the header
 	put(t, s.db(), b)
 	j := s.open(t)
-	update(t, j, func(tx *journal.Tx) error { return tx.Put(numbered(1)) })
+	update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(numbered(1)) })
 	aside, err := journal.Damaged(s.dir)
 	if err != nil || len(aside) != 1 || !bytes.Equal(keep(t, aside[0]), b) {
 		t.Errorf("set aside %v, %v", aside, err)

@@ -15,14 +15,14 @@ const (
 	watchLast  = 100 * time.Millisecond
 	// watchStep is more than a step of the clock by which files get their times.
 	watchStep = 20 * time.Millisecond
-	// watchAnyway is how often the database itself is asked although its file seems
-	// unchanged, where a file system is late to say that a file has changed.
+	// watchAnyway is how often pollLog queries the database although its file seems
+	// unchanged: some file systems report a change late.
 	watchAnyway = 5 * time.Second
 )
 
-// watchers are the goroutines that wait for the database to change. What this process
-// writes wakes them at once; for what other processes write, one goroutine polls the
-// file for all of them. It runs only while a goroutine waits.
+// watchers are the goroutines that wait for the database to change. Writes of this
+// process wake them at once; for the writes of other processes, one goroutine polls the
+// log for all of them. That goroutine runs only while another one waits.
 type watchers struct {
 	mu      sync.Mutex
 	n       int
@@ -33,7 +33,7 @@ type watchers struct {
 // Watch waits for changes of the database.
 type Watch struct{ j *Journal }
 
-// Watch begins to wait for changes. It has to be ended.
+// Watch begins to wait for changes. The caller must call End.
 func (j *Journal) Watch() Watch {
 	w := &j.watchers
 	w.mu.Lock()
@@ -45,14 +45,15 @@ func (j *Journal) Watch() Watch {
 	return Watch{j}
 }
 
-// Changed is closed when the database may have changed after the call.
+// Changed returns a channel that is closed when the database may have changed after the
+// call.
 func (w Watch) Changed() <-chan struct{} {
 	w.j.watchers.mu.Lock()
 	defer w.j.watchers.mu.Unlock()
 	return w.j.watchers.changed
 }
 
-// End ends the waiting.
+// End ends the waiting for changes.
 func (w Watch) End() {
 	all := &w.j.watchers
 	all.mu.Lock()
@@ -71,10 +72,10 @@ func (w *watchers) wake() {
 	}
 }
 
-// stamp tells two states of the database's log apart, once it has been left
-// alone for a moment: within one step of the clock it may change again.
+// stamp identifies a state of the database's log, once the log was unchanged for a
+// moment: within one step of the clock it may change again.
 type stamp struct {
-	log     os.FileInfo // nil: there is none
+	log     os.FileInfo // nil: there is no log
 	settled bool
 }
 
@@ -124,15 +125,16 @@ func (j *Journal) pollLog(stop <-chan struct{}, was stamp) {
 	}
 }
 
-// lastTransaction returns what differs between two states of the database. It is empty
-// where transactions are not counted, or cannot be read.
+// lastTransaction returns the identity of the database, which changes with every
+// transaction. It is the zero identity where transactions are not counted, or cannot be
+// read.
 func (j *Journal) lastTransaction() identity {
 	if j.copy == nil {
 		return identity{}
 	}
 	var id identity
 	ctx := context.Background()
-	_ = j.with(ctx, func(db *sql.DB, _ os.FileInfo) (err error) {
+	_ = j.withDatabase(ctx, func(db *sql.DB, _ os.FileInfo) (err error) {
 		id, err = identify(ctx, db)
 		return err
 	})

@@ -27,7 +27,7 @@ func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *m
 		return nil
 	}
 	if m.Tried != "" {
-		// It may have been published by a process that could not say so.
+		// A process may have published the merge and died before it could record that.
 		if in, err := r.Git.IsAncestor(ctx, m.Tried, target); err != nil || in {
 			return err
 		}
@@ -55,10 +55,10 @@ func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *m
 	return err
 }
 
-// clashingPaths lists the chosen paths that the target changed to other content, or that
-// cannot exist beside what the target has: a file where the other has a directory.
+// clashingPaths lists the chosen paths that the target changed to other content, or
+// that cannot exist beside the target's files: a file where the other has a directory.
 func clashingPaths(chosen, changed []odb.Change) []string {
-	at, above := map[string]odb.Change{}, map[string]bool{} // what changed, and the directories that it lies in
+	at, above := map[string]odb.Change{}, map[string]bool{} // the changes of the target, and the directories that they are in
 	for _, c := range changed {
 		at[c.Path] = c
 		for dir := range parentDirs(c.Path) {
@@ -91,7 +91,7 @@ func parentDirs(path string) func(yield func(string) bool) {
 	}
 }
 
-// movedNote says of an apply that landed whether the target had moved since the
+// movedNote returns a note for an apply that landed if the target had moved since the
 // review.
 func movedNote(m journal.Merge, before string) string {
 	if m.Seen == "" || m.Seen == before {

@@ -1,19 +1,21 @@
-// Package lane brings the work of workspaces into their targets.
+// Package lane merges the work of workspaces into their targets.
 //
-// A target is a branch, and has one lane: merges wait in it and land one after the other,
-// each as a result that was merged in memory, checked in fresh trees, and published by
-// compare-and-swap. A merge that conflicts, fails or brings nothing is rejected, and does not
-// stop those behind it. What landed can be reverted through the same lane. Checks run only if
-// a person has approved their commands for the project.
+// A target is a branch, and has one lane: merges wait in it and land one after the
+// other, each as a result that was merged in memory, checked in fresh trees, and
+// published by compare-and-swap. A merge that conflicts, fails or brings nothing is
+// rejected, and does not stop those behind it. A merge that landed can be reverted
+// through the same lane. Checks run only if a person has approved their commands for
+// the project.
 //
-// A lane is driven by the processes that wait for its merges, one at a time, whichever holds
-// its lock; if it dies, the next one continues where the journal says, and finishes a
-// publication that was begun. A target that is moved outside of its lane is followed, unless
-// it is protected or the lane's last commit is lost: then a person has to accept the move.
+// The processes that wait for the merges of a lane drive it, one process at a time: the
+// one that holds the lane's lock. If it dies, the next one continues from the journal,
+// and finishes a publication that was begun. If a target is moved outside of its lane
+// the lane follows it, unless the target is protected or the lane's last commit is
+// lost: then a person has to accept the move.
 //
-// It owns the merges in the journal, the target branches, and the check caches and logs. Of a
-// workspace it commits what is uncommitted, through package work; where a target's branch is
-// checked out in the project itself, it brings that checkout along.
+// The package owns the merges in the journal, the target branches, and the check caches
+// and logs. In a workspace it commits uncommitted work, through package work; if a
+// target is checked out in the project itself, it updates that checkout.
 package lane
 
 import (
@@ -36,7 +38,7 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// Lanes brings work into targets.
+// Lanes merges work into targets.
 type Lanes struct {
 	*project.Projects
 	Commits    *work.Commits         // required
@@ -68,12 +70,12 @@ type driver struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error            // once it is done
-	waits  map[croft.ID]int // how many wait, by merge; under the lock of laneDrivers
+	waits  map[croft.ID]int // how many calls wait, by merge; under the lock of laneDrivers
 }
 
-// laneFirst and laneLast are how soon a driver looks again whether the process
-// that drives the lane has stopped: soon after that has written something, less
-// and less often when it has not.
+// laneFirst and laneLast are the shortest and the longest time after which a driver
+// tries the lane's lock again while another process drives the lane: soon after that
+// process has written to the journal, less and less often when it has not.
 const (
 	laneFirst = 5 * time.Millisecond
 	laneLast  = 200 * time.Millisecond
@@ -131,8 +133,8 @@ func (svc *Lanes) leaveLane(d *driver, id croft.ID) {
 	}
 }
 
-// isEnough reports whether every merge that a call waits for has ended, and its workspace
-// was removed or is known to stay.
+// isEnough reports whether every merge that a call waits for has ended, and its
+// workspace was removed or is known to stay.
 func (svc *Lanes) isEnough(ctx context.Context, d *driver) bool {
 	svc.drivers.mu.Lock()
 	ids := slices.Collect(maps.Keys(d.waits))
@@ -169,8 +171,24 @@ func (svc *Lanes) runLane(ctx context.Context, r *project.Project, target string
 	return nil
 }
 
-// AwaitMerge waits until a merge has ended. If ctx ends first, the error says where the
-// merge is.
+// ShowMerge returns the merge with an ID.
+func (svc *Lanes) ShowMerge(ctx context.Context, req croft.GetRequest) (*croft.Merge, error) {
+	m, err := svc.Journal.Merge(ctx, croft.ID(req.Ref))
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, mergeNotFoundError(string(req.Ref))
+	}
+	return &m.Merge, err
+}
+
+// WaitMerge waits until the merge that a request names has ended.
+func (svc *Lanes) WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.Merge, error) {
+	return svc.AwaitMerge(ctx, req.Merge)
+}
+
+// AwaitMerge waits until a merge has ended, and until its workspace was removed if that
+// is due. It drives the lane meanwhile if no other process does. It fails with MergeHeld
+// if the merge is held. If ctx or the engine ends first, it returns the merge if that has
+// ended by then, and otherwise an error that says where the merge is.
 func (svc *Lanes) AwaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error) {
 	m, err := svc.awaitEnd(ctx, id)
 	if err == nil || ctx.Err() == nil && !svc.Lifetime.IsClosing() {
@@ -243,7 +261,7 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-svc.Lifetime.Closing():
-			return nil, explain.Closed("merge")
+			return nil, explain.ClosedError("merge")
 		case <-changed:
 		case <-d.done:
 			err := d.err

@@ -14,8 +14,11 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// FinishWork commits the work of an agent that has ended. As the layout says, the work is
-// submitted to the lane or left pending for a person.
+// FinishWork commits the work of an agent that has ended, and releases the lease of the
+// request. If the agent succeeded, the work is submitted to the lane or left pending for
+// a person, as the policy of the request or else the layout says; FinishWork does not
+// wait for the lane. Other work is left pending. For a legacy workspace only the end is
+// recorded. A Key makes the request repeatable.
 func (svc *Lanes) FinishWork(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error) {
 	req.Outcome = cmp.Or(req.Outcome, croft.Succeeded)
 	s, err := svc.finishingIn(ctx, req)
@@ -25,8 +28,8 @@ func (svc *Lanes) FinishWork(ctx context.Context, req croft.FinishRequest) (*cro
 	if err := svc.Recover(ctx, s.ID); err != nil {
 		return nil, err
 	}
-	// A repeated request is recognised by its words: the workspace that they name may be
-	// gone by then.
+	// A repeated request is recognised by the words of the request: the workspace that
+	// they name may be removed by then.
 	words := struct {
 		Workspace string
 		Outcome   croft.Outcome
@@ -36,7 +39,7 @@ func (svc *Lanes) FinishWork(ctx context.Context, req croft.FinishRequest) (*cro
 		words.Workspace = string(req.Lease.Workspace)
 	}
 	key := journal.Key{Repo: s.ID, Verb: "finish", Key: req.Key}
-	return svc.Once(ctx, &key, words, func() (*croft.Merge, error) { return svc.finishNew(ctx, s, req, key) })
+	return svc.RunOnce(ctx, &key, words, func() (*croft.Merge, error) { return svc.finishNew(ctx, s, req, key) })
 }
 
 // finishingIn finds the repository of a finish request.
@@ -46,7 +49,7 @@ func (svc *Lanes) finishingIn(ctx context.Context, req croft.FinishRequest) (pro
 	}
 	rec, err := svc.Journal.Record(ctx, req.Lease.Workspace)
 	if errors.Is(err, journal.ErrNotFound) {
-		return project.Location{}, project.WorkspaceNotFound("", string(req.Lease.Workspace))
+		return project.Location{}, project.WorkspaceNotFoundError("", string(req.Lease.Workspace))
 	}
 	if err != nil {
 		return project.Location{}, err
@@ -65,7 +68,8 @@ func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.F
 		return nil, err
 	}
 	if req.Lease != nil {
-		if err := explain.Error("release", "", svc.Workspaces.ReleaseLease(ctx, req.Lease.ID)); err != nil && !errors.Is(err, croft.LeaseLost) {
+		_, err := svc.Workspaces.ReleaseLease(ctx, croft.ReleaseRequest{Lease: req.Lease.ID})
+		if err = explain.Error("release", "", err); err != nil && !errors.Is(err, croft.LeaseLost) {
 			return nil, err
 		}
 	}
@@ -114,7 +118,7 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 		},
 		RepoID: r.ID, Act: project.NewID(),
 	}
-	svc.Sign(&m.Merge)
+	svc.SetActor(&m.Merge)
 	if req.Outcome != croft.Succeeded {
 		m.Message = fmt.Sprintf("the agent %s; %s", map[croft.Outcome]string{croft.Failed: "failed", croft.Killed: "was killed"}[req.Outcome], m.Message)
 	}

@@ -61,7 +61,7 @@ func (svc *Lanes) afterFailedBatch(ctx context.Context, r *project.Project, targ
 	return svc.rejectMerge(ctx, m, nil, why)
 }
 
-// ofTheMachine are the codes of failures that no merge is the reason of: the next one would
+// ofTheMachine are the codes of failures that no merge causes: the next merge would
 // fail too.
 var ofTheMachine = []croft.Code{
 	croft.Canceled, croft.NoSpace, croft.DiskError, croft.StateUnavailable, croft.GitNotFound, croft.GitTooOld, croft.GitUnsafe, croft.ConfigChanged,
@@ -128,11 +128,11 @@ func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, 
 type passing struct {
 	steps  []merge.Step
 	checks []croft.Check
-	cache  *check.Cache // with what the checks left, or nil
+	cache  *check.Cache // with the files that the checks left, or nil
 }
 
-// runChecks runs the target's checks on a stack. The merge that breaks them is rejected;
-// those above it are requeued.
+// runChecks runs the target's checks on a stack. It rejects the merge that breaks them
+// and requeues the merges above it.
 func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, attempts *mergetree.Session, steps []merge.Step) (passing, error) {
 	target, rules := l.target, l.rules
 	if len(rules.Checks) == 0 {
@@ -154,13 +154,14 @@ func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, 
 	}
 	checker := svc.NewChecker(r, rules, string(steps[0].ID), attempts)
 	checker.Cache = openCache(r, target, rules.CheckCache)
+	checker.Begins = func(ctx context.Context, command string) { svc.noteCheck(ctx, steps, command) }
 	gate := merge.Gate{Checker: checker, Slots: rules.Slots}
 	d, err := gate.Decide(ctx, l.tip, at.Tree, steps)
 	if err != nil {
 		checker.Cache.Discard()
 		return passing{}, err
 	}
-	checker.Cache.Adopt(at.Tree) // what the target itself passed with, if that was tried
+	checker.Cache.Adopt(at.Tree) // the files that the target's own check left, if it was run
 	passed := passing{steps: steps[:d.Pass], checks: d.Verdict.Checks, cache: checker.Cache}
 	if d.Broken {
 		return passed, svc.rejectAll(ctx, r, target, targetBrokenError(target, d.BlamedVerdict))
@@ -182,6 +183,18 @@ func (svc *Lanes) requeueRest(ctx context.Context, steps []merge.Step, blamed in
 		left = slices.Delete(left, blamed, blamed+1)
 	}
 	return svc.setState(ctx, left, croft.MergeQueued)
+}
+
+// noteCheck records which check of a stack runs, for who waits. If it cannot, the check
+// runs all the same.
+func (svc *Lanes) noteCheck(ctx context.Context, steps []merge.Step, command string) {
+	_ = svc.changeMerges(ctx, idsOf(steps, func(s merge.Step) croft.ID { return s.ID }), func(m *journal.Merge) bool {
+		if m.State != croft.MergeChecking {
+			return false
+		}
+		m.EnterCheck(command)
+		return true
+	})
 }
 
 func (svc *Lanes) setState(ctx context.Context, steps []merge.Step, state croft.MergeState) error {
@@ -216,7 +229,7 @@ func failedCheck(v merge.Verdict) (command, tail string) {
 	return "", ""
 }
 
-// removeMerged moves the workspaces to the trash whose work was merged, if they are idle.
+// removeMerged moves idle workspaces whose work was merged to the trash.
 func (svc *Lanes) removeMerged(ctx context.Context, r *project.Project) error {
 	untidy, err := svc.Journal.Untidy(ctx, r.ID)
 	if err != nil {
@@ -254,8 +267,8 @@ func (svc *Lanes) removeAfterMerge(ctx context.Context, r *project.Project, m jo
 // LogsName is the directory of the output of checks, in the state directory.
 const LogsName = "checks"
 
-// ChecksDir holds the checkouts for checks. It is beside no user's files, and
-// inside no checkout of theirs.
+// ChecksDir returns the directory of the checkouts for checks. It is not in a checkout
+// of the user, nor beside one.
 func (svc *Lanes) ChecksDir() string { return filepath.Join(svc.Settings.Config().DataDir, "checks") }
 
 func cachesDir(r *project.Project) string { return filepath.Join(r.Dir, "check-caches") }
@@ -266,21 +279,22 @@ func openCache(r *project.Project, target string, paths []string) *check.Cache {
 	return check.OpenCache(filepath.Join(cachesDir(r), laneName(target)), paths)
 }
 
-// SweepChecks deletes checkouts and caches of checks that were not used for long.
+// SweepChecks deletes checkouts of checks, of all projects, and caches of this project's
+// lanes that were not used for long and that no process has locked.
 func (svc *Lanes) SweepChecks(r *project.Project) {
 	check.SweepTrees(svc.ChecksDir(), svc.Now())
 	check.SweepCaches(cachesDir(r), svc.Now(), func(lane string) string { return laneLock(r, lane) })
 }
 
-// checker lets a gate decide by the checks of a target.
+// checker adapts a check.Runner to merge.Checker.
 type checker struct{ *check.Runner }
 
 var _ merge.Checker = checker{}
 
-// NewChecker returns what runs the checks of a target. The rules are those that the
-// target's tip has; label begins the names of the files that the output goes to. What
-// is checked may lie in the attempts alone; with nil the repository has to have
-// everything. Commands that no person has approved are refused with ChecksUntrusted.
+// NewChecker returns a checker that runs the checks of a target. rules are the rules at
+// the target's tip; label begins the names of the log files. The commits and trees to
+// check may be only in at; if at is nil the repository must have them. Commands that no
+// person has approved are refused with ChecksUntrusted.
 func (svc *Lanes) NewChecker(r *project.Project, rules config.Merge, label string, at *mergetree.Session) checker {
 	_, workers := project.Parallel(1, r.Config.Checkout.Workers)
 	return checker{&check.Runner{
@@ -292,15 +306,16 @@ func (svc *Lanes) NewChecker(r *project.Project, rules config.Merge, label strin
 	}}
 }
 
-// Check runs the commands in a checkout that holds exactly the tree.
+// Check runs the commands in a checkout that has exactly the files of tree and, if there
+// is a cache, its ignored paths.
 func (c checker) Check(ctx context.Context, commit, tree string) (merge.Verdict, error) {
 	checks, err := c.Run(ctx, commit, tree)
-	return merge.Verdict{Passed: err == nil && check.Passed(checks), Checks: checks}, err
+	return merge.Verdict{Passed: err == nil && check.HasNoFailure(checks), Checks: checks}, err
 }
 
-// rehashSteps hashes, right before a target moves, the commits of each step, and the trees
-// and files that the step below does not have. A step with an object that is missing or has
-// another hash is rejected, and the other merges are requeued.
+// rehashSteps hashes, right before a target moves, the commits of each step, and the
+// trees and files that the step below does not have. It rejects a step with an object
+// that is missing or has another hash, and requeues the other merges.
 func (svc *Lanes) rehashSteps(ctx context.Context, r *project.Project, steps []merge.Step, items []journal.Merge) (turnedAway bool, err error) {
 	var spans []odb.Span
 	for _, step := range steps {

@@ -26,7 +26,7 @@ import (
 	"github.com/croft-sh/croft/internal/work"
 )
 
-// laneBatch is how many merges are published together where nothing is checked.
+// laneBatch is how many merges are published together if the target has no checks.
 const laneBatch = 50
 
 // laneName is the name of a lane's files and refs: a hash of its target.
@@ -41,7 +41,7 @@ func laneLock(r *project.Project, lane string) string {
 	return filepath.Join(r.Dir, "lanes", lane+".lock")
 }
 
-func tryLane(r *project.Project, target string) (*flock.Lock, error) {
+func tryLockLane(r *project.Project, target string) (*flock.Lock, error) {
 	path := laneLock(r, laneName(target))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
@@ -53,8 +53,11 @@ func mergeNotFoundError(ref string) error {
 	return &croft.Error{Code: croft.MergeNotFound, Message: fmt.Sprintf("there is no merge %q", ref), Hint: "croft queue --all"}
 }
 
-// RunLanes drives the lanes of a repository until they are empty.
-func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.MergesRequest) ([]croft.Merge, error) {
+// RunLanes drives the lanes of a repository, or that of req.Target, until the merges that
+// wait now have ended, and returns these. It resubmits merges first that stayed pending
+// because of the user's checkout or because the target had moved. Held merges are left
+// out. At the first error it stops, and also returns the merges that have ended.
+func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.DriveRequest) (*croft.QueueResult, error) {
 	if err := svc.retryPending(ctx, s.Project, req.Target); err != nil {
 		return nil, err
 	}
@@ -62,16 +65,16 @@ func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.Me
 	if err != nil {
 		return nil, err
 	}
-	out := []croft.Merge{}
+	out := &croft.QueueResult{Merges: []croft.Merge{}}
 	for _, m := range waiting {
 		if m.IsHeld {
 			continue
 		}
 		done, err := svc.AwaitMerge(ctx, m.ID)
 		if err != nil {
-			return out, explain.About(m.Workspace, err)
+			return out, explain.WithWorkspace(m.Workspace, err)
 		}
-		out = append(out, *done)
+		out.Merges = append(out.Merges, *done)
 	}
 	return out, nil
 }
@@ -97,8 +100,8 @@ func (svc *Lanes) retryPending(ctx context.Context, r *project.Project, target s
 	return nil
 }
 
-// changeMerges changes merges in one transaction. A merge for which change returns false
-// is not written.
+// changeMerges calls change with each of the merges and writes those for which it
+// returns true, in one transaction.
 func (svc *Lanes) changeMerges(ctx context.Context, ids []croft.ID, change func(m *journal.Merge) bool) error {
 	if len(ids) == 0 {
 		return nil
@@ -143,13 +146,15 @@ func (svc *Lanes) listRetryable(ctx context.Context, r *project.Project, target 
 	return list, nil
 }
 
-// isStillEnded reports whether a merge that had ended has ended now too, for the same reason.
+// isStillEnded reports whether a merge still has the end that m has, for the same
+// reason.
 func isStillEnded(now, m journal.Merge) bool {
 	return now.State == croft.MergeDone && now.Reason == m.Reason
 }
 
-// isStillSubmitted reports whether the work of a merge is what was submitted: its workspace
-// is live, and its branch has not moved. An apply and a revert depend on neither.
+// isStillSubmitted reports whether the work of a merge is still the work that was
+// submitted: its workspace is live, and its branch has not moved. An apply and a revert
+// depend on neither.
 func (svc *Lanes) isStillSubmitted(ctx context.Context, r *project.Project, m journal.Merge) (bool, error) {
 	if m.Kind != croft.KindMerge || m.Part {
 		return true, nil
@@ -171,7 +176,7 @@ func (svc *Lanes) isStillSubmitted(ctx context.Context, r *project.Project, m jo
 // runLaneOnce lands the merges of a lane until enough returns true or none waits. It fails
 // with flock.ErrHeld if another process holds the lane's lock.
 func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target string, enough func() bool) error {
-	l, err := tryLane(r, target)
+	l, err := tryLockLane(r, target)
 	if err != nil {
 		return err
 	}
@@ -189,8 +194,8 @@ func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target st
 		if err := svc.afterBatch(ctx, r, target, &tries, err); err != nil {
 			return err
 		}
-		// Calls that wait for one of the merges return once its workspace is removed; the
-		// workspaces of the others are removed here, too.
+		// Calls that wait for one of the merges return once its workspace is removed;
+		// the workspaces of the other merges are removed here, too.
 		if err := svc.removeMerged(context.WithoutCancel(ctx), r); err != nil {
 			return err
 		}
@@ -201,14 +206,14 @@ func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target st
 	return svc.removeMerged(context.WithoutCancel(ctx), r)
 }
 
-// landNextBatch merges, checks and publishes the next batch of waiting merges of a lane.
-// It reports whether there was one.
+// landNextBatch merges, checks and publishes the next batch of waiting merges of a
+// lane. It reports whether there was a batch.
 func (svc *Lanes) landNextBatch(ctx context.Context, r *project.Project, target string) (bool, error) {
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
 	if err != nil {
-		return false, svc.rejectAll(ctx, r, target, project.TargetNotFound(target, err))
+		return false, svc.rejectAll(ctx, r, target, project.TargetError(target, err))
 	}
-	rules, err := svc.Rules.Of(ctx, r, target, tip)
+	rules, err := svc.Rules.MergeSettings(ctx, r, target, tip)
 	if err != nil {
 		return false, svc.rejectAll(ctx, r, target, err)
 	}
@@ -217,7 +222,7 @@ func (svc *Lanes) landNextBatch(ctx context.Context, r *project.Project, target 
 		batch = rules.Batch
 	}
 	svc.Rules.NoticeChecks(r, target, rules)
-	items, err := svc.claimBatch(ctx, r, target, batch)
+	items, err := svc.nextBatch(ctx, r, target, batch)
 	if err != nil || len(items) == 0 {
 		return false, err
 	}
@@ -234,9 +239,10 @@ func (svc *Lanes) landNextBatch(ctx context.Context, r *project.Project, target 
 	return true, err
 }
 
-// claimBatch returns the first merges of a lane. The caller holds the lane's lock. A user
-// may still hold or cancel one of them; applyPublication looks again.
-func (svc *Lanes) claimBatch(ctx context.Context, r *project.Project, target string, limit int) ([]journal.Merge, error) {
+// nextBatch returns the first merges of a lane that are not held, at most limit of
+// them; one that is marked Alone comes by itself. The caller holds the lane's lock. A
+// user may still hold or cancel one of them; applyPublication checks that again.
+func (svc *Lanes) nextBatch(ctx context.Context, r *project.Project, target string, limit int) ([]journal.Merge, error) {
 	waiting, err := svc.Journal.Waiting(ctx, r.ID, target, -1)
 	if err != nil {
 		return nil, err
@@ -273,7 +279,8 @@ func (svc *Lanes) requeueUnfinished(ctx context.Context, r *project.Project, tar
 	})
 }
 
-// landBatch merges items on the target's tip, runs the checks, and publishes what passes.
+// landBatch merges items on the target's tip, runs the checks, and publishes the part
+// that passes.
 func (svc *Lanes) landBatch(ctx context.Context, r *project.Project, at croft.Lane, rules config.Merge, items []journal.Merge) error {
 	target, tip := at.Target, at.Tip
 	id, err := r.Git.Identity(ctx)
@@ -302,12 +309,12 @@ type landing struct {
 	rules       config.Merge
 	id          gitcmd.Identity
 	items       []journal.Merge
-	recs        map[croft.ID]journal.Record // of the items' workspaces, where there are any
-	lane        croft.Lane                  // how the target moved outside of it
+	recs        map[croft.ID]journal.Record // of the items' workspaces, if they have any
+	lane        croft.Lane                  // how the target moved outside of its lane
 }
 
-// errNoMemory says that a merge could not be computed in memory. The batch is tried on disk
-// then.
+// errNoMemory says that a merge could not be computed in memory. The batch is then
+// tried on disk.
 var errNoMemory = errors.New("not in memory")
 
 func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where writers.Placement, l landing) error {
@@ -333,8 +340,8 @@ func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where writers.
 	return svc.publishStack(ctx, r, l, attempts, passed)
 }
 
-// buildBatch stacks the items on the tip. An item that git cannot merge at all is rejected
-// alone.
+// buildBatch stacks the items on the tip. It rejects only the item that git cannot
+// merge at all.
 func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merge.Stacker, l landing) ([]merge.Step, error) {
 	var steps []merge.Step
 	tip := l.tip
@@ -345,7 +352,7 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 		it.Message = mergeMessage(m, l.recs[m.WorkspaceID].Workspace, l.rules, it.Strategy)
 		var err error
 		if m.Kind == croft.KindMerge {
-			if it.TakenBack, err = svc.Removals.TakenBack(ctx, m.WorkspaceID, m.Target); err != nil {
+			if it.Reverts, err = svc.Removals.RevertsOf(ctx, m.WorkspaceID, m.Target); err != nil {
 				return nil, err
 			}
 		}
@@ -359,7 +366,7 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 		if err = svc.guardBase(ctx, r, stack.MergeTree, m, l.tip, tip); err == nil {
 			step, err = stack.Stack(ctx, tip, []merge.Item{it})
 		}
-		if err == nil && len(step[0].Conflicts) == 0 && !step[0].Nothing() {
+		if err == nil && len(step[0].Conflicts) == 0 && !step[0].IsEmpty() {
 			err = svc.Rules.Guard(ctx, stack.MergeTree, m, tip, step[0].Commit)
 		}
 		if errors.Is(err, errNextTurn) {
@@ -383,7 +390,7 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 	return steps, nil
 }
 
-// squashMessage is the message of a commit that is no merge.
+// squashMessage is the default message of a squash commit.
 const squashMessage = "Squash branch '{branch}'"
 
 // mergeMessage returns the message of the commit that a merge makes.
@@ -414,8 +421,9 @@ func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, l lan
 	for _, step := range steps {
 		m := itemOf(l.items, step.ID)
 		switch {
-		case (len(step.Conflicts) > 0 || step.Nothing()) && step.Parent != l.tip:
-			// A merge below it may still be rejected. It is judged in the next batch.
+		case (len(step.Conflicts) > 0 || step.IsEmpty()) && step.Parent != l.tip:
+			// A merge below it may still be rejected, so it is judged in the next
+			// batch.
 		case len(step.Conflicts) > 0:
 			conflicts, err := svc.nameOthers(ctx, r, step.Conflicts)
 			if err != nil {
@@ -424,7 +432,7 @@ func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, l lan
 			if err := svc.rejectMerge(ctx, m, conflicts, conflictError(m, conflicts)); err != nil {
 				return nil, err
 			}
-		case step.Nothing():
+		case step.IsEmpty():
 			if err := svc.endEmpty(ctx, r, l.tip, m); err != nil {
 				return nil, err
 			}
@@ -435,7 +443,7 @@ func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, l lan
 	return left, nil
 }
 
-// idsOf returns an ID of each element of a list.
+// idsOf returns the ID of each element of a list.
 func idsOf[T any](list []T, id func(T) croft.ID) []croft.ID {
 	ids := make([]croft.ID, len(list))
 	for i, x := range list {
@@ -463,8 +471,8 @@ func conflictError(m journal.Merge, conflicts []croft.ConflictedPath) error {
 	}
 }
 
-// nameOthers replaces the commits that conflicting changes came with by the names of their
-// workspaces.
+// nameOthers replaces the commits that brought the conflicting changes by the names of
+// their workspaces.
 func (svc *Lanes) nameOthers(ctx context.Context, r *project.Project, conflicts []croft.ConflictedPath) ([]croft.ConflictedPath, error) {
 	for i, c := range conflicts {
 		if c.Against == "" {

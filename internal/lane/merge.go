@@ -15,25 +15,36 @@ import (
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/page"
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// listLimit is how many merges that have ended are listed unless more are asked for.
+// listLimit is how many merges that have ended are listed unless the caller asks for
+// more.
 const listLimit = 100
 
-// SubmitMerge commits what is uncommitted and submits a workspace's work.
-func (svc *Lanes) SubmitMerge(ctx context.Context, s project.Location, req croft.MergeRequest) (*croft.Merge, error) {
+// SubmitSeen commits the uncommitted files of a workspace and submits its work; it does
+// not wait for the merge. If a merge of the workspace into the same target still waits,
+// it updates that one. A workspace without a commit of its own is not queued: the merge
+// has ended at once, and brings nothing. A Key makes the request repeatable. It fails with
+// WorkChanged if the work is not the one that seen returns.
+func (svc *Lanes) SubmitSeen(ctx context.Context, s project.Location, req croft.MergeRequest, seen func(journal.Record) (git.Seen, error)) (*croft.Merge, error) {
 	key := journal.Key{Repo: s.ID, Verb: "merge", Key: req.Key}
 	req.Repo = ""
-	return svc.Once(ctx, &key, req, func() (*croft.Merge, error) {
+	return svc.RunOnce(ctx, &key, req, func() (*croft.Merge, error) {
 		rec, err := svc.Find(ctx, s, req.Workspace)
 		if err != nil {
 			return nil, err
 		}
-		m, err := svc.submitWork(ctx, s.Project, rec, submission{req: req, key: key})
-		return m, explain.About(rec.Workspace.Name, err)
+		sub := submission{req: req, key: key}
+		if sub.seen, err = seen(rec); err != nil {
+			return nil, err
+		}
+		m, err := svc.submitWork(ctx, s.Project, rec, sub)
+		return m, explain.WithWorkspace(rec.Workspace.Name, err)
 	})
 }
 
@@ -41,7 +52,8 @@ func (svc *Lanes) SubmitMerge(ctx context.Context, s project.Location, req croft
 type submission struct {
 	req     croft.MergeRequest
 	key     journal.Key
-	message string // of the commit of what is uncommitted; empty: the usual one
+	message string // of the commit of uncommitted files; empty: the usual one
+	seen    git.Seen
 }
 
 // submitWork commits a workspace's work and puts it in the queue of its target.
@@ -57,7 +69,7 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 		},
 		RepoID: r.ID, Act: project.NewID(), After: req.After, Text: req.Message,
 	}
-	svc.Sign(&m.Merge)
+	svc.SetActor(&m.Merge)
 	var err error
 	if m.Target, err = svc.BranchOf(ctx, r, m.Target); err != nil {
 		return nil, err
@@ -65,7 +77,7 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 	if err := svc.checkSubmission(ctx, r, w, m.Merge); err != nil {
 		return nil, err
 	}
-	if m.Head, m.HeldBack, err = svc.Commits.Commit(ctx, r, rec, sub.message); err != nil {
+	if m.Head, m.HeldBack, err = svc.Commits.CommitSeen(ctx, r, rec, sub.message, sub.seen); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("merge.committed"); err != nil {
@@ -83,15 +95,15 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 	return svc.enqueueMerge(ctx, m, sub.key)
 }
 
-// isEmpty reports whether a workspace has no commit of its own. One whose commits the
-// target already has is not empty: its work is done.
+// isEmpty reports whether a workspace has no commit of its own. A workspace whose
+// commits the target already has is not empty: its work is done.
 func isEmpty(ctx context.Context, r *project.Project, w croft.Workspace, m croft.Merge) (bool, error) {
 	if m.Head == "" || m.Head != w.Base {
 		return false, nil
 	}
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+m.Target)
 	if err != nil {
-		return false, project.TargetNotFound(m.Target, err)
+		return false, project.TargetError(m.Target, err)
 	}
 	return r.Git.IsAncestor(ctx, m.Head, tip)
 }
@@ -117,7 +129,7 @@ func (svc *Lanes) checkSubmission(ctx context.Context, r *project.Project, w cro
 		return err
 	}
 	if _, err := r.Git.ReadRef(ctx, "refs/heads/"+m.Target); err != nil {
-		return project.TargetNotFound(m.Target, err)
+		return project.TargetError(m.Target, err)
 	}
 	return svc.RefuseIsolatedTarget(ctx, r, m)
 }
@@ -135,8 +147,8 @@ func checkStrategy(s croft.Strategy) error {
 	return err
 }
 
-// enqueueMerge records a merge. If one of the same workspace and target still waits, that
-// one is updated instead.
+// enqueueMerge records a merge. If a merge of the same workspace and target still
+// waits, it updates that one instead.
 func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
 	m.SubmittedAt = svc.Now()
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
@@ -156,7 +168,7 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal
 			return err
 		}
 		now.Workspace.MergeStatus = croft.MergePending
-		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Put(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
+		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.PutRecord(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
 	})
 	if err != nil {
 		return nil, err
@@ -164,14 +176,16 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal
 	return &m.Merge, failpoint.Hit("merge.queued")
 }
 
-// ListMerges lists merges.
-func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.MergesRequest) ([]croft.Merge, error) {
-	limit := cmp.Or(max(req.Limit, 0), listLimit)
+// ListMerges lists the merges of a project that wait, and those that the next run of the
+// queue resubmits; with ScopeAll all merges, the last first. It lists only merges into
+// req.Target, if there is one, and at most as many as the limit.
+func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.MergesRequest) (*croft.List[croft.Merge], error) {
+	req.Limit = cmp.Or(req.Limit, listLimit)
 	list := svc.Journal.Waiting
 	if req.Scope == croft.ScopeAll {
 		list = svc.Journal.Merges
 	}
-	found, err := list(ctx, s.ID, req.Target, limit)
+	found, err := list(ctx, s.ID, req.Target, page.Reach(req.Page))
 	if err != nil {
 		return nil, err
 	}
@@ -180,17 +194,20 @@ func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, again[:min(len(again), max(0, limit-len(found)))]...)
+		found = append(found, again...)
 	}
 	out := make([]croft.Merge, len(found))
 	for i, m := range found {
 		out[i] = m.Merge
 	}
-	return out, nil
+	return page.Cut(out, req.Page, page.Listed, page.Merge)
 }
 
-// ChangeQueue holds, releases or cancels merges that wait.
-func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft.QueueRequest) ([]croft.Merge, error) {
+// ChangeQueue holds, releases, cancels or moves to the front merges that wait, and those
+// that the next run of the queue resubmits: those that the request names, or all. It
+// returns them as they are after that. One that a driver is working on is returned
+// unchanged. With DryRunOn nothing is changed.
+func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft.QueueRequest) (*croft.QueueResult, error) {
 	var again []journal.Merge
 	if s.Git != nil {
 		var err error
@@ -212,7 +229,7 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 		if err != nil {
 			return err
 		}
-		if err := areWaiting(all, req.Merges); err != nil {
+		if err := requireWaiting(all, req.Merges); err != nil {
 			return err
 		}
 		highest := 0
@@ -239,11 +256,11 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 		}
 		return svc.Note(tx, "queue "+string(req.Action), s.ID, records...)
 	})
-	return changed, err
+	return &croft.QueueResult{Merges: changed}, err
 }
 
-// areWaiting refuses names that no waiting merge has.
-func areWaiting(waiting []journal.Merge, names []string) error {
+// requireWaiting refuses names that no waiting merge has.
+func requireWaiting(waiting []journal.Merge, names []string) error {
 	for _, name := range names {
 		isThere := func(m journal.Merge) bool { return string(m.ID) == name || m.Workspace == name }
 		if !slices.ContainsFunc(waiting, isThere) {
@@ -275,10 +292,12 @@ func (svc *Lanes) applyQueueAction(tx *journal.Tx, m *journal.Merge, action crof
 	return tx.PutMerge(*m)
 }
 
-// Once calls act unless the key was used before; then it returns the merge of that call,
-// whatever has become of the workspace. Of several calls with one key at the same time, in
-// this and other processes, one acts and the others wait for its merge.
-func (svc *Lanes) Once(ctx context.Context, key *journal.Key, req any, act func() (*croft.Merge, error)) (*croft.Merge, error) {
+// RunOnce calls act unless the key was used before; then it returns the merge of that
+// call, even if the workspace is removed, or fails with KeyConflict if that was another
+// request. Of several calls with one key at the same time, in this and other processes,
+// one calls act and the others wait for its merge. Without a key it always calls act. It
+// sets key.Request; act records the key with UseKey.
+func (svc *Lanes) RunOnce(ctx context.Context, key *journal.Key, req any, act func() (*croft.Merge, error)) (*croft.Merge, error) {
 	if key.Key == "" {
 		return act()
 	}
@@ -303,7 +322,8 @@ func (svc *Lanes) Once(ctx context.Context, key *journal.Key, req any, act func(
 	return act()
 }
 
-// UseKey records that a key was used for a merge, if the request had one.
+// UseKey records that an idempotency key was used for a merge, if the request had a
+// key.
 func UseKey(tx *journal.Tx, key journal.Key, merge croft.ID) error {
 	if key.Key == "" {
 		return nil
@@ -312,7 +332,7 @@ func UseKey(tx *journal.Tx, key journal.Key, merge croft.ID) error {
 	return tx.PutKey(key)
 }
 
-// mergedBefore returns the merge that a key was used for, or nil.
+// mergedBefore returns the merge that an idempotency key was used for, or nil.
 func (svc *Lanes) mergedBefore(ctx context.Context, key journal.Key) (*croft.Merge, error) {
 	used, err := svc.Journal.FindKey(ctx, key.Repo, key.Verb, key.Key)
 	switch {
@@ -321,7 +341,7 @@ func (svc *Lanes) mergedBefore(ctx context.Context, key journal.Key) (*croft.Mer
 	case err != nil:
 		return nil, err
 	case used.Request != key.Request:
-		return nil, project.KeyConflict(key.Key)
+		return nil, project.KeyConflictError(key.Key)
 	}
 	m, err := svc.Journal.Merge(ctx, used.Operation)
 	if err != nil {
@@ -330,8 +350,9 @@ func (svc *Lanes) mergedBefore(ctx context.Context, key journal.Key) (*croft.Mer
 	return &m.Merge, nil
 }
 
-// lockKey waits until no other process acts for a key. The file is deleted before the lock
-// is released, so the locked file has to be the one at the path.
+// lockKey takes the lock of an idempotency key. The process that holds the lock deletes
+// the file before it releases the lock, so the locked file has to be the one at the
+// path.
 func (svc *Lanes) lockKey(ctx context.Context, key journal.Key) (*flock.Lock, error) {
 	sum := sha256.Sum256([]byte(key.Verb + "\x00" + key.Key))
 	path := filepath.Join(svc.DirOf(key.Repo), "keys", hex.EncodeToString(sum[:12]))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/refs"
@@ -18,11 +19,11 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// laneCommits is how many commits are named that were not made by the lane.
+// laneCommits is how many of the commits that the lane did not make are named.
 const laneCommits = 20
 
-// laneAt compares a target with the commit that its lane last moved it to. Known is empty
-// if the lane never moved it.
+// laneAt compares a target with the commit that its lane last moved it to. Known is
+// empty if the lane never moved it.
 func (svc *Lanes) laneAt(ctx context.Context, r *project.Project, target, tip string) (croft.Lane, error) {
 	l := croft.Lane{Target: target, Tip: tip}
 	known, err := svc.Journal.LaneTip(ctx, r.ID, target)
@@ -54,28 +55,29 @@ func (svc *Lanes) laneAt(ctx context.Context, r *project.Project, target, tip st
 // isMoved reports whether a target was moved outside of its lane.
 func isMoved(l croft.Lane) bool { return l.Known != "" && l.Known != l.Tip }
 
-// isProtected reports whether a person has to accept a target that was moved outside of its
-// lane. The rules at the lane's last commit count as well as those at the tip, because
-// whoever moved the target wrote those at the tip. It is true if that commit is lost.
+// isProtected reports whether a person has to accept a target that was moved outside of
+// its lane. The rules at the lane's last commit count as well as those at the tip,
+// because the actor that moved the target wrote those at the tip. It is true if the
+// lane's last commit is lost.
 func (svc *Lanes) isProtected(ctx context.Context, r *project.Project, l croft.Lane, rules config.Merge) (bool, error) {
 	if rules.Protect || l.IsLost {
 		return true, nil
 	}
-	before, err := svc.Rules.Of(ctx, r, l.Target, l.Known)
+	before, err := svc.Rules.MergeSettings(ctx, r, l.Target, l.Known)
 	if _, unreadable := errors.AsType[*croft.Error](err); unreadable {
-		return false, nil // the lane published it, so it could be read then
+		return false, nil // the lane published that commit, so its rules could be read then
 	}
 	return before.Protect, err
 }
 
-// checkMovedTarget compares a target with its lane. If a person has to accept how it moved,
-// it rejects all waiting merges, and isRefused is true.
+// checkMovedTarget compares a target with its lane. If a person has to accept how the
+// target moved, it rejects all waiting merges and returns isRefused.
 func (svc *Lanes) checkMovedTarget(ctx context.Context, r *project.Project, target, tip string, rules config.Merge) (l croft.Lane, isRefused bool, err error) {
 	if l, err = svc.laneAt(ctx, r, target, tip); err != nil {
 		return l, false, err
 	}
 	if !isMoved(l) {
-		if l.Known == "" && rules.Protect { // from here on it is known
+		if l.Known == "" && rules.Protect { // record the tip, so that later moves are noticed
 			err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutLaneTip(r.ID, target, tip) })
 		}
 		return l, false, err
@@ -97,15 +99,16 @@ func targetMovedError(l croft.Lane) error {
 	return &croft.Error{Code: croft.TargetMoved, Message: l.Message, Details: strings.Join(list, "\n"), Hint: "croft queue accept " + l.Target}
 }
 
-// laneEvent is the event of a target that was moved outside of its lane.
+// laneEvent returns the event of a target that was moved outside of its lane.
 func (svc *Lanes) laneEvent(repo croft.ID, l croft.Lane) croft.Event {
 	data, _ := json.Marshal(l)
 	return croft.Event{Time: svc.Now(), Kind: croft.EventTargetMoved, Repo: repo, Data: data}
 }
 
-// ListLanes lists the lanes of a project that have moved their target, with how it was
-// moved outside of them.
-func (svc *Lanes) ListLanes(ctx context.Context, s project.Location, req croft.MergesRequest) ([]croft.Lane, error) {
+// ListLanes lists the lanes of a project that have moved their target, and how the target
+// was moved outside of its lane. Lanes whose target was deleted are left out; a target that
+// cannot be read has the reason.
+func (svc *Lanes) ListLanes(ctx context.Context, s project.Location, req croft.LanesRequest) ([]croft.Lane, error) {
 	out := []croft.Lane{}
 	if s.Git == nil {
 		return out, nil
@@ -118,26 +121,49 @@ func (svc *Lanes) ListLanes(ctx context.Context, s project.Location, req croft.M
 		if req.Target != "" && t.Target != req.Target {
 			continue
 		}
-		tip, err := s.Git.ReadRef(ctx, "refs/heads/"+t.Target)
-		if errors.Is(err, refs.ErrNoRef) {
+		l, err := svc.lookAtLane(ctx, s.Project, t.Target)
+		switch {
+		case errors.Is(err, refs.ErrNoRef):
 			continue // the branch was deleted
-		}
-		if err != nil {
-			return nil, err
-		}
-		l, err := svc.laneAt(ctx, s.Project, t.Target, tip)
-		if err == nil && isMoved(l) {
-			var rules config.Merge
-			if rules, err = svc.Rules.Of(ctx, s.Project, t.Target, tip); err == nil {
-				l.Protect, err = svc.isProtected(ctx, s.Project, l, rules)
-			}
-		}
-		if err != nil {
-			return nil, err
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			l = unreadableLane(l, err)
 		}
 		out = append(out, l)
 	}
 	return out, nil
+}
+
+// lookAtLane returns how a target was moved outside of its lane, and whether a person has
+// to accept that.
+func (svc *Lanes) lookAtLane(ctx context.Context, r *project.Project, target string) (croft.Lane, error) {
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
+	if err != nil {
+		return croft.Lane{Target: target}, err
+	}
+	l, err := svc.laneAt(ctx, r, target, tip)
+	if err != nil || !isMoved(l) {
+		return l, err
+	}
+	rules, err := svc.Rules.MergeSettings(ctx, r, target, tip)
+	if err == nil {
+		l.Protect, err = svc.isProtected(ctx, r, l, rules)
+	}
+	return l, err
+}
+
+// unreadableLane returns a lane with the reason why its target could not be read.
+func unreadableLane(l croft.Lane, err error) croft.Lane {
+	if why, ok := errors.AsType[*croft.Error](explain.Error("queue", "", err)); ok {
+		l.Reason, l.Hint, err = why.Code, why.Hint, errors.New(why.Message)
+	}
+	message := fmt.Sprintf("nothing can be merged into %s: %v", l.Target, err)
+	if l.Message != "" {
+		message = l.Message + "; " + message
+	}
+	l.Message = message
+	return l
 }
 
 // AcceptMoved lets a lane continue from the commit that its target was moved to. It refuses
@@ -159,7 +185,7 @@ func (svc *Lanes) AcceptMoved(ctx context.Context, s project.Location, req croft
 	for {
 		tip, err := s.Git.ReadRef(ctx, "refs/heads/"+req.Target)
 		if err != nil {
-			return nil, project.TargetNotFound(req.Target, err)
+			return nil, project.TargetError(req.Target, err)
 		}
 		l, err := svc.laneAt(ctx, s.Project, req.Target, tip)
 		if err != nil {
@@ -188,15 +214,15 @@ func (svc *Lanes) AcceptMoved(ctx context.Context, s project.Location, req croft
 // errTargetMoves says that the target moved while a batch was merged with its previous tip.
 var errTargetMoves = errors.New("the target has moved meanwhile")
 
-// A lane rejects its merges if the target moved during so many tries in a row, over so long a
-// time. Applying a series of patches takes less.
+// A lane rejects its merges if the target moved during so many tries in a row, over so
+// long a time. Applying a series of patches takes less.
 const (
 	movedTries = 5
 	movedTime  = 30 * time.Second
 )
 
-// movedPause is how long a lane waits after each such try, times their number; at
-// most movedPauses times.
+// movedPause is how long a lane waits after each try during which the target moved,
+// times the number of such tries, at most movedPauses.
 const (
 	movedPause  = 20 * time.Millisecond
 	movedPauses = 25
@@ -209,7 +235,7 @@ type laneTries struct {
 }
 
 // afterBatch handles the error of a batch. After errTargetMoves it waits for a moment;
-// after too many in a row it rejects all waiting merges.
+// after too many of these in a row it rejects all waiting merges.
 func (svc *Lanes) afterBatch(ctx context.Context, r *project.Project, target string, tries *laneTries, err error) error {
 	if !errors.Is(err, errTargetMoves) {
 		*tries = laneTries{}

@@ -23,8 +23,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// publication is the intent to move a target. It is in the journal before the target moves,
-// so that recovery knows whether it did.
+// publication is the intent to move a target. It is in the journal before the target
+// moves, so that recovery knows whether the target moved.
 type publication struct {
 	Target string   `json:"target"`
 	Old    string   `json:"old"`
@@ -106,7 +106,7 @@ func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub 
 	if err := failpoint.Hit("publish.journalled"); err != nil {
 		return err
 	}
-	// From here on the caller's wish to stop comes too late.
+	// From here on it is too late for the caller to cancel.
 	ctx = context.WithoutCancel(ctx)
 	err = svc.moveTarget(ctx, r, pub, (*git.BranchCheckout).Prepare)
 	if err != nil {
@@ -125,7 +125,8 @@ var errRequeued = errors.New("the queue has changed")
 // crash.
 type preparation func(h *git.BranchCheckout, ctx context.Context, old, now string) (*git.FastForward, error)
 
-// moveTarget moves the target and, where it is checked out, that checkout.
+// moveTarget moves the target and updates the checkout that has it checked out, if
+// there is one.
 func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub publication, prepare preparation) error {
 	hosts := r.Git.Hosts(pub.Target)
 	if len(hosts) > 1 {
@@ -170,12 +171,13 @@ func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub public
 // follow is rejected; if the target moved, the merges are requeued and it returns
 // errTargetMoves.
 func (svc *Lanes) endUnpublished(ctx context.Context, r *project.Project, op *oplog.Op, pub publication, cause error) error {
-	if err := op.Undone(ctx, cause.Error()); err != nil {
+	if err := op.EndUndone(ctx, cause.Error()); err != nil {
 		return err
 	}
 	if reason := hostError(pub.Target, cause); reason != nil {
 		if len(pub.Items) > 1 {
-			// One by one, only those stay pending that touch the user's changes.
+			// Published one by one, only those merges stay pending that touch the
+			// user's changes.
 			return svc.requeueAlone(ctx, idsOf(pub.Items, func(p landed) croft.ID { return p.Merge }))
 		}
 		m, err := svc.Journal.Merge(ctx, pub.Items[0].Merge)
@@ -190,7 +192,7 @@ func (svc *Lanes) endUnpublished(ctx context.Context, r *project.Project, op *op
 		}
 		return errTargetMoves
 	}
-	// A git that was killed left the lock. To try again would hang the lane.
+	// A git process that was killed left the lock. Another try would hang the lane.
 	if errors.Is(cause, gitcmd.KindLocked) {
 		return svc.rejectLocked(ctx, r, pub, cause)
 	}
@@ -214,8 +216,8 @@ func (svc *Lanes) rejectLocked(ctx context.Context, r *project.Project, pub publ
 	return nil
 }
 
-// hostError returns the error for a checkout of the target that could not follow; nil if
-// cause is another failure.
+// hostError returns the error for a checkout of the target that could not be updated,
+// or nil if cause is another failure.
 func hostError(target string, cause error) error {
 	if dirty, ok := errors.AsType[*git.HostDirtyError](cause); ok {
 		return &croft.Error{
@@ -232,7 +234,7 @@ func hostError(target string, cause error) error {
 // hostUnwrittenError returns the error for a checkout that could not be written.
 func hostUnwrittenError(target string, e *git.HostWriteError) error {
 	why := croft.AsError("merge", explain.Error("merge", "", e.Err))
-	if errors.Is(e.Err, gitcmd.KindVanished) { // git tells no more than that a file was not written
+	if errors.Is(e.Err, gitcmd.KindVanished) { // git reports only that a file was not written
 		why = croft.AsError("merge", explain.Error("merge", "", syscall.EIO))
 		if free, _, err := project.FreeSpace(e.Path); err == nil && free < e.Needs {
 			why = croft.AsError("merge", explain.Error("merge", "", syscall.ENOSPC))
@@ -303,12 +305,12 @@ func (svc *Lanes) endMerge(tx *journal.Tx, p landed, number int64, owner croft.O
 	return errors.Join(tx.PutMerge(m), tx.Add(done), tx.Emit(svc.MergeEvent(kind, m)))
 }
 
-// MergeInput names the merge that an operation was.
+// MergeInput is the input of an operation that was a merge.
 type MergeInput struct {
 	Merge croft.ID `json:"merge"`
 }
 
-// recordMergeStatus records in a workspace what became of its work.
+// recordMergeStatus records the new merge status in the workspace's record.
 func (svc *Lanes) recordMergeStatus(tx *journal.Tx, m journal.Merge, p landed) error {
 	rec, err := tx.Record(m.WorkspaceID)
 	if m.Part || errors.Is(err, journal.ErrNotFound) {
@@ -329,7 +331,7 @@ func (svc *Lanes) recordMergeStatus(tx *journal.Tx, m journal.Merge, p landed) e
 		return nil
 	}
 	rec.Generation++
-	return tx.Put(rec)
+	return tx.PutRecord(rec)
 }
 
 // markReverted marks the merge that a revert undid.
@@ -353,17 +355,18 @@ func markReverted(tx *journal.Tx, id croft.ID) error {
 	return tx.PutMerge(again)
 }
 
-// RecoverPublish recovers a publication, unless another process holds the lane's lock: that
-// one recovers it.
+// RecoverPublish recovers a publication, unless another process holds the lane's lock:
+// then that process recovers it. If the repository is gone, the publication is ended as
+// undone.
 func (svc *Lanes) RecoverPublish(ctx context.Context, r *project.Project, op *oplog.Op) error {
 	var pub publication
 	if err := json.Unmarshal(op.Input, &pub); err != nil {
 		return err
 	}
 	if r.Git == nil {
-		return op.Undone(ctx, "the repository is gone")
+		return op.EndUndone(ctx, "the repository is gone")
 	}
-	l, err := tryLane(r, pub.Target)
+	l, err := tryLockLane(r, pub.Target)
 	if errors.Is(err, flock.ErrHeld) {
 		return nil
 	}
@@ -402,14 +405,14 @@ func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op
 	if moved {
 		return svc.endPublication(ctx, op, pub)
 	}
-	if err := op.Undone(ctx, "its process died"); err != nil {
+	if err := op.EndUndone(ctx, "its process died"); err != nil {
 		return err
 	}
 	return svc.requeueUnfinished(ctx, r, pub.Target)
 }
 
-// recoverLane recovers what a driver of this lane that died has left. The caller holds the
-// lane's lock.
+// recoverLane recovers the publications, and requeues the merges, that a driver of this
+// lane left when it died. The caller holds the lane's lock.
 func (svc *Lanes) recoverLane(ctx context.Context, r *project.Project, target string) error {
 	ops, err := svc.Journal.Running(ctx)
 	if err != nil {
@@ -421,7 +424,7 @@ func (svc *Lanes) recoverLane(ctx context.Context, r *project.Project, target st
 		if err := json.Unmarshal(op.Input, &pub); err != nil || pub.Target != target {
 			continue
 		}
-		if err := svc.Ops.Recovering(ctx, op, func(op *oplog.Op) error { return svc.recoverPublication(ctx, r, op, pub) }); err != nil {
+		if err := svc.Ops.RecoverWith(ctx, op, func(op *oplog.Op) error { return svc.recoverPublication(ctx, r, op, pub) }); err != nil {
 			return err
 		}
 	}

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// ShowRevert returns what a revert would conflict with.
+// ShowRevert returns the merge that a revert would undo, the merges that came after it,
+// and the conflicts. It fails with NotMerged if the merge is not in its target, or if the
+// revert would change nothing.
 func (svc *Lanes) ShowRevert(ctx context.Context, s project.Location, req croft.RevertRequest) (*croft.RevertPlan, error) {
 	plan, _, err := svc.planRevert(ctx, s.Project, req)
 	return plan, err
@@ -29,8 +30,8 @@ func nothingToRevertError(m croft.Merge) error {
 	}
 }
 
-// planRevert finds the merge of a request and tries its revert. It refuses one that would
-// change nothing.
+// planRevert finds the merge of a request and tries its revert. It refuses a revert
+// that would change nothing.
 func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.RevertRequest) (*croft.RevertPlan, journal.Merge, error) {
 	m, err := svc.findMerge(ctx, r, req)
 	if err != nil {
@@ -38,7 +39,7 @@ func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.
 	}
 	plan := &croft.RevertPlan{Merge: m.Merge, Branch: m.Target}
 	if plan.Target, err = r.Git.ReadRef(ctx, "refs/heads/"+m.Target); err != nil {
-		return nil, m, project.TargetNotFound(m.Target, err)
+		return nil, m, project.TargetError(m.Target, err)
 	}
 	if m.Commit == "" || m.Status != croft.MergeMerged {
 		return nil, m, svc.notMergedError(ctx, r, m)
@@ -62,7 +63,7 @@ func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.
 	return plan, m, nil
 }
 
-// TryRevert computes the revert of a merge on a tip of its target, and keeps nothing of it.
+// TryRevert computes the revert of a merge on a tip of its target, and keeps no result.
 // isNothing says that the revert would change no file.
 func TryRevert(ctx context.Context, r *project.Project, m journal.Merge, tip string) (conflicts []mergetree.MergeConflict, isNothing bool, err error) {
 	attempts, err := r.Git.OpenMergeTree(writers.InMemory)
@@ -75,7 +76,7 @@ func TryRevert(ctx context.Context, r *project.Project, m journal.Merge, tip str
 		return nil, false, err
 	}
 	at, err := attempts.ReadCommit(ctx, tip)
-	return merged.Conflicts, merged.Clean() && merged.Tree == at.Tree, err
+	return merged.Conflicts, merged.IsClean() && merged.Tree == at.Tree, err
 }
 
 // notMergedError returns the error for a merge that is not in its target, and names earlier
@@ -85,7 +86,7 @@ func (svc *Lanes) notMergedError(ctx context.Context, r *project.Project, m jour
 		Code: croft.NotMerged, Workspace: m.Workspace, Message: fmt.Sprintf("it is not in %s: it is %s", m.Target, cmp.Or(string(m.Status), "not merged")),
 		Hint: "croft queue --all",
 	}
-	if m.Status == croft.MergeMerged { // and is not in the history of the target
+	if m.Status == croft.MergeMerged { // but it is not in the history of the target
 		why.Message = fmt.Sprintf("it is not in %s any more: the branch was set to another commit", m.Target)
 	}
 	all, err := svc.Journal.MergesOf(ctx, m.WorkspaceID)
@@ -121,18 +122,19 @@ func (svc *Lanes) canRevert(ctx context.Context, r *project.Project, m journal.M
 	if m.Kind == croft.KindRevert || m.Commit == "" || m.Status != croft.MergeMerged {
 		return false, nil
 	}
-	if isEmpty, err := svc.BroughtNothing(ctx, r, m); err != nil || isEmpty {
+	if isEmpty, err := svc.HasBroughtNothing(ctx, r, m); err != nil || isEmpty {
 		return false, err
 	}
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+m.Target)
 	if err != nil {
-		return false, project.TargetNotFound(m.Target, err)
+		return false, project.TargetError(m.Target, err)
 	}
 	return r.Git.IsAncestor(ctx, m.Commit, tip)
 }
 
-// BroughtNothing reports whether a merge left the tree of its target unchanged.
-func (svc *Lanes) BroughtNothing(ctx context.Context, r *project.Project, m journal.Merge) (bool, error) {
+// HasBroughtNothing reports whether a merge left the tree of its target unchanged. It is
+// false if the commit before the merge is not recorded.
+func (svc *Lanes) HasBroughtNothing(ctx context.Context, r *project.Project, m journal.Merge) (bool, error) {
 	if m.Before == "" {
 		return false, nil
 	}
@@ -167,18 +169,19 @@ func (svc *Lanes) findMerge(ctx context.Context, r *project.Project, req croft.R
 	if len(named) == 0 {
 		return m, mergeNotFoundError(ref)
 	}
-	return svc.lastThatBrought(ctx, r, named)
+	return svc.lastMergeWithChanges(ctx, r, named)
 }
 
-// lastThatBrought returns the last of a workspace's merges that brought changes. named has
-// the last one first.
-func (svc *Lanes) lastThatBrought(ctx context.Context, r *project.Project, named []journal.Merge) (journal.Merge, error) {
+// lastMergeWithChanges returns the last of a workspace's merges that brought changes, or
+// the last published one if none did. It fails if none was published. Reverts do not
+// count. merges has the last one first.
+func (svc *Lanes) lastMergeWithChanges(ctx context.Context, r *project.Project, merges []journal.Merge) (journal.Merge, error) {
 	var empty *journal.Merge
-	for _, m := range named {
+	for _, m := range merges {
 		if m.Kind == croft.KindRevert || m.Commit == "" {
 			continue
 		}
-		isEmpty, err := svc.BroughtNothing(ctx, r, m)
+		isEmpty, err := svc.HasBroughtNothing(ctx, r, m)
 		if err != nil {
 			return m, err
 		}
@@ -192,21 +195,32 @@ func (svc *Lanes) lastThatBrought(ctx context.Context, r *project.Project, named
 	if empty != nil {
 		return *empty, nil
 	}
-	return named[0], svc.notMergedError(ctx, r, named[0])
+	return merges[0], svc.notMergedError(ctx, r, merges[0])
 }
 
-// RevertMerge reverts a merge through its lane, and waits until the revert has ended.
-func (svc *Lanes) RevertMerge(ctx context.Context, s project.Location, req croft.RevertRequest) (*croft.Merge, error) {
-	m, err := svc.SubmitRevert(ctx, s.Project, req, project.NewAct())
-	if err != nil {
-		return nil, err
-	}
-	done, err := svc.AwaitMerge(ctx, m.ID)
-	return done, explain.Error("merge", "", err)
+// RevertRequested queues the revert that a request asks for. It fails as SubmitRevert
+// does. A Key makes the request repeatable.
+func (svc *Lanes) RevertRequested(ctx context.Context, s project.Location, req croft.RevertRequest) (*croft.Merge, error) {
+	key := journal.Key{Repo: s.ID, Verb: "revert", Key: req.Key}
+	req.Repo = ""
+	return svc.RunOnce(ctx, &key, req, func() (*croft.Merge, error) {
+		m, err := svc.submitRevert(ctx, s.Project, req, project.NewAct(), key)
+		if err != nil {
+			return nil, err
+		}
+		return &m.Merge, nil
+	})
 }
 
-// SubmitRevert queues a revert of a merge that landed, as part of an act.
+// SubmitRevert queues a revert of a merge that landed, as part of an act. If a revert of
+// that merge already waits, it returns that one. It fails as ShowRevert does, and with
+// TargetMoved if the target is not at req.Target any more. A revert with conflicts is
+// queued too.
 func (svc *Lanes) SubmitRevert(ctx context.Context, r *project.Project, req croft.RevertRequest, a project.Act) (*journal.Merge, error) {
+	return svc.submitRevert(ctx, r, req, a, journal.Key{})
+}
+
+func (svc *Lanes) submitRevert(ctx context.Context, r *project.Project, req croft.RevertRequest, a project.Act, key journal.Key) (*journal.Merge, error) {
 	plan, was, err := svc.planRevert(ctx, r, req)
 	if err != nil {
 		return nil, err
@@ -218,6 +232,9 @@ func (svc *Lanes) SubmitRevert(ctx context.Context, r *project.Project, req crof
 		}
 	}
 	if m, err := svc.waitingRevert(ctx, r, was, a); m != nil || err != nil {
+		if err == nil {
+			err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return UseKey(tx, key, m.ID) })
+		}
 		return m, err
 	}
 	text, err := svc.revertMessage(ctx, r, was, req.Message)
@@ -233,14 +250,14 @@ func (svc *Lanes) SubmitRevert(ctx context.Context, r *project.Project, req crof
 		RepoID: r.ID, Act: a.ID, Undoes: a.Undoes, Base: was.Before, Text: text, Again: was.Kind == croft.KindRevert && !was.Again,
 		Part: was.Part,
 	}
-	svc.Sign(&m.Merge)
+	svc.SetActor(&m.Merge)
 	return m, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(tx.PutMerge(*m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, *m)))
+		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(*m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, *m)))
 	})
 }
 
-// waitingRevert finds a revert of the same merge that already waits: the process that asked
-// for it may have died and ask again.
+// waitingRevert finds a revert of the same merge that already waits: the process that
+// requested it may have died, and its caller may repeat the request.
 func (svc *Lanes) waitingRevert(ctx context.Context, r *project.Project, was journal.Merge, a project.Act) (*journal.Merge, error) {
 	waiting, err := svc.Journal.Waiting(ctx, r.ID, was.Target, -1)
 	if err != nil {
@@ -254,8 +271,8 @@ func (svc *Lanes) waitingRevert(ctx context.Context, r *project.Project, was jou
 	return nil, nil
 }
 
-// revertMessage returns the message that git revert would write, unless the request has
-// one.
+// revertMessage returns the message of the request, or the one that git revert would
+// write.
 func (svc *Lanes) revertMessage(ctx context.Context, r *project.Project, was journal.Merge, asked string) (string, error) {
 	if asked != "" {
 		return asked, nil

@@ -88,7 +88,7 @@ func TestPresetsRender(t *testing.T) {
 			if base := l.BaseDir(v.RepoPath, v.Repo, v.Home); base != abs(tt.base) {
 				t.Errorf("BaseDir = %q, want %q", base, abs(tt.base))
 			}
-			if nested := l.Nested(v.RepoPath, v.Repo, v.Home); nested != tt.nested {
+			if nested := l.IsNested(v.RepoPath, v.Repo, v.Home); nested != tt.nested {
 				t.Errorf("Nested = %v, want %v", nested, tt.nested)
 			}
 		})
@@ -183,10 +183,10 @@ func TestWithAbsoluteTemplate(t *testing.T) {
 	if want := abs("/srv/wt/app/feat-login"); err != nil || path != want {
 		t.Errorf("RenderPath = %q, %v, want %q", path, err, want)
 	}
-	if l.Nested(abs("/src/app"), "app", "") {
+	if l.IsNested(abs("/src/app"), "app", "") {
 		t.Error("an absolute base elsewhere counts as nested")
 	}
-	if !l.Nested(abs("/srv"), "app", "") {
+	if !l.IsNested(abs("/srv"), "app", "") {
 		t.Error("an absolute base inside the checkout does not count as nested")
 	}
 }

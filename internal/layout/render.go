@@ -101,8 +101,8 @@ func (l Layout) BaseDir(repoPath, repo, home string) string {
 	return base
 }
 
-// Nested reports whether the base directory lies inside the main checkout.
-func (l Layout) Nested(repoPath, repo, home string) bool {
+// IsNested reports whether the base directory lies inside the main checkout.
+func (l Layout) IsNested(repoPath, repo, home string) bool {
 	base := l.BaseDir(repoPath, repo, home)
 	return base != "" && isBelow(filepath.Clean(repoPath), base)
 }

@@ -226,7 +226,7 @@ func TestHandMadeLayoutIsValidated(t *testing.T) {
 	if base := l.BaseDir(abs("/src/app"), "app", ""); base != "" {
 		t.Errorf("BaseDir = %q of a template that is refused", base)
 	}
-	if l.Nested(abs("/src/app"), "app", "") {
+	if l.IsNested(abs("/src/app"), "app", "") {
 		t.Error("a template that is refused is nested")
 	}
 }

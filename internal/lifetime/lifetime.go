@@ -1,7 +1,7 @@
-// Package lifetime is the life of a service: the calls that are at work, what goes on
+// Package lifetime is the life of a service: the calls that are at work, the goroutines
 // in the background, and how both end.
 //
-// A service that is closed refuses new calls, ends those that only wait, and lets those
+// A service that is closed refuses new calls, ends calls that only wait, and lets calls
 // that are at work finish. Calls that need too long are cancelled and undo what they
 // began.
 package lifetime
@@ -17,8 +17,8 @@ import (
 const (
 	// defaultDrain is how long Close waits for calls that are at work.
 	defaultDrain = 30 * time.Second
-	// undoTime is how long calls that were cancelled may need to undo what they
-	// began. What they do not is left to the next process, as after a crash.
+	// undoTime is how long calls that were cancelled may take to undo what they began.
+	// The next process undoes the rest, as after a crash.
 	undoTime = 10 * time.Second
 )
 
@@ -27,29 +27,30 @@ var ErrClosed = errors.New("the service was closed")
 
 // Lifetime is the life of one service. Use New.
 type Lifetime struct {
-	ctx    context.Context // of all calls
+	ctx    context.Context // the parent of the contexts of all calls
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
 	mu      sync.Mutex
 	calls   int           // at work
 	closed  bool          // no call begins any more
-	closing chan struct{} // closed with it
+	closing chan struct{} // closed when closed is set
 	drained chan struct{} // closed when no call is at work any more after that
 }
 
-// New begins a life.
+// New begins the life of a service.
 func New() *Lifetime {
 	l := &Lifetime{closing: make(chan struct{}), drained: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
 
-// inCall marks the context of a call, so that what a call asks of its own service is
-// no other call.
+// inCall marks the context of a call, so that a call which calls its own service does
+// not count as another one.
 type inCall struct{ l *Lifetime }
 
-// Enter begins a call, which ends with leave. Its context ends with the life.
+// Enter begins a call; the caller ends it by leave. The context of the call ends with
+// the life.
 func (l *Lifetime) Enter(ctx context.Context) (_ context.Context, leave func(), err error) {
 	if ctx.Value(inCall{l}) != nil {
 		return ctx, func() {}, nil
@@ -73,7 +74,7 @@ func (l *Lifetime) Enter(ctx context.Context) (_ context.Context, leave func(), 
 	}, nil
 }
 
-// Closing is closed when the service is.
+// Closing returns a channel that is closed when the service is.
 func (l *Lifetime) Closing() <-chan struct{} { return l.closing }
 
 // IsClosing reports whether the service was closed.
@@ -83,7 +84,7 @@ func (l *Lifetime) IsClosing() bool {
 	return l.closed
 }
 
-// Go runs f in the background of a call. Wait waits for it.
+// Go runs f in a background goroutine. Wait waits for it.
 func (l *Lifetime) Go(f func()) { l.work.Go(f) }
 
 // TryGo is Go, unless the service was closed. It reports whether f runs.
@@ -96,15 +97,15 @@ func (l *Lifetime) TryGo(f func()) bool {
 	return !l.closed
 }
 
-// Wait waits for what runs in the background.
+// Wait waits for the goroutines in the background.
 func (l *Lifetime) Wait() { l.work.Wait() }
 
 // Cancel ends the contexts of all calls.
 func (l *Lifetime) Cancel() { l.cancel() }
 
-// Close refuses further calls and waits for those that are at work: for the given
-// time, or 30 seconds, and after they were cancelled for a while more. It is false
-// where the service was closed before.
+// Close refuses further calls and waits for those that are at work: for the given time,
+// or 30 seconds, and after it has cancelled them for a while more. isFirst is false if
+// the service was closed before.
 func (l *Lifetime) Close(drain time.Duration) (isFirst bool, err error) {
 	l.mu.Lock()
 	if l.closed {

@@ -14,9 +14,9 @@ const (
 	maxFileText = 1 << 20
 )
 
-// explain says of each path in conflict what the two sides are. Which merge
-// brought the other side is a commit here; the engine knows whose it is.
-func (s *Stacker) explain(ctx context.Context, it Item, tip string, m mergetree.Merged) ([]croft.ConflictedPath, error) {
+// describeConflicts describes the two sides of each path in conflict. Against is the
+// commit that brought the other side; the caller knows which workspace made it.
+func (s *Stacker) describeConflicts(ctx context.Context, it Item, tip string, m mergetree.Merged) ([]croft.ConflictedPath, error) {
 	list := make([]croft.ConflictedPath, len(m.Conflicts))
 	base := it.Base
 	if it.Kind == croft.KindMerge {
@@ -35,15 +35,15 @@ func (s *Stacker) explain(ctx context.Context, it Item, tip string, m mergetree.
 			return nil, err
 		}
 		list[i].Against = last
-		if list[i].Hunks, err = s.hunks(ctx, m.Tree, c.Path); err != nil {
+		if list[i].Hunks, err = s.readHunks(ctx, m.Tree, c.Path); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// hunks reads the places that are in conflict out of a file with markers.
-func (s *Stacker) hunks(ctx context.Context, tree, path string) ([]croft.ConflictHunk, error) {
+// readHunks reads the hunks in conflict from a file with markers.
+func (s *Stacker) readHunks(ctx context.Context, tree, path string) ([]croft.ConflictHunk, error) {
 	o, err := s.MergeTree.File(ctx, tree, path)
 	if err != nil || o.Type != "blob" || o.Size > maxFileText || strings.Contains(string(o.Data), "\x00") {
 		return nil, err
@@ -51,8 +51,8 @@ func (s *Stacker) hunks(ctx context.Context, tree, path string) ([]croft.Conflic
 	return parseMarkers(string(o.Data)), nil
 }
 
-// parseMarkers finds the conflicts that a file's markers show. The text of the common
-// ancestor, which some styles show between the two sides, is left out.
+// parseMarkers returns the hunks in conflict that a file's markers enclose. The text of
+// the common ancestor, which some styles have between the two sides, is left out.
 func parseMarkers(text string) []croft.ConflictHunk {
 	var list []croft.ConflictHunk
 	var h *croft.ConflictHunk
@@ -72,7 +72,7 @@ func parseMarkers(text string) []croft.ConflictHunk {
 			list = append(list, *h)
 			h = nil
 		case h != nil && len(*side) < maxHunkText:
-			*side += line
+			*side += strings.ToValidUTF8(line, "\uFFFD")
 		}
 	}
 	return list

@@ -9,13 +9,13 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// Checker runs the checks on a commit. A failure is a verdict, not an error.
-// Several may run at once, as many as the gate has slots.
+// Checker runs the checks on a commit. A failure is a verdict, not an error. Check may
+// be called several times at once, as often as the gate has slots.
 type Checker interface {
 	Check(ctx context.Context, commit, tree string) (Verdict, error)
 }
 
-// Verdict is what the checks say of one tree.
+// Verdict is the result of the checks of one tree.
 type Verdict struct {
 	Passed bool
 	Checks []croft.Check
@@ -27,13 +27,13 @@ type Gate struct {
 	Slots   int // how many checks run at once; default: 1
 }
 
-// Decision is what a gate makes of a stack: so many steps from the bottom may
-// be published together, and one may be to blame.
+// Decision is the result of a gate for a stack: how many steps from the bottom may be
+// published together, and which step is to blame.
 type Decision struct {
 	Pass    int // how many steps, from the bottom
 	Verdict Verdict
 
-	// Blamed is the step that breaks what comes before it, which passes; -1 if
+	// Blamed is the step that breaks the checks although the steps below it pass; -1 if
 	// none is known.
 	Blamed        int
 	BlamedVerdict Verdict
@@ -43,7 +43,7 @@ type Decision struct {
 	Broken bool
 }
 
-// run remembers the verdicts of one decision, by the trees that were checked.
+// run is one decision, with the verdicts so far by the trees that were checked.
 type run struct {
 	gate  *Gate
 	tip   Step // with the target's commit and tree, for the stack of no steps
@@ -51,17 +51,17 @@ type run struct {
 	known map[string]Verdict
 }
 
-// Decide has a stack checked. With one slot the whole is tried first, and after
-// a failure the half of it, until the first step that breaks it is found: the
-// steps before it pass, it alone is blamed, and those after it wait for the
-// next turn. With more slots several beginnings of the stack are tried at once,
-// the whole among them, so that fewer rounds find the same.
+// Decide has a stack checked. With one slot the whole stack is tried first, and after a
+// failure half of it, until the first step that breaks the checks is found: the steps
+// below it pass, only it is blamed, and those above it wait for the next batch. With
+// more slots several beginnings of the stack are tried at once, the whole among them,
+// so that fewer rounds find the same step.
 //
-// A check that failed is run once more on the same tree. If it passes then, it is reported
-// as a flake.
+// A check that failed is run once more on the same tree. If it passes then, it is
+// reported as a flake.
 func (g *Gate) Decide(ctx context.Context, tipCommit, tipTree string, steps []Step) (Decision, error) {
 	r := &run{gate: g, tip: Step{Commit: tipCommit, Tree: tipTree}, steps: steps, known: map[string]Verdict{}}
-	low, high := 0, len(steps)+1 // low passes (the target is taken to), high fails (or is beyond the end)
+	low, high := 0, len(steps)+1 // low passes (the target is assumed to), high fails (or is beyond the end)
 	for low+1 < high {
 		tries := g.chooseTries(low, high, len(steps))
 		if err := r.checkAll(ctx, tries); err != nil {
@@ -86,7 +86,7 @@ func (g *Gate) Decide(ctx context.Context, tipCommit, tipTree string, steps []St
 	if low > 0 {
 		return d, nil
 	}
-	// Nothing passed, so it is not known yet that the target does.
+	// No step passed, so it is not known yet whether the target passes.
 	if err := r.checkAll(ctx, []int{0}); err != nil {
 		return Decision{}, err
 	}
@@ -96,9 +96,9 @@ func (g *Gate) Decide(ctx context.Context, tipCommit, tipTree string, steps []St
 	return d, nil
 }
 
-// chooseTries picks how many steps to try next, between low and high: the whole
-// stack and parts of it as long as nothing is known to fail, else what divides
-// the rest evenly.
+// chooseTries picks how many steps to try next, between low and high: the whole stack
+// and parts of it as long as no failure is known, otherwise numbers that divide the
+// range evenly.
 func (g *Gate) chooseTries(low, high, all int) []int {
 	slots := max(g.Slots, 1)
 	parts, gap := slots+1, high-low
@@ -118,23 +118,26 @@ func (g *Gate) chooseTries(low, high, all int) []int {
 	return tries
 }
 
-func (r *run) at(n int) Step {
+// stepAfter returns the commit and tree after the first n steps; after none, those of the
+// target's tip.
+func (r *run) stepAfter(n int) Step {
 	if n == 0 {
 		return r.tip
 	}
 	return r.steps[n-1]
 }
 
-func (r *run) verdict(n int) Verdict { return r.known[r.at(n).Tree] }
+func (r *run) verdict(n int) Verdict { return r.known[r.stepAfter(n).Tree] }
 
-// checkAll has several beginnings checked at once. The first error ends them all.
+// checkAll has several beginnings of the stack checked at once. The first error ends
+// all checks.
 func (r *run) checkAll(ctx context.Context, counts []int) error {
 	var steps []Step
 	for _, n := range counts {
-		at := r.at(n)
+		at := r.stepAfter(n)
 		_, known := r.known[at.Tree]
 		if !known && !slices.ContainsFunc(steps, func(s Step) bool { return s.Tree == at.Tree }) {
-			steps = append(steps, at) // a step that brings nothing has the tree of the one before
+			steps = append(steps, at) // a step that brings nothing has the tree of the step below
 		}
 	}
 	verdicts := make([]Verdict, len(steps))
@@ -168,8 +171,8 @@ func (r *run) check(ctx context.Context, at Step) (Verdict, error) {
 	return again, nil
 }
 
-// markFlaky names the checks that failed first and passed then, with what they
-// had to say when they failed.
+// markFlaky marks the checks that failed in first and passed in again, and gives them
+// the output of the failure.
 func markFlaky(first Verdict, again *Verdict) {
 	for _, c := range first.Checks {
 		for i := range again.Checks {

@@ -187,7 +187,7 @@ func (h *history) merge(p *piece) {
 	strategy := h.strategy()
 	it := Item{Kind: croft.KindMerge, Strategy: strategy, Head: p.head, Message: "merge " + p.name}
 	for _, taken := range p.taken {
-		it.TakenBack = append(it.TakenBack, taken.Revert)
+		it.Reverts = append(it.Reverts, taken.Revert)
 	}
 	step := h.put(h.tip, it)
 	before := h.hand("rev-parse", "HEAD")
@@ -206,7 +206,7 @@ func (h *history) merge(p *piece) {
 	if !h.same("merge "+p.name+" by "+string(strategy), step, ok) {
 		return
 	}
-	if step.Nothing() {
+	if step.IsEmpty() {
 		h.tally.count("nothing")
 		return
 	}
@@ -235,7 +235,7 @@ func (h *history) takeBack(p *piece) {
 	if !h.same("revert "+p.name, step, ok) {
 		return
 	}
-	if step.Nothing() {
+	if step.IsEmpty() {
 		h.tally.count("nothing")
 		return
 	}

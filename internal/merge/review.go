@@ -21,8 +21,8 @@ const (
 	submoduleMode = "160000"
 )
 
-// PathText is a path as a review writes it: as it is, unless it would not
-// survive JSON or could be taken for a quoted one.
+// PathText returns a path as a review shows it: unchanged, or quoted if it would not
+// survive JSON or could be mistaken for a quoted path.
 func PathText(path string) string {
 	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
 		return path
@@ -30,7 +30,7 @@ func PathText(path string) string {
 	return gitdir.QuotePath(path)
 }
 
-// ReviewFiles tells of files as a review does.
+// ReviewFiles returns the files of a review for patches.
 func ReviewFiles(patches []mergetree.FilePatch) []croft.ReviewFile {
 	files := make([]croft.ReviewFile, len(patches))
 	for i, p := range patches {
@@ -50,13 +50,23 @@ func ReviewFiles(patches []mergetree.FilePatch) []croft.ReviewFile {
 		for n, h := range p.Hunks {
 			f.Added += h.Added
 			f.Deleted += h.Deleted
-			f.Hunks = append(f.Hunks, croft.Hunk{
-				ID: n + 1, Header: h.Header, OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines, Text: h.Text,
-			})
+			f.Hunks = append(f.Hunks, reviewHunk(n+1, h))
 		}
 		files[i] = f
 	}
 	return files
+}
+
+// reviewHunk returns a hunk with its number in the file.
+func reviewHunk(number int, h mergetree.PatchHunk) croft.Hunk {
+	out := croft.Hunk{
+		ID: number, Header: strings.ToValidUTF8(h.Header, "\uFFFD"), OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines,
+		Text: strings.ToValidUTF8(h.Text, "\uFFFD"),
+	}
+	if out.Text != h.Text {
+		out.Raw = []byte(h.Text)
+	}
+	return out
 }
 
 func statusOf(p mergetree.FilePatch) croft.FileStatus {
@@ -76,9 +86,9 @@ func statusOf(p mergetree.FilePatch) croft.FileStatus {
 	return croft.FileModified
 }
 
-// Within picks the files that lie at paths or below them. A renamed file lies
-// at both its paths.
-func Within(files []croft.ReviewFile, paths []string) []croft.ReviewFile {
+// FilesWithin returns the files that are at paths or below them. A renamed file has
+// both its paths.
+func FilesWithin(files []croft.ReviewFile, paths []string) []croft.ReviewFile {
 	if len(paths) == 0 {
 		return files
 	}
@@ -89,17 +99,17 @@ func Within(files []croft.ReviewFile, paths []string) []croft.ReviewFile {
 	})
 }
 
-// isAtOrBelow reports whether a path is another one or lies below it.
+// isAtOrBelow reports whether path is at, or is below it.
 func isAtOrBelow(path, at string) bool {
 	if at == "" {
 		return false
 	}
 	at = strings.TrimSuffix(strings.TrimPrefix(at, "./"), "/")
-	return at == "." || at == "" || path == at || strings.HasPrefix(path, at+"/") || sameBytes(path, at)
+	return at == "." || at == "" || path == at || strings.HasPrefix(path, at+"/") || isSamePath(path, at)
 }
 
-// sameBytes compares paths of which one may be quoted and the other not.
-func sameBytes(quoted, raw string) bool {
+// isSamePath reports whether a path that may be quoted is the path raw.
+func isSamePath(quoted, raw string) bool {
 	if !strings.HasPrefix(quoted, `"`) {
 		return false
 	}
@@ -107,13 +117,13 @@ func sameBytes(quoted, raw string) bool {
 	return err == nil && (path == raw || strings.HasPrefix(path, raw+"/"))
 }
 
-// Choice is what is taken of one file: the whole, or some of its hunks.
+// Choice is the chosen part of one file: the whole, or some of its hunks.
 type Choice struct {
 	File  croft.ReviewFile
-	Hunks []croft.Hunk // none: the whole
+	Hunks []croft.Hunk // none: the whole file
 }
 
-// Choose finds out what a request takes of a review's files.
+// Choose returns the parts of a review's files that a request chooses.
 func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([]Choice, error) {
 	if len(files) == 0 {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the review is empty: there is no work that the target lacks"}
@@ -141,7 +151,7 @@ func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([
 	}
 	some := map[string][]croft.Hunk{}
 	for p, ids := range hunks {
-		at := slices.IndexFunc(files, func(f croft.ReviewFile) bool { return f.Path == p || sameBytes(f.Path, p) })
+		at := slices.IndexFunc(files, func(f croft.ReviewFile) bool { return f.Path == p || isSamePath(f.Path, p) })
 		if at < 0 {
 			unknown = append(unknown, missingPathError(files, p))
 			continue
@@ -152,8 +162,9 @@ func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([
 				unknown = append(unknown, fmt.Sprintf("%s has no hunk %d: it has %d", p, id, len(f.Hunks)))
 				continue
 			}
-			if h := f.Hunks[id-1]; !slices.Contains(some[f.Path], h) {
-				some[f.Path] = append(some[f.Path], h)
+			isChosen := func(h croft.Hunk) bool { return h.ID == id }
+			if !slices.ContainsFunc(some[f.Path], isChosen) {
+				some[f.Path] = append(some[f.Path], f.Hunks[id-1])
 			}
 		}
 	}
@@ -178,7 +189,7 @@ func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([
 	return list, nil
 }
 
-// missingPathError says of a path that no file has it, and where to look instead.
+// missingPathError returns the message for a path that no file of the review has.
 func missingPathError(files []croft.ReviewFile, path string) string {
 	for _, f := range files {
 		if f.OldPath != "" && f.OldPath == path {
@@ -188,7 +199,7 @@ func missingPathError(files []croft.ReviewFile, path string) string {
 	return path + " is not in the review"
 }
 
-// PartTree makes the tree that a base becomes by what was chosen.
+// PartTree returns the tree of a base with the chosen parts applied.
 func PartTree(ctx context.Context, a *mergetree.Session, base string, choices []Choice) (string, error) {
 	var edits []object.TreeEdit
 	for _, c := range choices {
@@ -220,7 +231,7 @@ func PartTree(ctx context.Context, a *mergetree.Session, base string, choices []
 	return tree, err
 }
 
-// spliceHunks writes the file that some of its hunks make of the old one.
+// spliceHunks writes the old file with the chosen hunks applied.
 func spliceHunks(ctx context.Context, a *mergetree.Session, c Choice) (string, error) {
 	var sides [2][]byte
 	for i, oid := range []string{c.File.OldObject, c.File.NewObject} {
@@ -237,10 +248,9 @@ func spliceHunks(ctx context.Context, a *mergetree.Session, c Choice) (string, e
 	return a.WriteBlob(data)
 }
 
-// Splice puts the new side's lines in the place of the old side's, in the
-// ranges of the hunks, which are in order. Between hunks both sides are the
-// same, and so the result is what a patch of these hunks makes of the old side,
-// byte by byte.
+// Splice replaces lines of the old side by those of the new side, in the ranges of the
+// hunks, which are in order. Between all hunks of a file both sides are equal, so the
+// result is byte by byte the old side with a patch of these hunks applied.
 func Splice(old, now []byte, hunks []croft.Hunk) ([]byte, error) {
 	from, to := lineStarts(old), lineStarts(now)
 	var out []byte
@@ -257,16 +267,16 @@ func Splice(old, now []byte, hunks []croft.Hunk) ([]byte, error) {
 	return append(out, old[from[done]:]...), nil
 }
 
-// lineBefore is how many lines come before a range.
+// lineBefore returns how many lines come before a range.
 func lineBefore(start, lines int) int {
 	if lines == 0 {
-		return start // it names the line before
+		return start // an empty range names the line before it
 	}
 	return start - 1
 }
 
-// lineStarts lists where lines begin, and where the last one ends. A line ends
-// after its newline.
+// lineStarts returns the offsets where lines begin, and where the last one ends. A line
+// ends after its newline.
 func lineStarts(data []byte) []int {
 	starts := []int{0}
 	for at := 0; at < len(data); {

@@ -20,45 +20,45 @@ type Item struct {
 	Strategy croft.Strategy
 	Message  string // of the commit that is made
 
-	// Head is the commit whose work is brought in; of a revert, the commit to
-	// be undone.
+	// Head is the commit whose work is merged; of a revert, the commit that is
+	// reverted.
 	Head string
-	// Base is what Head's work is measured from: of a revert, the commit before
-	// the one to be undone; of an apply, the base of the review. A merge finds
-	// its own.
+	// Base is the commit that Head is compared with: of a revert, the commit before the
+	// reverted one; of an apply, the base of the review. For a merge it is empty: git
+	// finds the merge base.
 	Base string
-	// TakenBack are the reverts that took this work back earlier, the first first.
-	// Where git takes the work for merged, because its commits are in the target's
-	// history, undoing them is part of the merge.
-	TakenBack []Revert
+	// Reverts are the earlier reverts of this work, the first first. If git takes the
+	// work for merged, because its commits are in the target's history, undoing these
+	// reverts is part of the merge.
+	Reverts []Revert
 }
 
-// Revert is a commit on a target that took work back, and the one that it undid.
+// Revert is a commit on a target that reverted work, and the commit that it reverted.
 type Revert struct{ Commit, Reverted string }
 
-// Step is an item on top of what comes before it.
+// Step is an item stacked on the steps before it.
 type Step struct {
 	Item
-	Parent string // what it was put on
-	Commit string // what came of it; Parent where there was nothing to do
+	Parent string // the commit that it was stacked on
+	Commit string // the result; Parent if there was nothing to do
 	Tree   string
 
-	// Conflicts keep the item out: the steps after it do without it.
+	// Conflicts keep the item out: the steps after it are stacked without it.
 	Conflicts []croft.ConflictedPath
 }
 
-// Nothing reports whether the target had all of it already.
-func (s Step) Nothing() bool { return len(s.Conflicts) == 0 && s.Commit == s.Parent }
+// IsEmpty reports whether the target had all of the item's work already.
+func (s Step) IsEmpty() bool { return len(s.Conflicts) == 0 && s.Commit == s.Parent }
 
-// Stacker puts items on a target.
+// Stacker stacks items on a target.
 type Stacker struct {
 	MergeTree *mergetree.Session
 	Identity  gitcmd.Identity
 	Now       func() time.Time
 }
 
-// Stack puts items on a tip in their order, and says for each what came of it.
-// A conflict keeps an item out and does not stop the others.
+// Stack stacks items on a tip in their order, and returns a step for each. An item that
+// conflicts is left out and does not stop the others.
 func (s *Stacker) Stack(ctx context.Context, tip string, items []Item) ([]Step, error) {
 	steps := make([]Step, 0, len(items))
 	for _, it := range items {
@@ -83,8 +83,8 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 	if err != nil {
 		return step, err
 	}
-	if !merged.Clean() {
-		step.Conflicts, err = s.explain(ctx, it, tip, merged)
+	if !merged.IsClean() {
+		step.Conflicts, err = s.describeConflicts(ctx, it, tip, merged)
 		return step, err
 	}
 	commit := object.Commit{Tree: merged.Tree, Parents: []string{tip}, Message: it.Message}
@@ -92,7 +92,7 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 		commit.Parents = append(commit.Parents, it.Head)
 	}
 	if merged.Tree == step.Tree {
-		if done, err := s.nothingLeft(ctx, tip, it); err != nil || done {
+		if done, err := s.hasNothingLeft(ctx, tip, it); err != nil || done {
 			return step, err
 		}
 	}
@@ -106,7 +106,7 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 	return step, err
 }
 
-// merge computes the tree of an item on a tip.
+// merge computes the tree of an item merged on a tip.
 func (s *Stacker) merge(ctx context.Context, tip string, it Item) (mergetree.Merged, error) {
 	switch it.Kind {
 	case croft.KindRevert:
@@ -114,28 +114,28 @@ func (s *Stacker) merge(ctx context.Context, tip string, it Item) (mergetree.Mer
 	case croft.KindApply:
 		return s.MergeTree.MergeOver(ctx, it.Base, tip, it.Head)
 	}
-	again, err := s.Again(ctx, tip, it)
+	again, err := s.UndoReverts(ctx, tip, it)
 	if err != nil || len(again.Conflicts) > 0 {
 		return mergetree.Merged{Tree: again.Tree, Conflicts: again.conflicts()}, err
 	}
 	return s.MergeTree.Merge(ctx, again.Commit, it.Head)
 }
 
-// Again is a target on which the reverts of an item's work are undone.
-type Again struct {
-	Commit string // the tip itself where nothing was to be undone
+// Unreverted is a target on which the reverts of an item's work are undone.
+type Unreverted struct {
+	Commit string // the tip itself if no revert was undone
 	Tree   string
-	// Conflicts have markers in the tree.
-	Conflicts []AgainConflict
+	// Conflicts have markers in Tree.
+	Conflicts []UnrevertConflict
 }
 
-// AgainConflict is a file that changed since the revert that is undone in it.
-type AgainConflict struct {
+// UnrevertConflict is a file that changed after the revert that is undone in it.
+type UnrevertConflict struct {
 	mergetree.MergeConflict
 	Revert Revert
 }
 
-func (a Again) conflicts() []mergetree.MergeConflict {
+func (a Unreverted) conflicts() []mergetree.MergeConflict {
 	var all []mergetree.MergeConflict
 	for _, c := range a.Conflicts {
 		all = append(all, c.MergeConflict)
@@ -143,10 +143,10 @@ func (a Again) conflicts() []mergetree.MergeConflict {
 	return all
 }
 
-// Again undoes on a tip what took an item's work back, the last revert first.
-func (s *Stacker) Again(ctx context.Context, tip string, it Item) (Again, error) {
-	again := Again{Commit: tip}
-	for _, taken := range slices.Backward(it.TakenBack) {
+// UndoReverts undoes, on top of tip, the reverts of an item's work, the last one first.
+func (s *Stacker) UndoReverts(ctx context.Context, tip string, it Item) (Unreverted, error) {
+	again := Unreverted{Commit: tip}
+	for _, taken := range slices.Backward(it.Reverts) {
 		isTaken, err := s.isTakenForMerged(ctx, tip, it, taken)
 		if err != nil {
 			return again, err
@@ -163,7 +163,7 @@ func (s *Stacker) Again(ctx context.Context, tip string, it Item) (Again, error)
 			return again, err
 		}
 		for _, c := range back.Conflicts {
-			again.Conflicts = append(again.Conflicts, AgainConflict{c, taken})
+			again.Conflicts = append(again.Conflicts, UnrevertConflict{c, taken})
 		}
 		again.Tree = back.Tree
 		if again.Commit, err = s.scratchCommit(ctx, back.Tree, again.Commit, "again"); err != nil {
@@ -180,7 +180,7 @@ func (s *Stacker) scratchCommit(ctx context.Context, tree, parent, message strin
 	}, gitcmd.Identity{})
 }
 
-// beforeRevert is what a revert was put on.
+// beforeRevert returns the parent of a revert.
 func (s *Stacker) beforeRevert(ctx context.Context, taken Revert) (string, error) {
 	c, err := s.MergeTree.ReadCommit(ctx, taken.Commit)
 	if err != nil {
@@ -192,16 +192,16 @@ func (s *Stacker) beforeRevert(ctx context.Context, taken Revert) (string, error
 	return c.Parents[0], nil
 }
 
-// Base is what an item's work on a target is measured from: where the two
-// parted or, of work that was taken back, that without the work. It is empty if
-// they have nothing in common.
+// Base returns the commit that an item's work is compared with: the merge base with the
+// target or, if the work was reverted, the merge base without the work. It is empty if
+// the two have no common commit.
 func (s *Stacker) Base(ctx context.Context, tip string, it Item) (string, error) {
 	shared, err := s.MergeTree.MergeBase(ctx, tip, it.Head)
 	if err != nil || shared == "" {
 		return "", err
 	}
 	base := shared
-	for _, taken := range it.TakenBack {
+	for _, taken := range it.Reverts {
 		isTaken, err := s.isTakenForMerged(ctx, tip, it, taken)
 		if err != nil {
 			return "", err
@@ -214,7 +214,7 @@ func (s *Stacker) Base(ctx context.Context, tip string, it Item) (string, error)
 			return shared, err
 		}
 		without, err := s.MergeTree.MergeOver(ctx, before, base, taken.Commit)
-		if err != nil || !without.Clean() {
+		if err != nil || !without.IsClean() {
 			return shared, err
 		}
 		if base, err = s.scratchCommit(ctx, without.Tree, base, "without"); err != nil {
@@ -224,31 +224,31 @@ func (s *Stacker) Base(ctx context.Context, tip string, it Item) (string, error)
 	return base, nil
 }
 
-// isTakenForMerged reports whether git would pass over work that was taken
-// back, because the target has its commits: they came in by a merge with two
-// parents, or the work was brought up to date with the target in between. Of
-// work that came in as one commit, or as copies of its commits, or that was
-// written anew since, it has none.
+// isTakenForMerged reports whether git would skip reverted work because the target has
+// its commits: they came in by a merge with two parents, or the target was merged into
+// the work in between. If the work came in as one commit, or as copies of its commits,
+// or was rewritten since, the target has none of them.
 func (s *Stacker) isTakenForMerged(ctx context.Context, tip string, it Item, taken Revert) (bool, error) {
 	shared, err := s.MergeTree.MergeBase(ctx, tip, it.Head)
 	if err != nil || shared == "" {
 		return false, err
 	}
 	if seen, err := s.MergeTree.IsAncestor(ctx, taken.Commit, shared); err != nil || seen {
-		return false, err // the work as it is was made in view of that
+		return false, err // the work contains the revert
 	}
 	if taken.Reverted != "" {
 		if had, err := s.MergeTree.IsAncestor(ctx, taken.Reverted, shared); err != nil || had {
 			return had, err
 		}
 	}
-	own, err := s.MergeTree.OnMainline(ctx, shared, tip)
+	own, err := s.MergeTree.IsOnMainline(ctx, shared, tip)
 	return !own, err
 }
 
-// nothingLeft tells work that the target has from work that happens to change
-// nothing: a merge commit for the latter says that it was merged.
-func (s *Stacker) nothingLeft(ctx context.Context, tip string, it Item) (bool, error) {
+// hasNothingLeft reports whether an item that changes no file needs no commit. It is
+// false for a merge whose head the target does not have: a merge commit records that
+// the work was merged.
+func (s *Stacker) hasNothingLeft(ctx context.Context, tip string, it Item) (bool, error) {
 	if it.Kind != croft.KindMerge || it.Strategy == croft.StrategySquash {
 		return true, nil
 	}
@@ -265,8 +265,8 @@ func (s *Stacker) commit(ctx context.Context, c object.Commit) (string, error) {
 	return s.MergeTree.Commit(ctx, c, s.Identity)
 }
 
-// creditAuthors makes the author of the work the author of the one commit that
-// it becomes. Where there were several, the last is, and the others are named.
+// creditAuthors makes the last author of the work the author of the squash commit, and
+// names the others as co-authors.
 func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *object.Commit) error {
 	before, err := s.beforeWork(ctx, tip, it)
 	if err != nil {
@@ -302,11 +302,11 @@ func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *obj
 	return nil
 }
 
-// beforeWork is a commit of the target that has none of an item's commits: the tip
-// has those of what is brought back.
+// beforeWork returns a commit of the target that has none of an item's commits. The tip
+// has them if the work was merged and reverted before.
 func (s *Stacker) beforeWork(ctx context.Context, tip string, it Item) (string, error) {
 	before := tip
-	for _, taken := range it.TakenBack {
+	for _, taken := range it.Reverts {
 		was, err := s.MergeTree.ReadCommit(ctx, taken.Reverted)
 		if err != nil {
 			return "", err

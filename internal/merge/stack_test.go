@@ -108,13 +108,13 @@ func TestNoFF(t *testing.T) {
 	if diff := cmp.Diff(want, b.commit(step.Commit)); diff != "" {
 		t.Error(diff)
 	}
-	if again := b.put(step.Commit, Item{Kind: croft.KindMerge, Head: head, Message: "again"}); !again.Nothing() {
+	if again := b.put(step.Commit, Item{Kind: croft.KindMerge, Head: head, Message: "again"}); !again.IsEmpty() {
 		t.Errorf("merged twice: %+v", again)
 	}
 	// Work that changes nothing is merged all the same, once.
 	empty := b.work("empty", "main", change{"a", "a\n", bob, "nothing"})
 	step = b.put(tip, Item{Kind: croft.KindMerge, Head: empty, Message: "Merge empty"})
-	if c := b.commit(step.Commit); step.Nothing() || !slices.Equal(c.Parents, []string{tip, empty}) {
+	if c := b.commit(step.Commit); step.IsEmpty() || !slices.Equal(c.Parents, []string{tip, empty}) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -145,7 +145,7 @@ func TestSquashKeepsAuthors(t *testing.T) {
 	if got := b.commit(step.Commit); got.Message != "m\n" || !strings.HasPrefix(got.Author, bob) {
 		t.Errorf("%+v", got)
 	}
-	if again := b.put(step.Commit, Item{Kind: croft.KindMerge, Strategy: croft.StrategySquash, Head: alone, Message: "m"}); !again.Nothing() {
+	if again := b.put(step.Commit, Item{Kind: croft.KindMerge, Strategy: croft.StrategySquash, Head: alone, Message: "m"}); !again.IsEmpty() {
 		t.Errorf("%+v", again)
 	}
 }
@@ -179,7 +179,7 @@ func TestConflictKeepsOnlyItsItemOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(steps[0].Conflicts)+len(steps[2].Conflicts) > 0 || len(steps[1].Conflicts) != 1 || steps[1].Commit != steps[0].Commit || steps[1].Nothing() {
+		if len(steps[0].Conflicts)+len(steps[2].Conflicts) > 0 || len(steps[1].Conflicts) != 1 || steps[1].Commit != steps[0].Commit || steps[1].IsEmpty() {
 			t.Fatalf("%s: %+v", strategy, steps)
 		}
 		c := steps[1].Conflicts[0]
@@ -211,7 +211,7 @@ func TestMergeAgainAfterUpdate(t *testing.T) {
 		head = b.Commit("new")
 		undo := b.put(first.Commit, Item{Kind: croft.KindRevert, Head: first.Commit, Base: tip, Message: "revert"})
 		again := b.put(undo.Commit, Item{
-			Kind: croft.KindMerge, Strategy: strategy, Head: head, Message: "again", TakenBack: []Revert{{undo.Commit, first.Commit}},
+			Kind: croft.KindMerge, Strategy: strategy, Head: head, Message: "again", Reverts: []Revert{{undo.Commit, first.Commit}},
 		})
 		if want := b.Git("rev-parse", "HEAD^{tree}"); again.Tree != want || len(again.Conflicts) > 0 {
 			t.Errorf("%s: tree %s, want that of the work, %s: %+v", strategy, again.Tree, want, again.Conflicts)
@@ -230,7 +230,7 @@ func TestMergeAgainWrittenAnew(t *testing.T) {
 	first := b.put(tip, Item{Kind: croft.KindMerge, Head: head, Message: "first"})
 	undo := b.put(first.Commit, Item{Kind: croft.KindRevert, Head: first.Commit, Base: tip, Message: "revert"})
 	anew := b.work("w", "main", change{"a", "2\n", bob, "better"})
-	again := b.put(undo.Commit, Item{Kind: croft.KindMerge, Head: anew, Message: "again", TakenBack: []Revert{{undo.Commit, first.Commit}}})
+	again := b.put(undo.Commit, Item{Kind: croft.KindMerge, Head: anew, Message: "again", Reverts: []Revert{{undo.Commit, first.Commit}}})
 	if want := b.Git("rev-parse", "w^{tree}"); again.Tree != want {
 		t.Errorf("tree %s, want %s: %+v", again.Tree, want, again.Conflicts)
 	}

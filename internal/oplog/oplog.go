@@ -3,12 +3,12 @@
 //
 // Such an act is an operation. It is
 //
-//	open      its process holds a lock; nothing is written down or changed
+//	open      its process holds a lock; nothing is recorded or changed
 //	running   the journal says what is to be done, and for which workspaces
 //	done      what was to be done is done
 //	undone    nothing of it is left; the journal says why
 //
-// in this order: Open, Write, and Done or Undone, often in the transaction that
+// in this order: Open, Write, and EndDone or EndUndone, often in the transaction that
 // changes the records. Amend replaces what a running operation is to do.
 //
 // The lock is a kernel's lock on a file named after the operation. The git
@@ -38,14 +38,15 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// ErrUnsettled is what a Recoverer's error wraps if the operation can be neither
+// ErrUnsettled is wrapped by a Recoverer's error if the operation can be neither
 // finished nor rolled back now, and no other act depends on it.
 var ErrUnsettled = errors.New("the next command tries again")
 
 // Recoverer finishes or rolls back an operation whose process died, and ends it.
 type Recoverer[P any] func(ctx context.Context, project P, op *Op) error
 
-// Options are what a Log needs of its host. All are required.
+// Options has the functions and settings that a Log needs of its host. All are
+// required.
 type Options[P any] struct {
 	Journal *journal.Journal
 	Dir     string           // of the lock files
@@ -54,7 +55,7 @@ type Options[P any] struct {
 	IsDead  func(croft.Owner) bool
 	// Project opens the project of an operation. It is called without a lock.
 	Project func(ctx context.Context, id croft.ID) (P, error)
-	// Why says in one line what keeps an unsettled operation from its end.
+	// Why says in one line why an operation could not be settled.
 	Why func(error) string
 }
 
@@ -62,8 +63,8 @@ type Options[P any] struct {
 type Log[P any] struct {
 	Options[P]
 	recoverers map[string]Recoverer[P]
-	own        sync.Map // the IDs of the operations of this Log
-	unsettled  sync.Map // why others could not be settled, by their IDs
+	own        sync.Map // the IDs of the operations that this Log opened
+	unsettled  sync.Map // by ID, why operations of other processes could not be settled
 }
 
 // New returns a Log with a Recoverer for every kind of operation.
@@ -80,7 +81,8 @@ type Op struct {
 	closed  func()
 }
 
-// Open opens an operation with an ID, a kind, an act, an actor and a project.
+// Open takes the lock of a new operation. op has an ID, a kind, an act, an actor and a
+// project; the operation is not in the journal yet.
 func (l *Log[P]) Open(op journal.Operation) (*Op, error) {
 	op.Owner, op.StartedAt, op.Input = l.Self, l.Now(), json.RawMessage("{}")
 	path := l.LockPath(string(op.ID))
@@ -95,7 +97,7 @@ func (l *Log[P]) Open(op journal.Operation) (*Op, error) {
 	return &Op{Operation: op, journal: l.Journal, now: l.Now, lock: lock, closed: func() { l.own.Delete(op.ID) }}, nil
 }
 
-// LockPath is the lock file of an operation, or of another thing that lives as
+// LockPath returns the lock file of an operation, or of something else that lasts as
 // long as its process.
 func (l *Log[P]) LockPath(name string) string { return filepath.Join(l.Dir, name+".lock") }
 
@@ -103,22 +105,24 @@ func (l *Log[P]) LockPath(name string) string { return filepath.Join(l.Dir, name
 // step may have been done.
 func (op *Op) IsRecovered() bool { return op.lock == nil }
 
-// Inherit is what the operation's processes keep open.
-func (op *Op) Inherit() []*os.File {
+// InheritedFiles returns the files that the operation's child processes inherit: its
+// lock, or none if it is recovered.
+func (op *Op) InheritedFiles() []*os.File {
 	if op.lock == nil {
 		return nil
 	}
 	return []*os.File{op.lock.File()}
 }
 
-// Write writes down that the operation is running and what it is to do, in one
-// transaction with also, which may be nil. If also fails, it is not running.
+// Write records in the journal that the operation is running and what it is to do, in
+// one transaction with also, which may be nil. If also fails, the operation is not
+// running.
 func (op *Op) Write(ctx context.Context, input any, also func(*journal.Tx) error) error {
 	return op.write(ctx, input, also, func(tx *journal.Tx) error { return tx.Begin(op.Operation) })
 }
 
-// Amend replaces what a running operation is to do, in one transaction with also,
-// which may be nil.
+// Amend replaces the recorded input of a running operation, in one transaction with
+// also, which may be nil.
 func (op *Op) Amend(ctx context.Context, input any, also func(*journal.Tx) error) error {
 	return op.write(ctx, input, also, func(tx *journal.Tx) error { return tx.Amend(op.Operation) })
 }
@@ -144,25 +148,26 @@ func (op *Op) EndIn(tx *journal.Tx, state journal.OpState, reason string) error 
 	return tx.End(op.ID, state, reason, op.now())
 }
 
-// Done ends an operation that did what it was to do.
-func (op *Op) Done(ctx context.Context) error { return op.end(ctx, journal.OpDone, "") }
+// EndDone ends an operation that did what it was to do.
+func (op *Op) EndDone(ctx context.Context) error { return op.end(ctx, journal.OpDone, "") }
 
-// Undone ends an operation of which nothing is left.
-func (op *Op) Undone(ctx context.Context, reason string) error {
+// EndUndone ends an operation of which nothing is left, and records the reason.
+func (op *Op) EndUndone(ctx context.Context, reason string) error {
 	return op.end(ctx, journal.OpUndone, reason)
 }
 
-// Failed ends an operation of which nothing is left, and returns why it failed.
-func (op *Op) Failed(ctx context.Context, cause error) error {
-	return errors.Join(cause, op.Undone(ctx, cause.Error()))
+// EndFailed ends an operation that failed and of which nothing is left. It returns
+// cause.
+func (op *Op) EndFailed(ctx context.Context, cause error) error {
+	return errors.Join(cause, op.EndUndone(ctx, cause.Error()))
 }
 
 func (op *Op) end(ctx context.Context, state journal.OpState, reason string) error {
 	return op.journal.Update(ctx, func(tx *journal.Tx) error { return op.EndIn(tx, state, reason) })
 }
 
-// Close releases the lock. The file goes first, while it is locked: a process
-// that has just opened it finds it unlocked, and the operation ended.
+// Close releases the operation's lock. It deletes the lock file while it is locked: a
+// process that has just opened it finds it unlocked, and the operation ended.
 func (op *Op) Close() {
 	removeFile(op.lock)
 	op.closed()

@@ -37,7 +37,7 @@ func newLog(t *testing.T, settle Recoverer[string]) *Log[string] {
 	}, map[string]Recoverer[string]{"create": settle})
 }
 
-func undo(ctx context.Context, _ string, op *Op) error { return op.Undone(ctx, "its process died") }
+func undo(ctx context.Context, _ string, op *Op) error { return op.EndUndone(ctx, "its process died") }
 
 // write opens an operation and writes it down.
 func write(t *testing.T, l *Log[string], id croft.ID) *Op {
@@ -76,7 +76,7 @@ func TestDone(t *testing.T) {
 	if now := wantState(t, l, "a", journal.OpRunning); string(now.Input) != `{"a":"b"}` || now.Owner != l.Self {
 		t.Errorf("%+v", now)
 	}
-	if len(op.Inherit()) != 1 || op.IsRecovered() {
+	if len(op.InheritedFiles()) != 1 || op.IsRecovered() {
 		t.Error("an operation that is carried out has no lock for its processes")
 	}
 	if err := op.Amend(t.Context(), "more", nil); err != nil {
@@ -85,7 +85,7 @@ func TestDone(t *testing.T) {
 	if now := wantState(t, l, "a", journal.OpRunning); string(now.Input) != `"more"` {
 		t.Errorf("amended: %s", now.Input)
 	}
-	if err := op.Done(t.Context()); err != nil {
+	if err := op.EndDone(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	op.Close()
@@ -118,10 +118,10 @@ func TestNotWritten(t *testing.T) {
 func TestRecover(t *testing.T) {
 	var settled []croft.ID
 	l := newLog(t, func(ctx context.Context, p string, op *Op) error {
-		if settled = append(settled, op.ID); p != string(project) || !op.IsRecovered() || op.Inherit() != nil {
+		if settled = append(settled, op.ID); p != string(project) || !op.IsRecovered() || op.InheritedFiles() != nil {
 			t.Errorf("it is given %q, %+v", p, op)
 		}
-		return op.Undone(ctx, "its process died")
+		return op.EndUndone(ctx, "its process died")
 	})
 	abandon(t, l, "dead", dead)
 	abandon(t, l, "alive", croft.Owner{Host: here, PID: 3})
@@ -153,9 +153,9 @@ func TestEndedMeanwhile(t *testing.T) {
 	op := wantState(t, l, "a", journal.OpRunning)
 	for i := range 2 {
 		called := 0
-		err := l.Recovering(t.Context(), op, func(op *Op) error {
+		err := l.RecoverWith(t.Context(), op, func(op *Op) error {
 			called++
-			return op.Done(t.Context())
+			return op.EndDone(t.Context())
 		})
 		if err != nil || called != 1-i {
 			t.Errorf("call %d: settled %d times, %v", i+1, called, err)
@@ -184,7 +184,7 @@ func TestUnsettled(t *testing.T) {
 		if fails {
 			return errors.Join(ErrUnsettled, errors.New("its directory is away"))
 		}
-		return op.Done(ctx)
+		return op.EndDone(ctx)
 	})
 	abandon(t, l, "a", dead)
 	if err := l.RecoverAt(t.Context(), project); err != nil {

@@ -16,18 +16,17 @@ import (
 )
 
 const (
-	// childrenDie is how long the git processes of a killed Croft may take to end.
-	// On Linux the kernel kills them with it.
+	// childrenDie is how long the git processes of a killed Croft may take to end. On
+	// Linux the kernel kills them together with Croft.
 	childrenDie = 5 * time.Second
-	// openTime is more than enough from making an operation's lock file to locking
-	// it.
+	// openTime is more than enough to make an operation's lock file and lock it.
 	openTime = time.Minute
 	// awaitPoll is how often Await looks whether the operation's process has died.
 	awaitPoll = 200 * time.Millisecond
 )
 
-// RecoverAt recovers the operations of one project. An operation that can not be
-// recovered is an error, unless it is unsettled.
+// RecoverAt recovers the operations of one project. It fails if one cannot be
+// recovered, unless that is unsettled.
 func (l *Log[P]) RecoverAt(ctx context.Context, project croft.ID) error {
 	ops, err := l.Journal.RunningAt(ctx, project)
 	if err != nil {
@@ -37,8 +36,8 @@ func (l *Log[P]) RecoverAt(ctx context.Context, project croft.ID) error {
 }
 
 // RecoverEverywhere recovers the operations of all projects: RecoverAt would never be
-// called for a project that the user does not open again. Only an operation of the given
-// project that can not be recovered is an error.
+// called for a project that the user does not open again. It fails only for an
+// operation of the given project that cannot be recovered.
 func (l *Log[P]) RecoverEverywhere(ctx context.Context, project croft.ID) error {
 	ops, err := l.Journal.Running(ctx)
 	if err != nil {
@@ -71,15 +70,15 @@ func (l *Log[P]) recoverAll(ctx context.Context, ops []journal.Operation, projec
 	return nil
 }
 
-// Recover recovers one operation, if its process died. Why an unsettled one stays
-// is written down.
+// Recover recovers an operation whose process died. If it stays unsettled, Recover
+// writes the reason to the journal.
 func (l *Log[P]) Recover(ctx context.Context, op journal.Operation) error {
 	lock, err := l.TakeOver(ctx, op)
 	if lock == nil || err != nil {
 		return err
 	}
-	// Opening the project may show that the database is an older copy, and end
-	// the operation, so it does not happen under the lock.
+	// Opening the project may show that the database is an older copy, and end the
+	// operation, so the lock is not held meanwhile.
 	_ = lock.Unlock()
 	project, err := l.Project(ctx, op.Repo)
 	if err != nil {
@@ -89,7 +88,7 @@ func (l *Log[P]) Recover(ctx context.Context, op journal.Operation) error {
 	if settle == nil {
 		return fmt.Errorf("unknown operation %q", op.Kind)
 	}
-	err = l.Recovering(ctx, op, func(op *Op) error { return settle(ctx, project, op) })
+	err = l.RecoverWith(ctx, op, func(op *Op) error { return settle(ctx, project, op) })
 	if errors.Is(err, ErrUnsettled) && ctx.Err() == nil {
 		if why := l.Why(err); why != op.Error {
 			_ = l.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.NoteError(op.ID, why) })
@@ -98,9 +97,9 @@ func (l *Log[P]) Recover(ctx context.Context, op journal.Operation) error {
 	return err
 }
 
-// Recovering calls settle under the lock of an operation whose process died, if it
-// is still running.
-func (l *Log[P]) Recovering(ctx context.Context, op journal.Operation, settle func(*Op) error) error {
+// RecoverWith calls settle for an operation whose process died, under the operation's
+// lock, if it is still running.
+func (l *Log[P]) RecoverWith(ctx context.Context, op journal.Operation, settle func(*Op) error) error {
 	lock, err := l.TakeOver(ctx, op)
 	if lock == nil || err != nil {
 		return err
@@ -112,16 +111,16 @@ func (l *Log[P]) Recovering(ctx context.Context, op journal.Operation, settle fu
 	return settle(&Op{Operation: op, journal: l.Journal, now: l.Now})
 }
 
-// TakeOver takes the lock of an operation whose process died. It returns no lock
-// for one that is alive, and for one of another machine.
+// TakeOver takes the lock of an operation whose process died. It returns no lock if the
+// process is alive, or is on another machine.
 func (l *Log[P]) TakeOver(ctx context.Context, op journal.Operation) (*flock.Lock, error) {
 	if op.Owner.Host != l.Self.Host {
 		return nil, nil
 	}
 	path := l.LockPath(string(op.ID))
 	if !fsx.IsThere(path) {
-		// Its process closed it and could not end it, or the state directory was
-		// deleted while the process was at work.
+		// The process closed the operation and could not end it, or the state directory
+		// was deleted while the process was at work.
 		if op.Owner != l.Self && !l.IsDead(op.Owner) {
 			return nil, nil
 		}
@@ -136,8 +135,8 @@ func (l *Log[P]) TakeOver(ctx context.Context, op journal.Operation) (*flock.Loc
 	if !l.IsDead(op.Owner) {
 		return nil, nil
 	}
-	// The process is dead and its children are not yet: they get a moment. If they
-	// do not end, the operation is left for later.
+	// The process is dead, but its children are not yet. If they do not end in time,
+	// the operation is left for later.
 	ctx, cancel := context.WithTimeout(ctx, childrenDie)
 	defer cancel()
 	lock, err = flock.Acquire(ctx, path)
@@ -148,7 +147,7 @@ func (l *Log[P]) TakeOver(ctx context.Context, op journal.Operation) (*flock.Loc
 }
 
 // Await waits until an operation has ended, by its process or, if that died, by
-// recoverAt. Of an unsettled operation it returns the error that keeps it from its end.
+// recoverAt. It fails if the operation is unsettled.
 func (l *Log[P]) Await(ctx context.Context, id croft.ID, recoverAt func(context.Context, croft.ID) error) (journal.Operation, error) {
 	watch := l.Journal.Watch()
 	defer watch.End()
@@ -180,9 +179,9 @@ func (l *Log[P]) unsettledError(op journal.Operation, cause error) error {
 	}
 }
 
-// SweepLocks removes the lock files of processes that died just before their
-// operation was written down, or just after it had ended. It leaves the files that keeps
-// returns true for. A file that can not be removed is left to the next call.
+// SweepLocks deletes the lock files of processes that died just before their operation
+// was recorded in the journal, or just after it had ended. It leaves the files for
+// which keeps returns true. A file that cannot be deleted is left to the next call.
 func (l *Log[P]) SweepLocks(ctx context.Context, keeps func(name string, size int64) bool) {
 	entries, _ := os.ReadDir(l.Dir)
 	for _, entry := range entries {
@@ -194,7 +193,7 @@ func (l *Log[P]) SweepLocks(ctx context.Context, keeps func(name string, size in
 		if op, err := l.Journal.Operation(ctx, croft.ID(id)); err == nil && op.State == journal.OpRunning {
 			continue
 		}
-		if lock, err := flock.TryThere(l.LockPath(id)); err == nil {
+		if lock, err := flock.TryExisting(l.LockPath(id)); err == nil {
 			removeFile(lock)
 		}
 	}

@@ -79,7 +79,7 @@ func confineThread(c Command) error {
 	}
 	defer unix.Close(int(fd))
 	for _, dir := range append(slices.Clip(c.WriteBelow), os.DevNull) {
-		if err := allow(int(fd), dir, handled); err != nil {
+		if err := allowPath(int(fd), dir, handled); err != nil {
 			return err
 		}
 	}
@@ -97,8 +97,9 @@ func confineThread(c Command) error {
 	return nil
 }
 
-// allow adds a directory, or a file that is there. A link is not followed.
-func allow(ruleset int, path string, rights uint64) error {
+// allowPath adds a directory, or an existing file, to a ruleset. A link is not
+// followed.
+func allowPath(ruleset int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil //nolint:nilerr // what is not there needs no right

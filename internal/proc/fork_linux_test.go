@@ -37,7 +37,7 @@ func TestForkIsNobody(t *testing.T) {
 		t.Fatalf("the shell's children are %q", pids)
 	}
 	shell := "/proc/" + strconv.Itoa(cmd.Process.Pid)
-	if !isForkOf("/proc/"+pids[0], shell) {
+	if !isUnstartedFork("/proc/"+pids[0], shell) {
 		t.Error("a subshell is no fork of its shell")
 	}
 	for nameOf(atoi(t, pids[1])) != "cat" { // until it has begun
@@ -45,10 +45,10 @@ func TestForkIsNobody(t *testing.T) {
 			t.Fatal("cat did not begin")
 		}
 	}
-	if isForkOf("/proc/"+pids[1], shell) {
+	if isUnstartedFork("/proc/"+pids[1], shell) {
 		t.Error("a program is taken for a fork")
 	}
-	if isForkOf("/proc/"+pids[0], "/proc/self") || isForkOf(shell, shell) {
+	if isUnstartedFork("/proc/"+pids[0], "/proc/self") || isUnstartedFork(shell, shell) {
 		t.Error("somebody else's fork is taken for one's own")
 	}
 }

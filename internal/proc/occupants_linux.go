@@ -39,7 +39,7 @@ func Occupants(dir string) ([]Occupant, bool) {
 				continue
 			}
 		}
-		if isForkOf(of, "/proc/self") {
+		if isUnstartedFork(of, "/proc/self") {
 			continue
 		}
 		found = append(found, Occupant{PID: pid, Name: nameOf(pid), File: file})
@@ -51,11 +51,12 @@ func Occupants(dir string) ([]Occupant, bool) {
 // own.
 const forkedNoExec = 0x40
 
-// isForkOf reports whether a process was forked by another one of the same program,
-// and has not begun its own yet. For that moment it has all files open that its
-// parent had. Nothing written in Go lives on as a fork.
-func isForkOf(of, other string) bool {
-	fields := statFields(of)
+// isUnstartedFork reports whether a process was forked and has not begun a program of its
+// own, but still runs that of parent. Until it begins one, it has all files open that its
+// parent had. A program written in Go never goes on as a fork. child and parent are
+// directories in /proc; whether one is the other's child is not compared.
+func isUnstartedFork(child, parent string) bool {
+	fields := statFields(child)
 	if len(fields) < 7 {
 		return false
 	}
@@ -63,8 +64,8 @@ func isForkOf(of, other string) bool {
 	if err != nil || flags&forkedNoExec == 0 {
 		return false
 	}
-	program, err := os.Readlink(of + "/exe")
-	own, ownErr := os.Readlink(other + "/exe")
+	program, err := os.Readlink(child + "/exe")
+	own, ownErr := os.Readlink(parent + "/exe")
 	return err == nil && ownErr == nil && program == own
 }
 

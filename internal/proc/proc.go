@@ -124,7 +124,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
-// Wait waits for the end of the process, once its Stdout was read to the end.
+// Wait waits for the end of the process. The caller has read Stdout to its end before.
 func (p *Process) Wait() error {
 	err := p.cmd.Wait()
 	p.cmd.killRest(p.ctx, err)
@@ -157,7 +157,7 @@ func Interactive(ctx context.Context, c Command) (int, error) {
 // without its pipes.
 func Detach(c Command) error {
 	cmd := newCmd(context.Background(), c)
-	detach(cmd)
+	setDetached(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func newGroupCmd(ctx context.Context, c Command) *groupCmd {
 		cmd.kill = time.AfterFunc(killDelay, func() { _ = killGroup(cmd.Process) })
 		return terminateGroup(cmd.Process)
 	}
-	ownGroup(cmd.Cmd)
+	setOwnGroup(cmd.Cmd)
 	return cmd
 }
 
@@ -238,8 +238,8 @@ func outcomeError(ctx context.Context, c Command, err error, stderr []byte) erro
 	return err
 }
 
-// Environ is this process's environment. Who needs it takes it from here, so
-// that there is one place to look for what reads it.
+// Environ returns this process's environment. All code that needs it calls Environ, so
+// that its uses can be found.
 func Environ() []string { return os.Environ() }
 
 // Find finds the program that a command of that name runs in an environment.

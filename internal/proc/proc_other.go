@@ -34,14 +34,14 @@ func BootTime() time.Time { return time.Time{} }
 // Running cannot tell on this platform.
 func Running(string) ([]Neighbour, bool) { return nil, false }
 
-// Any cannot tell on this platform.
-func Any(string, func([]string) bool) (found, known bool) { return false, false }
+// HasRunning cannot tell on this platform.
+func HasRunning(string, func([]string) bool) (found, known bool) { return false, false }
 
-// Open cannot tell on this platform.
-func Open([]string) map[string]bool { return nil }
+// FindOpen cannot tell on this platform.
+func FindOpen([]string) map[string]bool { return nil }
 
-// SeesAll reports that it cannot tell on this platform.
-func SeesAll() bool { return false }
+// CanSeeAll reports that it cannot tell on this platform.
+func CanSeeAll() bool { return false }
 
 // runConfined: only Linux can.
 func runConfined(_ Command, start func() error) error { return start() }

@@ -11,7 +11,8 @@ import (
 	"syscall"
 )
 
-func ownGroup(cmd *exec.Cmd) {
+// setOwnGroup makes cmd start in a process group of its own.
+func setOwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
@@ -34,7 +35,8 @@ func isGroupGone(p *os.Process) bool {
 // Shell is how the platform's shell runs a line.
 func Shell(line string) (path string, args []string) { return "sh", []string{"-c", line} }
 
-func detach(cmd *exec.Cmd) {
+// setDetached makes cmd start without the caller's terminal.
+func setDetached(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 

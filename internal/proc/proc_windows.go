@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func ownGroup(cmd *exec.Cmd) {
+// setOwnGroup makes cmd start in a process group of its own.
+func setOwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
@@ -25,7 +26,8 @@ func Shell(line string) (path string, args []string) {
 	return "cmd.exe", []string{"/d", "/s", "/c", line}
 }
 
-func detach(cmd *exec.Cmd) {
+// setDetached makes cmd start without the caller's terminal.
+func setDetached(cmd *exec.Cmd) {
 	const detachedProcess = 0x00000008
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: detachedProcess | syscall.CREATE_NEW_PROCESS_GROUP}
 }

@@ -42,11 +42,10 @@ func Running(prefix string) ([]Neighbour, bool) {
 	return list, true
 }
 
-// Any reports whether one of the processes whose name begins with a prefix was
-// started with arguments that match. The second result says whether this
-// platform can tell. It asks for no more than it has to: there may be thousands
-// of processes.
-func Any(prefix string, match func(args []string) bool) (found, known bool) {
+// HasRunning reports whether one of the processes whose name begins with a prefix was
+// started with arguments that match. The second result says whether this platform can
+// tell. It asks for no more than it has to: there may be thousands of processes.
+func HasRunning(prefix string, match func(args []string) bool) (found, known bool) {
 	pids, err := processes()
 	if err != nil {
 		return false, false
@@ -105,8 +104,8 @@ func readList(file string) []string {
 	return list
 }
 
-// Open says which of some files any process that can be seen has open.
-func Open(files []string) map[string]bool {
+// FindOpen returns which of some files any process that can be seen has open.
+func FindOpen(files []string) map[string]bool {
 	open := map[string]bool{}
 	pids, _ := processes()
 	for _, pid := range pids {
@@ -129,6 +128,6 @@ func Open(files []string) map[string]bool {
 // initialSpace is the number of the process namespace of the machine itself.
 const initialSpace = "pid:[4026531836]"
 
-// SeesAll reports whether every process of the machine can be seen from here,
-// as is not so in a container.
-func SeesAll() bool { return pidSpace() == initialSpace }
+// CanSeeAll reports whether every process of the machine can be seen from here, as is
+// not so in a container.
+func CanSeeAll() bool { return pidSpace() == initialSpace }

@@ -13,15 +13,15 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// RequireBranch refuses a workspace that is not on the branch which its record
-// names, or whose branch is not its alone: whatever Croft does for a workspace
-// moves that branch and no other.
+// RequireBranch refuses a workspace whose HEAD is not on the branch that its record
+// names, or whose branch is gone, symbolic, diverged, or checked out elsewhere. An act
+// on a workspace moves that branch and no other.
 func (p *Projects) RequireBranch(ctx context.Context, r *Project, rec journal.Record) error {
 	return ExplainBranch(rec, r.Trees.At(SpecOf(rec)).RequireBranch(ctx, rec.Workspace.Branch))
 }
 
-// ExplainBranch says what stands between a workspace and its branch, and what to
-// run. Any other error stays as it is.
+// ExplainBranch turns a *git.BranchError into an error that says what is wrong with the
+// branch of a workspace, and what to run. It returns any other error as it is.
 func ExplainBranch(rec journal.Record, err error) error {
 	wrong, ok := errors.AsType[*git.BranchError](err)
 	if !ok {
@@ -31,16 +31,18 @@ func ExplainBranch(rec journal.Record, err error) error {
 	e := &croft.Error{Code: croft.WrongBranch, Workspace: w.Name, Details: w.Path}
 	switch {
 	case wrong.Elsewhere != "":
-		return BranchInUse(w.Branch, wrong.Elsewhere)
+		return BranchInUseError(w.Branch, wrong.Elsewhere)
 	case wrong.Symbolic != "":
 		e.Message = fmt.Sprintf("branch %q is a symbolic ref to %s, so that a commit would move that", w.Branch, wrong.Symbolic)
 		e.Hint = "git symbolic-ref --delete refs/heads/" + w.Branch
 	case wrong.IsGone:
-		e.Message = fmt.Sprintf("branch %q is gone, and a commit there would have no history", w.Branch)
-		e.Hint = "git branch " + w.Branch + " <its last commit>; git -C " + w.Path + " reflog shows it"
+		e.Message = fmt.Sprintf("branch %q is gone, and a commit there would have no history; git branch %s COMMIT makes it again", w.Branch, w.Branch)
+		e.Hint = "git -C " + ShellWord(w.Path) + " reflog"
 	case wrong.IsDiverged:
 		e.Message = fmt.Sprintf("branch %q was moved in the repository, and the workspace has gone another way on it", w.Branch)
-		e.Hint = "git log " + w.Branch
+		e.Details = fmt.Sprintf("%s is at %s; nothing was committed, and both are kept. The hint takes the workspace's commits and gives up those of git log %s..%s",
+			w.Path, wrong.At, wrong.At, w.Branch)
+		e.Hint = TakeOwnCommits(w, wrong.At)
 	case w.Branch == "":
 		e.Message = fmt.Sprintf("HEAD is on %s, and the workspace was made without a branch", namedBranch(wrong.On))
 		e.Hint = "git -C " + w.Path + " switch --detach"
@@ -51,7 +53,13 @@ func ExplainBranch(rec journal.Record, err error) error {
 	return e
 }
 
-// namedBranch names what HEAD is on.
+// TakeOwnCommits is the command that moves the branch of an isolated workspace in the
+// project to the commit that the workspace has there.
+func TakeOwnCommits(w croft.Workspace, own string) string {
+	return fmt.Sprintf("git -C %s branch --force %s %s", ShellWord(w.Repo), ShellWord(w.Branch), own)
+}
+
+// namedBranch returns a name for the branch that HEAD is on, or "no branch".
 func namedBranch(branch string) string {
 	if branch == "" {
 		return "no branch"
@@ -59,25 +67,26 @@ func namedBranch(branch string) string {
 	return fmt.Sprintf("branch %q", branch)
 }
 
-// BranchInUse says that a branch is checked out elsewhere.
-func BranchInUse(branch, where string) error {
+// BranchInUseError says that a branch is checked out elsewhere.
+func BranchInUseError(branch, where string) error {
 	return &croft.Error{
 		Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", branch), Details: where, Hint: "git worktree list",
 	}
 }
 
-// TargetNotFound explains why a target could not be read.
-func TargetNotFound(target string, err error) error {
+// TargetError returns a TargetNotFound error if err is refs.ErrNoRef, and otherwise
+// err.
+func TargetError(target string, err error) error {
 	if !errors.Is(err, refs.ErrNoRef) {
 		return err
 	}
 	return &croft.Error{Code: croft.TargetNotFound, Message: fmt.Sprintf("there is no branch %q", target), Hint: "git branch"}
 }
 
-// BranchOf is the branch that a target's name leads to. A name that is a symbolic
-// ref stands for what it names, whose rules and lane count. But a name that a lane has
-// moved was a branch of its own: an agent that made it a symbolic ref would choose other
-// rules by that, so it is refused.
+// BranchOf returns the branch that a target's name leads to; the empty name leads to
+// none. A symbolic ref leads to the branch that it names, whose rules and lane count.
+// BranchOf refuses a symbolic ref whose name a lane has moved: that was a branch, and an
+// agent that made it a symbolic ref would choose other rules by that.
 func (p *Projects) BranchOf(ctx context.Context, r *Project, target string) (string, error) {
 	if target == "" {
 		return "", nil
@@ -99,9 +108,10 @@ func (p *Projects) BranchOf(ctx context.Context, r *Project, target string) (str
 	}
 }
 
-// RefuseIsolatedTarget refuses a target that an isolated workspace has checked out.
-// Such a workspace has refs of its own: what is merged into the project's would not
-// reach it, and its own work would not follow from there any more.
+// RefuseIsolatedTarget refuses a target that is the recorded branch of a live isolated
+// workspace. Such a workspace has refs of its own: a merge into the project's branch
+// would not reach it, and the workspace's later commits would not descend from that
+// merge.
 func (p *Projects) RefuseIsolatedTarget(ctx context.Context, r *Project, m croft.Merge) error {
 	live, err := p.Journal.Live(ctx, r.ID)
 	if err != nil {
@@ -119,18 +129,20 @@ func (p *Projects) RefuseIsolatedTarget(ctx context.Context, r *Project, m croft
 	return nil
 }
 
-// NoticeOfHook says that a hook which guards refs was not asked.
+// NoticeOfHook tells the user, if the repository has a hook that guards refs, that Croft
+// did not run it.
 func (p *Projects) NoticeOfHook(r *Project) {
 	if hook := r.Git.ReferenceHook(); hook != "" {
 		p.Notice("%s was not asked: Croft runs no hooks of a repository. Checks guard a target: [merge] checks", hook)
 	}
 }
 
-// LagMerges is how many merges the doctor looks back.
+// LagMerges is the number of the last merges that the doctor looks at.
 const LagMerges = 50
 
-// DeleteBranch deletes the branch of a removed workspace if it is still at the
-// tip that was archived and no other worktree has it checked out.
+// DeleteBranch deletes the branch of a removed workspace if it is still at the tip that
+// was archived and no other worktree has it checked out. It reports whether the branch
+// does not exist any more, also if it did not before.
 func DeleteBranch(ctx context.Context, r *Project, rec journal.Record, tip string) (bool, error) {
 	updates, gone, err := BranchDeletion(ctx, r, rec, tip)
 	if err != nil || len(updates) == 0 {
@@ -138,28 +150,30 @@ func DeleteBranch(ctx context.Context, r *Project, rec journal.Record, tip strin
 	}
 	err = r.Git.UpdateRefs(ctx, updates...)
 	if errors.Is(err, gitcmd.KindRefStale) {
-		return false, nil // another process moved it
+		return false, nil // another process moved the branch
 	}
 	return err == nil, err
 }
 
-// BranchDeletion is what deletes the branch of a workspace, and whether it is
-// gone after that. Both are empty if it has to stay.
+// BranchDeletion returns the ref updates that delete the branch of a workspace, and
+// whether the branch is deleted once they are applied. There are no updates if the
+// branch is deleted already, or has to stay.
 func BranchDeletion(ctx context.Context, r *Project, rec journal.Record, tip string) ([]refs.Update, bool, error) {
 	ref := "refs/heads/" + rec.Workspace.Branch
 	now, err := r.Git.ReadRef(ctx, ref)
 	if errors.Is(err, refs.ErrNoRef) {
 		return nil, true, nil
 	}
-	// The workspace's own registration may still be on its way out.
+	// The registration of the workspace itself may not be deleted yet.
 	if err != nil || now != tip || len(r.Git.CheckedOut(rec.Workspace.Branch, r.Trees.At(SpecOf(rec)).Admin)) > 0 {
 		return nil, false, err
 	}
 	return []refs.Update{{Ref: ref, Old: tip}}, true, nil
 }
 
-// DropRef deletes a ref, whatever it names. One that is not there is no error.
-func DropRef(ctx context.Context, r *Project, ref string) error {
+// DeleteRef deletes a ref, whatever object it names. It is no error if the ref does not
+// exist; it is one if another process moves the ref meanwhile.
+func DeleteRef(ctx context.Context, r *Project, ref string) error {
 	oid, err := r.Git.ReadRef(ctx, ref)
 	if errors.Is(err, refs.ErrNoRef) {
 		return nil

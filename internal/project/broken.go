@@ -12,24 +12,24 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// StateFile is an agent's own cache at the top of a checkout. It counts nowhere as
-// uncommitted work.
+// StateFile is a file at the top of a checkout that agents use as their own cache. It
+// never counts as uncommitted work.
 const StateFile = "STATE.json"
 
-// BrokenNow is broken after a look for the directory: one that was moved is found by
-// the doctor, too.
-func (r *Project) BrokenNow(ctx context.Context, rec journal.Record, h checkout.Health) error {
-	err := Broken(rec, h)
-	to := r.Whereabouts(ctx, []journal.Record{rec})[0]
+// BrokenNowError returns a WorkspaceBroken error as BrokenError does, but looks for the
+// directory first: if it was moved, the error says where to.
+func (r *Project) BrokenNowError(ctx context.Context, rec journal.Record, h checkout.Health) error {
+	err := BrokenError(rec, h)
+	to := r.FindMoved(ctx, []journal.Record{rec})[0]
 	if told, ok := errors.AsType[*croft.Error](err); ok && to != "" && !IsTrashedAt(rec, to) {
 		told.Message, told.Details, told.Hint = "its directory was moved to "+to, "", "croft doctor --fix"
 	}
 	return err
 }
 
-// Broken says what is wrong with a workspace, and what to do about it, without a
-// look for a directory that was moved.
-func Broken(rec journal.Record, h checkout.Health) error {
+// BrokenError returns a WorkspaceBroken error that says what is wrong with a workspace,
+// and what to do about it. It does not look for a directory that was moved.
+func BrokenError(rec journal.Record, h checkout.Health) error {
 	e := &croft.Error{
 		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Details: rec.Workspace.Path, Hint: "croft doctor",
 	}
@@ -47,8 +47,8 @@ func Broken(rec journal.Record, h checkout.Health) error {
 	return e
 }
 
-// WorkspaceNotFound returns the WorktreeNotFound error for a workspace.
-func WorkspaceNotFound(op, ref string) *croft.Error {
+// WorkspaceNotFoundError returns the WorktreeNotFound error for a workspace.
+func WorkspaceNotFoundError(op, ref string) *croft.Error {
 	return &croft.Error{
 		Code: croft.WorktreeNotFound, Op: op, Workspace: ref, Message: fmt.Sprintf("there is no workspace %q", ref), Hint: "croft list",
 	}
@@ -63,9 +63,9 @@ func BranchMovesError(branch string, err error) error {
 	}
 }
 
-// Vanished explains an error by the workspace's having been removed or moved
-// meanwhile, if it was and nothing else explains the error.
-func (p *Projects) Vanished(ctx context.Context, rec journal.Record, err error) error {
+// VanishedError returns an error which says that the workspace was removed or moved
+// meanwhile, if it was and err has no other explanation. Otherwise it returns err.
+func (p *Projects) VanishedError(ctx context.Context, rec journal.Record, err error) error {
 	if _, explained := errors.AsType[*croft.Error](err); err == nil || explained || ctx.Err() != nil || rec.Identity == "" || p.isAtPath(rec) {
 		return err
 	}
@@ -87,8 +87,8 @@ func (p *Projects) Vanished(ctx context.Context, rec journal.Record, err error) 
 	}
 }
 
-// isAtPath reports whether a workspace's directory lies at its path, by its record or
-// by the ledger of what was made.
+// isAtPath reports whether a workspace's directory lies at its path, by the identity in
+// its record or in the ledger of checkouts that Croft made.
 func (p *Projects) isAtPath(rec journal.Record) bool {
 	now, err := fsx.IdentityOf(rec.Workspace.Path)
 	if err != nil {

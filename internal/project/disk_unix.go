@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Writable reports whether this process may make entries in a directory.
-func Writable(dir string) bool {
+// IsWritable reports whether this process may make entries in a directory.
+func IsWritable(dir string) bool {
 	return unix.Access(dir, unix.W_OK|unix.X_OK) == nil
 }
 
-// FreeSpace returns the free bytes and inodes for this user; a file system
-// without a fixed number of inodes has any number of them.
+// FreeSpace returns the free bytes and inodes for this user. If the file system has no
+// fixed number of inodes, it returns the largest number.
 func FreeSpace(dir string) (bytes, inodes int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -25,8 +25,8 @@ func FreeSpace(dir string) (bytes, inodes int64, err error) {
 	return int64(uint64(st.Bavail) * uint64(st.Bsize)), inodes, nil
 }
 
-// sameDevice reports whether a rename between two directories can work.
-func sameDevice(a, b string) bool {
+// isSameDevice reports whether a rename between two directories can work.
+func isSameDevice(a, b string) bool {
 	var sa, sb unix.Stat_t
 	return unix.Stat(a, &sa) == nil && unix.Stat(b, &sb) == nil && sa.Dev == sb.Dev
 }

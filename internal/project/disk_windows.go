@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Writable cannot be told from a directory's attributes here; the attempt
-// tells.
-func Writable(string) bool { return true }
+// IsWritable reports true: a directory's attributes do not tell whether this process
+// may write there.
+func IsWritable(string) bool { return true }
 
-// FreeSpace returns the free bytes for this user; there is no fixed number of
-// inodes.
+// FreeSpace returns the free bytes for this user. The number of inodes is not fixed
+// here, so it returns the largest number for them.
 func FreeSpace(dir string) (bytes, inodes int64, err error) {
 	p, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
@@ -23,7 +23,7 @@ func FreeSpace(dir string) (bytes, inodes int64, err error) {
 	return int64(free), 1 << 62, err
 }
 
-// sameDevice reports whether a rename between two directories can work.
-func sameDevice(a, b string) bool {
+// isSameDevice reports whether a rename between two directories can work.
+func isSameDevice(a, b string) bool {
 	return strings.EqualFold(filepath.VolumeName(a), filepath.VolumeName(b))
 }

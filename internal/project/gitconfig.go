@@ -8,7 +8,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// ShowConfig compares the repository's git configuration with what Croft goes by.
+// ShowConfig compares the repository's git configuration with the accepted one, which
+// Croft uses.
 func (p *Projects) ShowConfig(_ context.Context, s Location, _ croft.GitConfigRequest) (*croft.GitConfig, error) {
 	report, err := s.Git.ConfigReport()
 	if err != nil {
@@ -33,11 +34,12 @@ func gitConfig(report gitcmd.ConfigReport) *croft.GitConfig {
 	return out
 }
 
-// AcceptConfig has Croft go by the repository's git configuration. An agent
-// that types it in its workspace is not the person whose word is asked for.
-func (p *Projects) AcceptConfig(ctx context.Context, s Location, req croft.AcceptGitConfigRequest) error {
+// AcceptConfig makes Croft use the repository's git configuration from now on, if
+// req.Hash is the one that ShowConfig gave for it. It refuses inside a workspace: only
+// the user may accept it, not an agent.
+func (p *Projects) AcceptConfig(ctx context.Context, s Location, req croft.AcceptGitConfigRequest) (*croft.GitConfig, error) {
 	if err := p.requireOutside(ctx, req.Repo); err != nil {
-		return err
+		return nil, err
 	}
 	report, err := s.Git.ConfigReport()
 	if err == nil && (req.Hash == "" || gitConfig(report).Hash != req.Hash) {
@@ -49,10 +51,13 @@ func (p *Projects) AcceptConfig(ctx context.Context, s Location, req croft.Accep
 	if err == nil {
 		err = p.Journal.Update(ctx, func(tx *journal.Tx) error { return p.Note(tx, "accept", s.ID) })
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return p.ShowConfig(ctx, s, croft.GitConfigRequest{Repo: req.Repo})
 }
 
-// requireOutside fails in a workspace.
+// requireOutside refuses a request that was made inside a workspace.
 func (p *Projects) requireOutside(ctx context.Context, dir string) error {
 	rec, err := p.WorkspaceAround(ctx, dir)
 	if err != nil || rec == nil {

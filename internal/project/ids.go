@@ -12,11 +12,11 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// IDAlphabet has no letters that are taken for digits, and 32 of them, so that
-// a byte maps onto it evenly.
+// IDAlphabet has no letters that are easily read as digits. It has 32 characters, so
+// that a random byte maps onto them evenly.
 const IDAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// NewID draws sixteen random characters: eighty bits, enough that none can be guessed or
+// NewID draws sixteen random characters: eighty bits, so that no ID can be guessed or
 // is drawn twice.
 func NewID() croft.ID {
 	b := make([]byte, 16)
@@ -43,26 +43,26 @@ func Random(n int) int {
 	return int(v.Int64())
 }
 
-// IsID reports whether a text is one that NewID could have drawn.
+// IsID reports whether a text has the form of an ID from NewID.
 func IsID(text string) bool {
 	return len(text) == 16 && strings.Trim(text, IDAlphabet) == ""
 }
 
-// DigestOf identifies a value by its JSON.
+// DigestOf returns the SHA-256 of a value's JSON, in hexadecimal.
 func DigestOf(v any) string {
 	b, _ := json.Marshal(v)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
 
-// KeyConflict says that a key was used for another request.
-func KeyConflict(key string) error {
+// KeyConflictError says that a key was used for another request.
+func KeyConflictError(key string) error {
 	return &croft.Error{
 		Code: croft.KeyConflict, Message: fmt.Sprintf("key %q was used for another request", key), Hint: "use a new key",
 	}
 }
 
-// Count is a number of things, in words: "1 file", "2 files".
+// Count returns a number with its noun: "1 file", "2 files".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -70,5 +70,5 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// ShellWord is a path as a word of a shell's.
+// ShellWord quotes a path as one word for a shell.
 func ShellWord(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }

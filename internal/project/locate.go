@@ -28,28 +28,28 @@ type Project struct {
 	Path      string // the main checkout, the bare repository, or the plain directory
 	CommonDir string // git's common directory; empty for a plain directory
 	Config    config.Config
-	stamp     config.Stamp    // of the croft.toml that Config is of
+	stamp     config.Stamp    // of the croft.toml that Config was read from
 	Git       *git.Repository // nil for a plain directory
 	Trees     trees
-	Dir       string       // Croft's own, below the state directory
-	locks     *flock.Queue // of the repository
+	Dir       string       // Croft's own directory for the project, below the state directory
+	locks     *flock.Queue // for the repository's lock
 
 	Identity  fsx.Identity // of the common directory
-	MovedFrom string       // the common directory that its records speak of, if that is another one
+	MovedFrom string       // the common directory that its records name, if the repository was moved since
 }
 
-// Location is a project and the place in it that a request was made from.
+// Location is a project, and the checkout in it that a request was made from.
 type Location struct {
 	*Project
 	Place gitdir.Place
 }
 
-// Name is what a project is called: the name of its directory.
+// Name returns the name of the project's directory, without the suffix ".git".
 func (r *Project) Name() string {
 	return strings.TrimSuffix(filepath.Base(r.Path), ".git")
 }
 
-// CheckoutFor is what makes and keeps checkouts of a mode.
+// CheckoutFor returns the implementation that makes and removes checkouts of a mode.
 func (r *Project) CheckoutFor(mode croft.Mode) checkout.Checkout {
 	if mode == croft.ModeLegacy {
 		return direct.Checkouts{}
@@ -57,22 +57,23 @@ func (r *Project) CheckoutFor(mode croft.Mode) checkout.Checkout {
 	return r.Trees
 }
 
-// Roles are the project's roles for agents.
+// Roles returns the project's roles for agents.
 func (r *Project) Roles() provision.Roles {
 	return provision.Roles{Project: r.Path, Dir: r.Config.Roles.Dir, Files: r.Config.Roles.Files}
 }
 
-// Lock takes the repository's lock, under which registrations and refs of
-// several workspaces change together. It is held for milliseconds.
+// Lock takes the repository's lock, under which registrations and refs of several
+// workspaces change together. It is held for milliseconds. If the repository is gone, the
+// lock is nil.
 func (r *Project) Lock(ctx context.Context) (*flock.Lock, error) {
 	if r.locks == nil {
-		return nil, nil // what is not there any more has nothing to guard
+		return nil, nil // the repository is gone, and with it all that the lock guards
 	}
 	return r.locks.Acquire(ctx)
 }
 
-// LocateGit finds the project that a request means, and refuses what is no git
-// repository.
+// LocateGit finds the project that a request means, and refuses a directory without
+// git.
 func (p *Projects) LocateGit(ctx context.Context, dir string) (Location, error) {
 	s, err := p.Locate(ctx, dir)
 	if err == nil && s.Git == nil {
@@ -81,13 +82,14 @@ func (p *Projects) LocateGit(ctx context.Context, dir string) (Location, error) 
 	return s, err
 }
 
-// Locate finds the project that a request means. A directory without git is
-// one only if a workspace was made there before.
+// Locate finds the project that a request means. It knows a directory without git only
+// if a workspace was made there before.
 func (p *Projects) Locate(ctx context.Context, dir string) (Location, error) {
 	return p.LocateAs(ctx, dir, KnownPlain)
 }
 
-// LocateAs is Locate, with a choice of what becomes of a directory without git.
+// LocateAs finds the project that a request means, as Locate does; plain says what is
+// done with a directory without git.
 func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (Location, error) {
 	dir = p.absolute(dir)
 	place, err := p.placeOf(ctx, dir)
@@ -97,7 +99,7 @@ func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (L
 			return Location{Project: r}, err
 		}
 	} else if err == nil && p.IsPlain(place.CommonDir) {
-		place, err = standIn(place)
+		place, err = placeInPlain(place)
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return Location{}, &croft.Error{Code: croft.NotARepo, Message: fmt.Sprintf("there is no directory %s", dir)}
@@ -112,7 +114,8 @@ func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (L
 	return Location{r, r.withKnownRoot(place)}, nil
 }
 
-// absolute is a path that a request names, by p.Dir if it is relative.
+// absolute returns the absolute path for a path in a request: a relative one is taken
+// from p.Dir.
 func (p *Projects) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -120,8 +123,9 @@ func (p *Projects) absolute(path string) string {
 	return filepath.Join(p.Dir, path)
 }
 
-// withKnownRoot is a place in a repository of which is known whether it has a main
-// checkout. Agents can write core.bare.
+// withKnownRoot returns place with the main checkout that the journal records, if
+// core.bare in the repository's configuration contradicts it. Agents can write
+// core.bare.
 func (r *Project) withKnownRoot(place gitdir.Place) gitdir.Place {
 	if gitdir.IsDotGit(r.CommonDir) && (place.Root == r.CommonDir) != (r.Path == r.CommonDir) {
 		return place.WithRoot(r.Path)
@@ -129,9 +133,9 @@ func (r *Project) withKnownRoot(place gitdir.Place) gitdir.Place {
 	return place
 }
 
-// placeOf says which repository a directory belongs to. One that is a recorded
-// workspace, or lies in one, belongs to the repository of the record, whatever
-// the agent that works there has made of it.
+// placeOf finds the repository that a directory belongs to. A directory in a recorded
+// workspace belongs to the repository of the record, even if the agent has replaced the
+// workspace's .git.
 func (p *Projects) placeOf(ctx context.Context, dir string) (gitdir.Place, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -170,13 +174,13 @@ func (p *Projects) placeOf(ctx context.Context, dir string) (gitdir.Place, error
 	return place, nil
 }
 
-// DirOf is the directory of Croft's own for a repository: what an agent can
-// write is not believed, so nothing that decides lies in the repository.
+// DirOf returns Croft's own directory for a repository. It lies outside of the
+// repository, because agents can write there.
 func (p *Projects) DirOf(id croft.ID) string {
 	return filepath.Join(p.Settings.Config().StateDir, "repos", string(id))
 }
 
-// settingsFor are the settings with those of a directory's croft.toml.
+// settingsFor returns the settings, including those of a directory's croft.toml.
 func (p *Projects) settingsFor(dir string) config.Config {
 	set := p.Settings.ForRepo(dir)
 	for _, text := range set.Problems() {
@@ -185,10 +189,12 @@ func (p *Projects) settingsFor(dir string) config.Config {
 	return set.Config()
 }
 
-// Open makes a repository known: its ID and its settings.
+// Open opens a repository, and records it in the journal if it is not known. One that was
+// moved keeps its ID and the paths in the journal; MovedFrom has its earlier common
+// directory, and the user gets a notice.
 func (p *Projects) Open(ctx context.Context, place gitdir.Place) (*Project, error) {
 	if git.IsBareByAccident(place.CommonDir) {
-		place = place.WithRoot(filepath.Dir(place.CommonDir)) // where its main checkout lies, whatever the configuration says
+		place = place.WithRoot(filepath.Dir(place.CommonDir)) // the main checkout, even if the configuration says that there is none
 	}
 	r := &Project{Path: place.Root, CommonDir: place.CommonDir}
 	var err error
@@ -219,10 +225,10 @@ func (p *Projects) Open(ctx context.Context, place gitdir.Place) (*Project, erro
 	return r, nil
 }
 
-// registerRepository finds a repository by what it is: the identity of its common
-// directory, at its place or, if it was moved, at another one. One that is not
-// known is written down; what is at the place of another one that was known
-// there gets nothing of what belongs to that.
+// registerRepository finds the record of a repository by the identity of its common
+// directory, at its path or, if it was moved, at another one. It records a repository
+// that is not known. A repository that lies at the path of another, earlier one gets a
+// new ID and none of its records.
 func (p *Projects) registerRepository(ctx context.Context, r *Project) (journal.Repo, error) {
 	now := journal.Repo{CommonDir: r.CommonDir, Path: r.Path, Identity: string(r.Identity)}
 	known, err := p.Journal.RepoAt(ctx, r.CommonDir, now.Identity)
@@ -253,15 +259,16 @@ func (p *Projects) registerRepository(ctx context.Context, r *Project) (journal.
 	return known, err
 }
 
-// isOtherForm reports whether a repository was known with a main checkout and its
-// configuration says now that it has none, or the other way round. Agents can
-// write that, so that it stays what it was.
+// isOtherForm reports whether the journal says that a repository has a main checkout
+// while its configuration says that it has none, or the other way round. Agents can
+// write the configuration, so the journal's word holds.
 func isOtherForm(known, now journal.Repo) bool {
 	return gitdir.IsDotGit(now.CommonDir) && (known.Path == known.CommonDir) != (now.Path == now.CommonDir)
 }
 
-// DescribeRepo describes the project that a directory lies in.
-func (p *Projects) DescribeRepo(ctx context.Context, s Location, _ string) (*croft.Repo, error) {
+// DescribeRepo describes a project: its paths, its git, and its current branch and
+// commit.
+func (p *Projects) DescribeRepo(ctx context.Context, s Location, _ croft.RepoRequest) (*croft.Repo, error) {
 	out := &croft.Repo{ID: s.ID, Path: s.Path, Name: s.Name(), GitDir: s.CommonDir, IsBare: s.Place.Bare}
 	if v, err := p.Git.Version(); err == nil {
 		out.Version = v.String()
@@ -271,35 +278,40 @@ func (p *Projects) DescribeRepo(ctx context.Context, s Location, _ string) (*cro
 	return out, err
 }
 
-// CheckRepo says whether workspaces can be made.
-func CheckRepo(ctx context.Context, s Location, _ string) error {
-	_, head, err := s.Head(ctx)
-	if err == nil && head == "" {
-		err = NoCommits()
+// CheckRepo describes a project. It fails if no workspaces can be made there because the
+// repository has no commit.
+func (p *Projects) CheckRepo(ctx context.Context, s Location, req croft.RepoRequest) (*croft.Repo, error) {
+	out, err := p.DescribeRepo(ctx, s, req)
+	if err == nil && out.Head == "" {
+		err = NoCommitsError()
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
-// NoCommits says that a repository has no commit to start from.
-func NoCommits() error {
+// NoCommitsError says that a repository has no commit to start from.
+func NoCommitsError() error {
 	return &croft.Error{
 		Code: croft.NotARepo, Message: "the repository has no commit to start from",
 		Hint: `git commit --allow-empty -m "first commit"`,
 	}
 }
 
-// BranchIsThere reports whether a project has a branch.
-func BranchIsThere(ctx context.Context, s Location, branch string) (bool, error) {
-	_, err := s.Git.ReadRef(ctx, "refs/heads/"+branch)
-	if errors.Is(err, refs.ErrNoRef) {
-		return false, nil
+// DescribeBranch reports whether a project has a local branch.
+func DescribeBranch(ctx context.Context, s Location, req croft.BranchRequest) (*croft.Branch, error) {
+	_, err := s.Git.ReadRef(ctx, "refs/heads/"+req.Branch)
+	if err != nil && !errors.Is(err, refs.ErrNoRef) {
+		return nil, err
 	}
-	return err == nil, err
+	return &croft.Branch{Name: req.Branch, Exists: err == nil}, nil
 }
 
-// Head is the branch and the commit that one stands on.
+// Head returns the branch and the commit of the checkout that the request was made
+// from.
 func (s Location) Head(ctx context.Context) (branch, oid string, err error) {
-	if s.Git.NativeRefs() {
+	if s.Git.HasNativeRefs() {
 		return s.Git.RefSnapshot().Head(s.Place.GitDir)
 	}
 	return s.Git.HeadByGit(ctx, s.Place.GitDir)

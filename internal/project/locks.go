@@ -8,18 +8,19 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// OwnLock begins the reason of every lock that Croft takes for itself. Such a
-// lock is not a person's.
+// OwnLock begins the reason of every git worktree lock that Croft sets for itself.
+// Other locks are the user's.
 const OwnLock = "croft:"
 
-// Lockable is git's lock of a worktree.
+// Lockable is a worktree that git can lock.
 type Lockable interface {
 	LockReason() (string, bool, error)
 	SetLock(reason string) error
 	ClearLock() error
 }
 
-// UnderLock runs f while the repository's lock is held.
+// UnderLock runs f while the repository's lock is held, or without it if the repository
+// is gone.
 func (p *Projects) UnderLock(ctx context.Context, r *Project, f func() error) error {
 	l, err := r.Lock(ctx)
 	if err != nil {
@@ -29,18 +30,19 @@ func (p *Projects) UnderLock(ctx context.Context, r *Project, f func() error) er
 	return f()
 }
 
-// IsPersonal reports whether a worktree is locked by a person, and why.
-func IsPersonal(tree Lockable) (string, bool, error) {
+// IsLockedByPerson reports whether a worktree has a lock that is not Croft's own, with
+// the lock's reason.
+func IsLockedByPerson(tree Lockable) (string, bool, error) {
 	reason, locked, err := tree.LockReason()
 	return reason, locked && !strings.HasPrefix(reason, OwnLock), err
 }
 
-// GuardLock refuses a workspace that a person locked.
+// GuardLock refuses a workspace that a user locked, but never a legacy workspace.
 func (r *Project) GuardLock(rec journal.Record) error {
 	if rec.Workspace.Mode == croft.ModeLegacy {
 		return nil
 	}
-	reason, personal, err := IsPersonal(r.Trees.At(SpecOf(rec)))
+	reason, personal, err := IsLockedByPerson(r.Trees.At(SpecOf(rec)))
 	if err != nil || !personal {
 		return err
 	}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// Notices are what a user should be told that no call was about.
+// Notices returns the sentences for the user that belong to no call's result.
 func (p *Projects) Notices() []string {
 	out := p.Journal.Notices()
 	for _, path := range p.Journal.Aside() {
@@ -26,8 +27,8 @@ func (p *Projects) Notices() []string {
 	return append(out, p.notices...)
 }
 
-// Notice keeps a sentence for the user that no answer has a place for. Said twice, it is
-// kept once.
+// Notice keeps a sentence for the user that belongs to no call's result. The same
+// sentence is kept once.
 func (p *Projects) Notice(format string, args ...any) {
 	p.noticesMu.Lock()
 	defer p.noticesMu.Unlock()
@@ -36,13 +37,13 @@ func (p *Projects) Notice(format string, args ...any) {
 	}
 }
 
-// NoticeOfGit says that holes are known in the git that runs. It is said once for
-// each version, and by the doctor always; nothing is refused, because
-// distributions repair older versions and keep their number.
+// NoticeOfGit tells the user if vulnerabilities are known in the installed git: once
+// for each version, and always in the doctor. No call is refused, because distributions
+// repair older versions and keep their number.
 func (p *Projects) NoticeOfGit(when NoticeTime) {
 	v, err := p.Git.Version()
 	if err != nil {
-		return // a call that needs git fails with it
+		return // the first call that needs git returns the error
 	}
 	next, ok := v.Unrepaired()
 	if !ok || when == noticeOnce && !p.Git.IsFirstUse(v) {
@@ -51,25 +52,28 @@ func (p *Projects) NoticeOfGit(when NoticeTime) {
 	p.Notice("git %s lacks the fixes for CVE-2025-48384 and CVE-2025-48385, unless your distribution added them; git %s has them", v, next)
 }
 
-// NoticeTime says how often something is told.
+// NoticeTime says how often a notice is given.
 type NoticeTime string
 
-// How often something is told.
+// The values of NoticeTime.
 const (
 	noticeOnce   NoticeTime = "once"
 	NoticeAlways NoticeTime = "always"
 )
 
-// sweepDamaged deletes databases that were set aside longer ago than removed
-// workspaces are kept.
-func (p *Projects) sweepDamaged() {
+// sweepDamaged deletes damaged databases that were set aside longer ago than
+// trash.retention, unless they hold records that the one in use lacks.
+func (p *Projects) sweepDamaged(ctx context.Context) {
 	cfg := p.Settings.Config()
 	list, _ := journal.Damaged(cfg.StateDir)
 	for _, path := range list {
-		// Set aside means renamed, so the time in the name counts, not the file's.
+		// The time in the name counts: renaming does not change the time of the file.
 		var stamp int64
 		_, err := fmt.Sscanf(filepath.Base(path), journal.FileName+".damaged-%d", &stamp)
 		if err != nil || p.Now().Sub(time.Unix(0, stamp)) < time.Duration(cfg.Trash.Retention) {
+			continue
+		}
+		if lacking, err := p.Journal.Lacking(ctx, path); err == nil && lacking > 0 {
 			continue
 		}
 		for _, suffix := range []string{"-wal", "-shm", ""} {

@@ -17,16 +17,18 @@ import (
 // Act is one call, which may consist of several operations.
 type Act struct {
 	ID     croft.ID
-	Undoes croft.ID // the act that it takes back
-	Actor  string   // who acted; empty: Projects.Actor
+	Undoes croft.ID // the act that it undoes
+	Actor  string   // the process, user or agent that acts; empty: Projects.Actor
 }
 
-// NewAct is the act of a new call.
+// NewAct returns an act with a new ID.
 func NewAct() Act { return Act{ID: NewID()} }
 
-// Begin opens an operation; it is not written down yet.
+// Begin opens an operation. It does not record it in the journal: oplog.Op.Write does. It
+// refuses, except for a removal, if the repository's git configuration is not the
+// accepted one.
 func (p *Projects) Begin(a Act, kind string, r *Project) (*oplog.Op, error) {
-	if kind != "remove" && r.Git != nil { // what is in the way can always go
+	if kind != "remove" && r.Git != nil { // a removal works with any configuration
 		if err := r.Git.CheckConfig(); err != nil {
 			return nil, err
 		}
@@ -36,8 +38,9 @@ func (p *Projects) Begin(a Act, kind string, r *Project) (*oplog.Op, error) {
 	})
 }
 
-// FormerByID is the repository of an operation, or what is left of one whose place
-// was taken by another.
+// FormerByID opens the repository of an operation, as ByID does. If the journal does
+// not have it, because another one took its path, it returns a Project with nothing but
+// the ID.
 func (p *Projects) FormerByID(ctx context.Context, id croft.ID) (*Project, error) {
 	r, err := p.ByID(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -46,9 +49,11 @@ func (p *Projects) FormerByID(ctx context.Context, id croft.ID) (*Project, error
 	return r, err
 }
 
-// Recover finishes or rolls back the operations of a repository whose process has died.
-// It touches no operation whose process lives or that another process is recovering.
-// Operations of other repositories are recovered by calls for those, and by gc.
+// Recover finishes or rolls back the operations and rounds of one repository whose
+// processes died. If the repository is open, it also deletes lock files of git and drafts
+// of snapshots that such processes left. It leaves an operation alone whose process
+// lives, or that another process is recovering. Operations of other repositories are
+// recovered by calls for those, and by gc.
 func (p *Projects) Recover(ctx context.Context, repo croft.ID) error {
 	r := p.openedByID(repo)
 	if r != nil && r.Git != nil {
@@ -68,16 +73,17 @@ func (p *Projects) Recover(ctx context.Context, repo croft.ID) error {
 	return p.RoundRecovery(ctx, repo)
 }
 
-// RecoverElsewhere recovers what was begun in any repository.
-func (p *Projects) RecoverElsewhere(ctx context.Context, repo croft.ID) error {
+// RecoverEverywhere recovers the operations and rounds of all repositories. It is no
+// error if an operation of another repository than repo cannot be recovered.
+func (p *Projects) RecoverEverywhere(ctx context.Context, repo croft.ID) error {
 	if err := p.Ops.RecoverEverywhere(ctx, repo); err != nil {
 		return err
 	}
 	return p.RoundRecovery(ctx, "")
 }
 
-// sweepKept removes locks on checkouts that a publication left to its recovery, if no
-// publication has to be recovered.
+// sweepKept deletes the locks of checkouts that publications left for their recovery,
+// if no publication is running.
 func (p *Projects) sweepKept(ctx context.Context, r *Project) error {
 	ops, err := p.Journal.RunningAt(ctx, r.ID)
 	if err != nil || slices.ContainsFunc(ops, func(op journal.Operation) bool { return op.Kind == "publish" }) {
@@ -86,7 +92,8 @@ func (p *Projects) sweepKept(ctx context.Context, r *Project) error {
 	return r.Git.SweepKept(ctx)
 }
 
-// ByID opens a repository that was seen before.
+// ByID opens a repository that the journal knows. The Project has no Git if it is not at
+// its path, or is a plain directory without a repository.
 func (p *Projects) ByID(ctx context.Context, id croft.ID) (*Project, error) {
 	if r := p.openedByID(id); r != nil && r.isThere() {
 		return r, nil
@@ -102,7 +109,7 @@ func (p *Projects) ByID(ctx context.Context, id croft.ID) (*Project, error) {
 	return s.Project, err
 }
 
-// WhyUnsettled is what kept a rewind from its end, in one line.
+// WhyUnsettled returns in one line why an operation could not be finished.
 func WhyUnsettled(cause error) string {
 	told, is := errors.AsType[*croft.Error](cause)
 	if !is {
@@ -114,7 +121,8 @@ func WhyUnsettled(cause error) string {
 	return told.Message
 }
 
-// inOneLine joins the lines of an error, but for those that say nothing of its cause.
+// inOneLine joins the lines of an error, without the lines that every unsettled
+// operation has.
 func inOneLine(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -126,8 +134,8 @@ func inOneLine(text string) string {
 	return strings.Join(lines, "; ")
 }
 
-// NotReady says of a workspace that it cannot be used yet.
-func NotReady(code croft.Code, rec journal.Record) error {
+// NotReadyError says that a workspace cannot be used yet.
+func NotReadyError(code croft.Code, rec journal.Record) error {
 	w := rec.Workspace
 	e := &croft.Error{Code: code, Workspace: w.Name, Message: "the workspace is not ready: it is " + string(w.State), Hint: "croft show " + w.Name}
 	if w.State == croft.Creating {
@@ -136,9 +144,9 @@ func NotReady(code croft.Code, rec journal.Record) error {
 	return e
 }
 
-// Rewinds finds those of the workspaces that are not ready because their files are
-// being put back, and what the last attempt failed by.
-func (p *Projects) Rewinds(ctx context.Context, r *Project) (map[croft.ID]string, error) {
+// RunningRewinds returns the workspaces whose files a running rewind or resolve is
+// changing, each with the error of the last attempt.
+func (p *Projects) RunningRewinds(ctx context.Context, r *Project) (map[croft.ID]string, error) {
 	ops, err := p.Journal.RunningAt(ctx, r.ID)
 	if err != nil {
 		return nil, err
@@ -156,5 +164,5 @@ func (p *Projects) Rewinds(ctx context.Context, r *Project) (map[croft.ID]string
 }
 
 // ErrWorkedOn says that an agent has committed in a workspace since it was saved for a
-// rewind. Nothing of the rewind was done.
+// rewind. The rewind has changed nothing.
 var ErrWorkedOn = errors.New("somebody works in it")

@@ -13,13 +13,14 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 )
 
-// DraftSnapshot begins the names of the lock files of drafts. A draft is held while a
-// process makes the files of a snapshot, and then the ref by which they are found: no
-// operation in the journal speaks of them. The file names the ref, for the process that
-// comes after a crash.
+// DraftSnapshot begins the names of the lock files of drafts. A process holds a draft
+// while it writes the files of a snapshot and then the ref that names them, because the
+// journal has no operation for that. The lock file contains the ref, so that another
+// process can settle the draft after a crash.
 const DraftSnapshot = "snapshot-"
 
-// BeginDraft says that a snapshot is being made, until the caller ends it.
+// BeginDraft makes and takes the lock file of a snapshot that is being made. The caller
+// calls end when the snapshot is made or has failed.
 func (p *Projects) BeginDraft(r *Project, id croft.ID, ref string) (end func(), err error) {
 	path := p.Ops.LockPath(DraftSnapshot + string(id))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -40,18 +41,19 @@ func (p *Projects) BeginDraft(r *Project, id croft.ID, ref string) (end func(), 
 	return end, nil
 }
 
-// sweepDrafts finishes or rolls back the snapshots of a repository that processes were
-// making when they died.
+// sweepDrafts settles the drafts of a repository whose processes died: it keeps a
+// snapshot that is pinned, and deletes the ref and the private files of one that is
+// not.
 func (p *Projects) sweepDrafts(ctx context.Context, r *Project) {
 	paths, _ := filepath.Glob(p.Ops.LockPath(DraftSnapshot + "*"))
 	for _, path := range paths {
-		l, err := flock.TryThere(path)
+		l, err := flock.TryExisting(path)
 		if err != nil {
 			continue
 		}
 		b, err := os.ReadFile(path)
 		repo, ref, _ := strings.Cut(string(b), " ")
-		// One that says nothing was made by a process that died at once.
+		// An empty file was made by a process that died before it wrote.
 		if err == nil && (len(b) == 0 || croft.ID(repo) == r.ID && p.settleDraft(ctx, r, ref)) {
 			_ = os.Remove(path)
 		}
@@ -61,7 +63,7 @@ func (p *Projects) sweepDrafts(ctx context.Context, r *Project) {
 
 func (p *Projects) settleDraft(ctx context.Context, r *Project, ref string) bool {
 	if _, err := p.Pinned(ctx, r, ref); errors.Is(err, refs.ErrNoRef) {
-		if err := DropRef(ctx, r, ref); err != nil {
+		if err := DeleteRef(ctx, r, ref); err != nil {
 			return false
 		}
 		return fsx.RemoveOwn(p.SecretsDir(r, croft.ID(filepath.Base(ref)))) == nil
@@ -69,9 +71,9 @@ func (p *Projects) settleDraft(ctx context.Context, r *Project, ref string) bool
 	return true
 }
 
-// SweepLocks removes the lock files that processes left which died. Drafts that say
-// what was being made are left to Recover in their repository.
+// SweepLocks deletes the lock files of processes that died, and old damaged databases.
+// A draft that is not empty stays for Recover in its repository.
 func (p *Projects) SweepLocks(ctx context.Context) {
-	p.sweepDamaged()
+	p.sweepDamaged(ctx)
 	p.Ops.SweepLocks(ctx, func(name string, size int64) bool { return strings.HasPrefix(name, DraftSnapshot) && size > 0 })
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Now is the time, in UTC.
+// Now returns the time, in UTC.
 func (p *Projects) Now() time.Time { return p.Clock().UTC() }
 
-// Actor is who acts through the service.
+// Actor returns the name of the user or agent that acts through the service.
 func (p *Projects) Actor() string { return p.Who }
 
-// Self is this process, as leases and operations name their owner.
+// Self returns this process as an owner of leases and operations.
 func Self() croft.Owner {
 	return OwnerOf(proc.Self())
 }
 
-// OwnerOf is a process, as leases and operations name their owner.
+// OwnerOf returns a process as an owner of leases and operations.
 func OwnerOf(id proc.Identity) croft.Owner {
 	return croft.Owner{Host: id.Host, Boot: id.Boot, Space: id.Space, PID: id.PID, Start: id.Start}
 }
@@ -38,11 +38,12 @@ func identityOf(o croft.Owner) proc.Identity {
 // Liveness says whether the process of an owner is alive, dead, or cannot be seen.
 func Liveness(o croft.Owner) proc.Life { return proc.LifeOf(identityOf(o)) }
 
-// OwnerName is what the program of an owner is called, where that can be seen.
+// OwnerName returns the name of an owner's program, or the empty string if it is not
+// known.
 func OwnerName(o croft.Owner) string { return proc.NameOf(identityOf(o)) }
 
-// Parallel is how many checkouts are written at once, and with how many
-// workers each.
+// Parallel returns how many of n checkouts are written at once, and the number of
+// workers for each. If configured is not positive, it goes by the number of cores.
 func Parallel(n, configured int) (checkouts, workers int) {
 	cores := configured
 	if cores <= 0 {
@@ -54,14 +55,15 @@ func Parallel(n, configured int) (checkouts, workers int) {
 	return 1, cores
 }
 
-// FindActor returns who acts through the engine. In a workspace that is its agent,
-// whatever name was given: the records say which directory is a workspace, while the
-// process that started Croft chose the name. Everywhere else it is the user.
+// FindActor returns the name of the user or agent that acts through the engine. In a
+// workspace that is the workspace's agent: the records say which directory is a
+// workspace, while the process that started Croft chose name. Elsewhere it is name, by
+// default "user".
 func (p *Projects) FindActor(ctx context.Context, name string) (string, error) {
 	user := cmp.Or(name, "user")
 	dir, err := filepath.EvalSymlinks(cmp.Or(p.From, p.Dir))
 	if err != nil {
-		return user, nil // it is in nothing that there is
+		return user, nil // the directory does not exist, so it is in no workspace
 	}
 	rec, err := p.Journal.WorkspaceAt(ctx, dir)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -73,8 +75,8 @@ func (p *Projects) FindActor(ctx context.Context, name string) (string, error) {
 	return actorIn(rec.Workspace), nil
 }
 
-// actorIn is what the actor in a workspace is called. Another workspace may have the same
-// name later, and is another actor, so the ID is part of it.
+// actorIn returns the name of the actor in a workspace. The name contains the
+// workspace's ID, because another workspace may have the same name later.
 func actorIn(w croft.Workspace) string {
 	agent := cmp.Or(w.Agent, "agent")
 	if agent == w.Name {
@@ -83,7 +85,8 @@ func actorIn(w croft.Workspace) string {
 	return withID(agent+" in "+w.Name, w.ID)
 }
 
-// CutActor takes the ID off what an actor is called.
+// CutActor splits the name of an actor into the name to show and the ID of its
+// workspace, which is empty for a user.
 func CutActor(actor string) (shown string, workspace croft.ID) {
 	rest, ok := strings.CutSuffix(actor, ">")
 	at := strings.LastIndex(rest, " <")
@@ -93,10 +96,10 @@ func CutActor(actor string) (shown string, workspace croft.ID) {
 	return rest[:at], croft.ID(rest[at+2:])
 }
 
-// Sign says who submits a merge, as the history does.
-func (p *Projects) Sign(m *croft.Merge) { m.Actor, m.ActorWorkspace = CutActor(p.Actor()) }
+// SetActor sets in a merge the actor that submits it.
+func (p *Projects) SetActor(m *croft.Merge) { m.Actor, m.ActorWorkspace = CutActor(p.Actor()) }
 
-// ActorOf is what the actor that submitted a merge is called.
+// ActorOf returns the full name of the actor that submitted a merge.
 func ActorOf(m croft.Merge) string {
 	if m.ActorWorkspace == "" {
 		return m.Actor
@@ -106,8 +109,8 @@ func ActorOf(m croft.Merge) string {
 
 func withID(actor string, workspace croft.ID) string { return fmt.Sprintf("%s <%s>", actor, workspace) }
 
-// Note writes down an act that has no operation of its own, for the history. It
-// has no inverse.
+// Note adds an ended operation to the journal for an act that needs none, so that the
+// history shows it. It cannot be undone.
 func (p *Projects) Note(tx *journal.Tx, kind string, repo croft.ID, about ...journal.Record) error {
 	op := journal.Operation{
 		ID: NewID(), Act: NewID(), Kind: kind, Actor: p.Actor(), Repo: repo, Input: []byte("{}"), Owner: Self(), StartedAt: p.Now(), EndedAt: p.Now(),

@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// Pinned returns the object that a ref keeps, or refs.ErrNoRef if this state has
-// pinned nothing there.
+// Pinned returns the object that the journal has pinned under ref, or refs.ErrNoRef if
+// there is none.
 func (p *Projects) Pinned(ctx context.Context, r *Project, ref string) (string, error) {
 	oid, err := p.Journal.Pin(ctx, r.ID, ref)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -24,7 +24,8 @@ func (p *Projects) Pinned(ctx context.Context, r *Project, ref string) (string, 
 	return oid, err
 }
 
-// Pin keeps objects. Both the database and the refs are on disk when it returns.
+// Pin keeps objects by refs and rows in the journal. The refs and the journal are on
+// disk when it returns.
 func (p *Projects) Pin(ctx context.Context, r *Project, pins ...journal.Pin) error {
 	unsynced, err := p.PinUnsynced(ctx, r, pins...)
 	if err != nil {
@@ -33,14 +34,15 @@ func (p *Projects) Pin(ctx context.Context, r *Project, pins ...journal.Pin) err
 	return fsx.SyncAll(unsynced...)
 }
 
-// PinUnsynced keeps objects. The caller has to sync the directories that it
-// returns before anything may depend on the refs.
+// PinUnsynced keeps objects by refs and rows in the journal. The caller has to sync the
+// directories that it returns before anything may depend on the refs. If the rows cannot
+// be written, it deletes the refs, also such as existed before.
 func (p *Projects) PinUnsynced(ctx context.Context, r *Project, pins ...journal.Pin) (unsynced []string, err error) {
 	if len(pins) == 0 {
 		return nil, nil
 	}
 	// The refs come first: a process that is killed in between leaves a ref without a
-	// pin, not a pin without a ref.
+	// row, not a row without a ref.
 	unsynced, err = r.MovePins(ctx, pins)
 	if err != nil {
 		return nil, err
@@ -58,12 +60,14 @@ func (p *Projects) PinUnsynced(ctx context.Context, r *Project, pins ...journal.
 		for _, pin := range pins {
 			refs = append(refs, pin.Ref)
 		}
-		return nil, errors.Join(err, r.DropPinRefs(context.WithoutCancel(ctx), refs))
+		return nil, errors.Join(err, r.DeletePinRefs(context.WithoutCancel(ctx), refs))
 	}
 	return unsynced, nil
 }
 
-// MovePins makes refs name the objects of pins, whatever they named before.
+// MovePins makes refs name the objects of pins, whatever the refs named before. The
+// caller syncs the directories that it returns. It fails if another process moves one of
+// the refs three times meanwhile.
 func (r *Project) MovePins(ctx context.Context, pins []journal.Pin) (unsynced []string, err error) {
 	for range 3 {
 		var updates []refs.Update
@@ -81,10 +85,11 @@ func (r *Project) MovePins(ctx context.Context, pins []journal.Pin) (unsynced []
 			return unsynced, err
 		}
 	}
-	return nil, err // an agent moves it as fast as it is read
+	return nil, err // another process moves the ref as fast as it is read
 }
 
-// Unpin releases objects: first the refs go, then the database forgets them.
+// Unpin releases objects: it deletes their refs, and then their rows in the journal. A
+// ref that has no row stays.
 func (p *Projects) Unpin(ctx context.Context, r *Project, names ...string) error {
 	var known []string
 	for _, ref := range names {
@@ -98,31 +103,31 @@ func (p *Projects) Unpin(ctx context.Context, r *Project, names ...string) error
 	if len(known) == 0 {
 		return nil
 	}
-	if err := r.DropPinRefs(ctx, known); err != nil {
+	if err := r.DeletePinRefs(ctx, known); err != nil {
 		return err
 	}
-	return p.forgetPins(ctx, r, known...)
+	return p.deletePinRows(ctx, r, known...)
 }
 
-// droppedAtOnce is how many refs go together. Every deletion of a packed ref writes
-// all packed refs anew, and an agent may have made very many; while they go, others
-// wait for the lock of the packed refs.
-const droppedAtOnce = 5000
+// deletedAtOnce is how many refs are deleted in one transaction. Every deletion of a
+// packed ref writes all packed refs anew, and an agent may have made very many. During
+// a transaction other processes wait for the lock of the packed refs.
+const deletedAtOnce = 5000
 
-// DropPinRefs deletes refs. A ref that another process moves meanwhile stays.
-func (r *Project) DropPinRefs(ctx context.Context, refs []string) error {
+// DeletePinRefs deletes refs. A ref that another process moves meanwhile stays.
+func (r *Project) DeletePinRefs(ctx context.Context, refs []string) error {
 	refs = slices.Compact(slices.Sorted(slices.Values(refs)))
 	for len(refs) > 0 {
 		var now, later []string
 		isNow := map[string]bool{}
 		for _, ref := range refs {
-			if len(now) == droppedAtOnce || hasParentIn(isNow, ref) { // git changes no two of which one is the other's directory
+			if len(now) == deletedAtOnce || hasParentIn(isNow, ref) { // git refuses a transaction in which one ref is a directory of another
 				later = append(later, ref)
 				continue
 			}
 			now, isNow[ref] = append(now, ref), true
 		}
-		if err := r.dropTogether(ctx, now); err != nil {
+		if err := r.deleteTogether(ctx, now); err != nil {
 			return err
 		}
 		refs = later
@@ -130,7 +135,7 @@ func (r *Project) DropPinRefs(ctx context.Context, refs []string) error {
 	return nil
 }
 
-// hasParentIn reports whether a ref's name lies below one of some names.
+// hasParentIn reports whether a ref lies below one of the names.
 func hasParentIn(names map[string]bool, ref string) bool {
 	for i := strings.LastIndexByte(ref, '/'); i > 0; i = strings.LastIndexByte(ref[:i], '/') {
 		if names[ref[:i]] {
@@ -140,7 +145,7 @@ func hasParentIn(names map[string]bool, ref string) bool {
 	return false
 }
 
-func (r *Project) dropTogether(ctx context.Context, names []string) error {
+func (r *Project) deleteTogether(ctx context.Context, names []string) error {
 	at, err := r.Git.ReadRefs(ctx, names...)
 	if err != nil {
 		return err
@@ -166,7 +171,7 @@ func (r *Project) dropTogether(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	for _, u := range updates { // git does not say which one it was
+	for _, u := range updates { // git does not say which ref was stale
 		if err := r.Git.UpdateRefs(ctx, u); err != nil && !errors.Is(err, gitcmd.KindRefStale) {
 			return err
 		}
@@ -174,10 +179,10 @@ func (r *Project) dropTogether(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (p *Projects) forgetPins(ctx context.Context, r *Project, refs ...string) error {
+func (p *Projects) deletePinRows(ctx context.Context, r *Project, refs ...string) error {
 	return p.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, ref := range refs {
-			if err := tx.DropPin(r.ID, ref); err != nil {
+			if err := tx.DeletePin(r.ID, ref); err != nil {
 				return err
 			}
 		}
@@ -185,16 +190,16 @@ func (p *Projects) forgetPins(ctx context.Context, r *Project, refs ...string) e
 	})
 }
 
-// PinOwner is the workspace or review that a pin belongs to: the word after the
-// prefix.
+// PinOwner splits a pin's ref, after the prefix, into the ID of the workspace or review
+// that it belongs to, and the rest.
 func PinOwner(ref, prefix string) (id croft.ID, what string) {
 	word, what, _ := strings.Cut(strings.TrimPrefix(ref, prefix), "/")
 	return croft.ID(word), what
 }
 
-// ReleaseTime is how long a process may take from the ref to the row when it
-// keeps or releases an object.
+// ReleaseTime is how long a process may take between changing a pin's ref and changing
+// its row in the journal.
 const ReleaseTime = 2 * time.Second
 
-// PinRefs is what the refs of all pins begin with.
+// PinRefs begins the names of the refs of all pins.
 const PinRefs = "refs/croft/"

@@ -17,23 +17,23 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// A directory without git is a project too. As long as agents write in it
-// directly there is nothing but a record of it. Once a workspace of its own is
-// asked for, it gets a repository in Croft's state, of which it is the main
-// checkout without knowing it: nothing is written into it but what lands there.
+// A directory without git, a plain directory, is a project too. As long as agents write
+// in it directly, Croft has only a record of it. When the first workspace is made for
+// it, it gets a repository in Croft's state directory, whose main checkout it is. Croft
+// writes into the directory only to merge work.
 
-// PlainMode says what is done about a directory without git that was never
-// seen before.
+// PlainMode says what is done with a directory without git that the journal does not
+// know.
 type PlainMode int
 
 // The values of PlainMode.
 const (
-	KnownPlain  PlainMode = iota // it is no project
-	NewPlain                     // it becomes one
-	ShadowPlain                  // it becomes one with a repository
+	KnownPlain  PlainMode = iota // it is refused
+	NewPlain                     // it becomes a project
+	ShadowPlain                  // it becomes a project with a repository
 )
 
-// locatePlain finds a directory without git.
+// locatePlain opens a directory without git as a project.
 func (p *Projects) locatePlain(ctx context.Context, dir string, mode PlainMode) (*Project, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -60,7 +60,8 @@ func (p *Projects) openPlain(ctx context.Context, dir string, mode PlainMode) (*
 	return r, nil
 }
 
-// registerPlain writes a directory down, unless another process just did.
+// registerPlain records a directory in the journal, unless another process just did,
+// and returns its ID.
 func (p *Projects) registerPlain(ctx context.Context, dir string) (id croft.ID, err error) {
 	err = p.Journal.Update(ctx, func(tx *journal.Tx) error {
 		known, err := tx.RepoAt(PlainPrefix+dir, "")
@@ -74,11 +75,11 @@ func (p *Projects) registerPlain(ctx context.Context, dir string) (id croft.ID, 
 	return id, err
 }
 
-// PlainPrefix keeps a plain directory apart from a repository that is made
-// there later.
+// PlainPrefix begins the common directory of a plain directory's record, so that it
+// differs from that of a repository which is made there later.
 const PlainPrefix = "plain:"
 
-// plainRoot is where the repositories of plain directories lie.
+// plainRoot returns the directory in which the repositories of plain directories lie.
 func (p *Projects) plainRoot() string {
 	state := p.Settings.Config().StateDir
 	if real, err := filepath.EvalSymlinks(state); err == nil {
@@ -87,19 +88,19 @@ func (p *Projects) plainRoot() string {
 	return filepath.Join(state, "plain")
 }
 
-// IsPlain reports whether a repository is one of a plain directory.
+// IsPlain reports whether a common directory is that of a plain directory's repository.
 func (p *Projects) IsPlain(common string) bool { return IsWithin(common, p.plainRoot()) }
 
-// hubOf is where the repository of a plain directory lies. It follows from the
-// directory's path, so that it is found again without the database.
+// hubOf returns the path of a plain directory's repository. It is computed from the
+// directory's path, so that the repository is found without the database.
 func (p *Projects) hubOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return filepath.Join(p.plainRoot(), hex.EncodeToString(sum[:12]), "git")
 }
 
-// standIn is the place of a plain directory that one stands in a workspace of,
-// or in the repository of.
-func standIn(at gitdir.Place) (gitdir.Place, error) {
+// placeInPlain returns the place of the plain directory whose repository at is in, with
+// the worktree of at if that is a workspace.
+func placeInPlain(at gitdir.Place) (gitdir.Place, error) {
 	place, err := git.PlainPlace(at.CommonDir)
 	if err == nil && at.GitDir != at.CommonDir {
 		place.GitDir, place.WorkDir = at.GitDir, at.WorkDir
@@ -107,8 +108,8 @@ func standIn(at gitdir.Place) (gitdir.Place, error) {
 	return place, err
 }
 
-// plainPlace finds the repository of a plain directory, or of one above it, and
-// makes one if that is wanted.
+// plainPlace finds the repository of a plain directory, or of a directory above it.
+// With ShadowPlain it makes one if there is none.
 func (p *Projects) plainPlace(ctx context.Context, dir string, mode PlainMode) (gitdir.Place, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -128,18 +129,18 @@ func (p *Projects) plainPlace(ctx context.Context, dir string, mode PlainMode) (
 	if err := p.requireCopyable(dir); err != nil {
 		return gitdir.Place{}, err
 	}
-	if err := git.InitPlain(p.hubOf(dir), dir); err != nil && !errors.Is(err, worktree.ErrExists) { // another process was faster
+	if err := git.InitPlain(p.hubOf(dir), dir); err != nil && !errors.Is(err, worktree.ErrExists) { // else another process was faster
 		return gitdir.Place{}, err
 	}
 	if err := p.adoptPlain(ctx, dir); err != nil {
 		return gitdir.Place{}, err
 	}
-	p.ForgetOpened(dir) // what was known of it without one
+	p.DeleteOpened(dir) // it was opened as a directory without a repository
 	return git.PlainPlace(p.hubOf(dir))
 }
 
-// requireCopyable refuses directories that are too much to copy for each agent: those that
-// hold the user's home or Croft's state.
+// requireCopyable refuses a directory that contains the user's home or Croft's state:
+// it is too large to copy for each agent.
 func (p *Projects) requireCopyable(dir string) error {
 	home := ""
 	for _, kv := range p.Environ {
@@ -157,17 +158,17 @@ func (p *Projects) requireCopyable(dir string) error {
 	return nil
 }
 
-// Baseline commits what a plain directory holds, so that work begins from
-// there. Of a git repository nothing is committed unasked.
-func (p *Projects) Baseline(ctx context.Context, r *Project) error {
+// CommitPlain commits the files of a plain directory, so that workspaces begin with
+// them. It does nothing in a git repository of the user's.
+func (p *Projects) CommitPlain(ctx context.Context, r *Project) error {
 	if r.Git == nil || !p.IsPlain(r.CommonDir) {
 		return nil
 	}
 	return p.UnderLock(ctx, r, func() error { return r.Git.Baseline(ctx, p.Now()) })
 }
 
-// adoptPlain gives the new repository of a plain directory the ID that the
-// directory had while agents wrote in it.
+// adoptPlain gives the new repository of a plain directory the ID that the directory
+// had in the journal before.
 func (p *Projects) adoptPlain(ctx context.Context, dir string) error {
 	hub := p.hubOf(dir)
 	identity, err := fsx.IdentityOf(hub)

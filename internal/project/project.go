@@ -1,15 +1,16 @@
-// Package project knows the projects that Croft works in: where each lies and what it is
-// called, its git repository, its checkouts, its refs below refs/croft, the directories
-// that were made for it, and the workspaces that the journal records.
+// Package project knows the projects that Croft works in: where each lies and what it
+// is called, its git repository, its checkouts, its refs below refs/croft, the
+// directories that were made for it, and the workspaces that the journal records.
 //
-// It is what all parts of the engine stand on, and knows none of them. It owns the table
-// of open projects, the names of Croft's own refs, the pins that keep objects, the ledgers
-// of made and deleted directories, and the operations' lock files. It writes refs of a
-// project by compare-and-swap, registrations under the project's lock, and the journal.
+// All parts of the engine use this package, and it uses none of them. It owns the table
+// of open projects, the names of Croft's own refs, the pins that keep objects, the
+// ledgers of made and deleted directories, and the operations' lock files. It writes
+// refs of a project by compare-and-swap, registrations under the project's lock, and
+// the journal.
 //
-// What a directory or a ref says is believed only as far as the journal or a ledger agrees:
-// agents can write both. A directory that is absent is looked for before anything is said
-// to be gone.
+// Agents can write directories and refs, so these are believed only as far as the
+// journal or a ledger agrees. An absent directory is looked for before an error says
+// that it is gone.
 package project
 
 import (
@@ -26,22 +27,23 @@ import (
 	"github.com/croft-sh/croft/internal/oplog"
 )
 
-// Projects are all projects of one host, as one service sees them. Use New, and fill in
-// what it does not.
+// Projects are all projects of one host, as one service sees them. Use New, and set the
+// exported fields.
 type Projects struct {
-	Dir      string           // that requests mean which name none
+	Dir      string           // for requests that name no directory
 	From     string           // the directory of the actor; empty: Dir
-	Environ  []string         // that git and checks run in
+	Environ  []string         // of git and of checks
 	Clock    func() time.Time // see Now
 	Settings *config.Set
 	Journal  *journal.Journal
 	Git      *gitcmd.Git
 	Host     string // the machine's name
-	Who      string // acts through the service
+	Who      string // the name of the actor that uses the service
 
-	// Ops are the operations, which the parts of the engine recover.
+	// Ops is the log of operations. The parts of the engine recover them.
 	Ops *oplog.Log[*Project]
-	// RoundRecovery recovers rounds whose starter has died; "": in any project. Required.
+	// RoundRecovery recovers rounds whose starting process died, in one project or, if
+	// repo is empty, in all. Required.
 	RoundRecovery func(ctx context.Context, repo croft.ID) error
 	Lifetime      *lifetime.Lifetime
 
@@ -50,25 +52,26 @@ type Projects struct {
 
 	mu     sync.Mutex
 	repos  map[string]*openProject // by common directory, or by path for plain directories
-	former []*Project              // that were at such a place before
+	former []*Project              // earlier repositories at one of these paths
 }
 
-// New knows no project yet.
+// New returns Projects with no project open.
 func New() *Projects {
 	return &Projects{repos: map[string]*openProject{}, Lifetime: lifetime.New()}
 }
 
-// openProject is a place in the table of the repositories that an engine has open.
-// No file is read or written under the table's lock, Projects.mu: a goroutine that opens a
-// repository, for the first time or again because it has changed, holds that repository's
-// turn, and blocks no goroutine that uses another one.
+// openProject is an entry in the table of repositories that an engine has open. No file
+// is read or written under the table's lock, Projects.mu: a goroutine that opens a
+// repository, for the first time or again because it has changed, holds that entry's
+// turn, and blocks no goroutine that uses another repository.
 type openProject struct {
 	turn chan struct{} // held while the repository is opened
 	r    *Project      // under Projects.mu; nil: not opened yet
 }
 
-// OpenOnce returns the repository that is known under a key, if it is still the
-// one, or opens it. Of several who come at once, one does.
+// OpenOnce returns the repository that is open under a key, or opens it if there is none
+// or if it was replaced since. If only its settings were changed, it reads them again. If
+// several goroutines ask at once, one of them opens it.
 func (p *Projects) OpenOnce(ctx context.Context, key string, open func() (*Project, error)) (*Project, error) {
 	p.mu.Lock()
 	seen := p.repos[key]
@@ -109,26 +112,26 @@ func (p *Projects) OpenOnce(ctx context.Context, key string, open func() (*Proje
 	return r, nil
 }
 
-// isCurrent reports whether a repository is still the one that was opened, with
-// the settings that it had.
+// isCurrent reports whether a repository's directory is the one that was opened, and
+// its croft.toml has not changed since.
 func (r *Project) isCurrent() bool {
 	return r.isThere() && r.stamp == config.StampOf(r.Path)
 }
 
-// isThere reports whether a repository is still the one that was opened.
+// isThere reports whether the directory of a repository is the one that was opened.
 func (r *Project) isThere() bool {
 	return r.Git == nil || r.Identity.IsAt(r.CommonDir)
 }
 
-// withSettings is a repository with the settings that hold now. The git
-// processes and the locks are the same.
+// withSettings returns a copy of a repository with its present settings. The git
+// processes and the locks are those of the original.
 func (p *Projects) withSettings(r Project) *Project {
-	r.stamp = config.StampOf(r.Path) // first: what is written in between is seen next time
+	r.stamp = config.StampOf(r.Path) // first, so that a later change of the file is noticed
 	r.Config = p.settingsFor(r.Path)
 	return &r
 }
 
-// openedByID is a repository that this engine has open, or nil.
+// openedByID returns the repository with an ID if this engine has it open, or nil.
 func (p *Projects) openedByID(id croft.ID) *Project {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +143,7 @@ func (p *Projects) openedByID(id croft.ID) *Project {
 	return nil
 }
 
-// OpenedAt is a repository that this engine has open under a key, or nil.
+// OpenedAt returns the repository that this engine has open under a key, or nil.
 func (p *Projects) OpenedAt(key string) *Project {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,7 +153,7 @@ func (p *Projects) OpenedAt(key string) *Project {
 	return nil
 }
 
-// EverOpened lists the repositories that this engine has or had open.
+// EverOpened lists the git repositories that this engine has or had open.
 func (p *Projects) EverOpened() []*Project {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,8 +166,9 @@ func (p *Projects) EverOpened() []*Project {
 	return slices.DeleteFunc(list, func(r *Project) bool { return r.Git == nil })
 }
 
-// ForgetOpened lets the repository of a key be opened anew.
-func (p *Projects) ForgetOpened(key string) {
+// DeleteOpened deletes a repository from the table of open ones, so that it is opened
+// anew.
+func (p *Projects) DeleteOpened(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.repos, key)

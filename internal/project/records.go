@@ -32,8 +32,8 @@ func SpecOf(rec journal.Record) checkout.Spec {
 	return s
 }
 
-// IsActive reports whether a lease protects its workspace: it has not expired, and
-// its owner is not provably gone; or it lasts as long as its owner, which lives.
+// IsActive reports whether a lease protects its workspace: it has not expired and its
+// owner is not known to be dead, or it lasts as long as its owner, which lives.
 func IsActive(l croft.Lease, now time.Time) bool {
 	if l.ExpiresAt.After(now) {
 		return Liveness(l.Owner) != proc.Dead
@@ -41,8 +41,8 @@ func IsActive(l croft.Lease, now time.Time) bool {
 	return l.Term == croft.TermProcess && Liveness(l.Owner) == proc.Alive
 }
 
-// Find looks a live workspace up by its name, its ID, or a path in it; an
-// empty ref means the one that the request was made from.
+// Find finds a live workspace by its name, its ID, or a path in it. If ref is empty, it
+// finds the workspace that the request was made from.
 func (p *Projects) Find(ctx context.Context, s Location, ref string) (journal.Record, error) {
 	if ref == "" {
 		if rec, ok, err := p.findPath(ctx, s.Project, s.Place.WorkDir); err != nil || ok {
@@ -52,12 +52,12 @@ func (p *Projects) Find(ctx context.Context, s Location, ref string) (journal.Re
 			Code: croft.WorktreeNotFound, Message: "not inside a workspace, and no name was given", Hint: "croft list",
 		}
 	}
-	// An ID comes before a name, so that a name that is another workspace's ID is not
-	// found in its place. A workspace cannot be given such a name.
+	// The ID is looked up first, so that a workspace whose name is the ID of another
+	// one is not found in its place. New workspaces cannot get such a name.
 	rec, err := p.Journal.Record(ctx, croft.ID(ref))
 	if err == nil && rec.RepoID == s.ID {
 		if rec.Workspace.State == croft.Trashed {
-			return journal.Record{}, p.notLive(ctx, s.Project, ref)
+			return journal.Record{}, p.notLiveError(ctx, s.Project, ref)
 		}
 		return rec, nil
 	}
@@ -73,7 +73,7 @@ func (p *Projects) Find(ctx context.Context, s Location, ref string) (journal.Re
 			return rec, err
 		}
 	}
-	return journal.Record{}, p.notLive(ctx, s.Project, ref)
+	return journal.Record{}, p.notLiveError(ctx, s.Project, ref)
 }
 
 func (p *Projects) findPath(ctx context.Context, r *Project, path string) (journal.Record, bool, error) {
@@ -94,7 +94,7 @@ func (p *Projects) findPath(ctx context.Context, r *Project, path string) (journ
 func (p *Projects) FindByID(ctx context.Context, id croft.ID) (*Project, journal.Record, error) {
 	rec, err := p.Journal.Record(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
-		return nil, rec, WorkspaceNotFound("", string(id))
+		return nil, rec, WorkspaceNotFoundError("", string(id))
 	}
 	if err != nil {
 		return nil, rec, err
@@ -103,7 +103,8 @@ func (p *Projects) FindByID(ctx context.Context, id croft.ID) (*Project, journal
 	return r, rec, err
 }
 
-// OnlyTrashed leaves the records that can be restored, the last removed first.
+// OnlyTrashed returns the records of workspaces that can be restored, the last removed
+// first. It reuses the array of all.
 func OnlyTrashed(all []journal.Record) []journal.Record {
 	list := slices.DeleteFunc(all, func(rec journal.Record) bool {
 		return rec.Workspace.State != croft.Trashed || rec.Trash == nil || rec.Trash.Purged || rec.Workspace.Mode == croft.ModeLegacy
@@ -112,9 +113,9 @@ func OnlyTrashed(all []journal.Record) []journal.Record {
 	return list
 }
 
-// FindGone finds a workspace that was removed, by its ID or its name; of several
-// that had it, the last removed.
-func (p *Projects) FindGone(ctx context.Context, r *Project, ref string, none error) (journal.Record, error) {
+// FindRemoved finds a removed workspace by its ID or its name; of several it returns
+// the last removed. If there is none, it returns the error none.
+func (p *Projects) FindRemoved(ctx context.Context, r *Project, ref string, none error) (journal.Record, error) {
 	list, err := p.Journal.Removed(ctx, r.ID, ref)
 	if err != nil {
 		return journal.Record{}, err
@@ -131,10 +132,10 @@ func (p *Projects) FindGone(ctx context.Context, r *Project, ref string, none er
 	return *last, nil
 }
 
-// notLive says of what is not among the live workspaces that it was removed, and what
-// brings it back, or that there is none.
-func (p *Projects) notLive(ctx context.Context, r *Project, ref string) error {
-	out := WorkspaceNotFound("", ref)
+// notLiveError returns the WorktreeNotFound error for a name that no live workspace
+// has. If a workspace in the trash has it, the error says how to restore that.
+func (p *Projects) notLiveError(ctx context.Context, r *Project, ref string) error {
+	out := WorkspaceNotFoundError("", ref)
 	list, err := p.Journal.Removed(ctx, r.ID, ref)
 	if list = OnlyTrashed(list); err != nil || len(list) == 0 {
 		return out
@@ -148,7 +149,8 @@ func (p *Projects) notLive(ctx context.Context, r *Project, ref string) error {
 	return out
 }
 
-// KeptBecause says why a workspace was not removed.
+// KeptBecause returns the entry of an answer for a workspace that was not removed because
+// of err. NotWritable becomes CleanupFailed.
 func KeptBecause(rec journal.Record, err error) croft.Kept {
 	why := croft.AsError("remove", explain.Error("remove", rec.Workspace.Name, err))
 	if why.Code == croft.NotWritable {
@@ -158,8 +160,9 @@ func KeptBecause(rec journal.Record, err error) croft.Kept {
 	return croft.Kept{ID: rec.Workspace.ID, Name: rec.Workspace.Name, Reason: why}
 }
 
-// WorkspaceAround finds a workspace that the Service or one of the directories
-// lies in, or nil.
+// WorkspaceAround finds the workspace that one of the directories, or the directory of
+// the service or of its actor, lies in. It returns nil if there is none, and fails if one
+// of the directories does not exist.
 func (p *Projects) WorkspaceAround(ctx context.Context, dirs ...string) (*journal.Record, error) {
 	for _, dir := range append(dirs, p.Dir, p.From) {
 		if dir == "" {
@@ -180,8 +183,8 @@ func (p *Projects) WorkspaceAround(ctx context.Context, dirs ...string) (*journa
 	return nil, nil
 }
 
-// scratchName is the name of the scratch directory in a layout's workspaces, or
-// empty where they have none.
+// scratchName returns the name of the scratch directory in the workspaces of a layout,
+// or the empty string if they have none.
 func (r *Project) scratchName(name string) string {
 	l, err := layout.Preset(cmp.Or(name, r.Config.Layout))
 	if err != nil {
@@ -190,7 +193,8 @@ func (r *Project) scratchName(name string) string {
 	return cmp.Or(r.Config.Checkout.Scratch, l.Scratch)
 }
 
-// ScratchOf is the scratch directory of a workspace, or empty.
+// ScratchOf returns the scratch directory of a workspace, or the empty string if it has
+// none.
 func (r *Project) ScratchOf(w croft.Workspace) string {
 	name := r.scratchName(w.Layout)
 	if name == "" || w.Mode == croft.ModeLegacy {
@@ -199,7 +203,7 @@ func (r *Project) ScratchOf(w croft.Workspace) string {
 	return filepath.Join(w.Path, name)
 }
 
-// WorkspaceEvent tells what happened to a workspace.
+// WorkspaceEvent returns an event about a workspace.
 func (p *Projects) WorkspaceEvent(kind string, rec journal.Record) croft.Event {
 	w := rec.Workspace
 	data, _ := json.Marshal(struct {
@@ -210,46 +214,52 @@ func (p *Projects) WorkspaceEvent(kind string, rec journal.Record) croft.Event {
 	return croft.Event{Time: p.Now(), Kind: kind, Repo: rec.RepoID, Workspace: w.ID, Data: data}
 }
 
-// MergeEvent tells what became of a merge.
+// MergeEvent returns an event about a merge.
 func (p *Projects) MergeEvent(kind string, m journal.Merge) croft.Event {
 	data, _ := json.Marshal(m.Merge)
 	return croft.Event{Time: p.Now(), Kind: kind, Repo: m.RepoID, Workspace: m.WorkspaceID, Data: data}
 }
 
-// The refs that a workspace hangs on. Their names say nothing but its ID.
+// The beginnings of the refs of live and of removed workspaces. The workspace's ID
+// follows.
 const (
 	wsRefs      = "refs/croft/ws/"
 	ArchiveRefs = "refs/croft/archive/"
 )
 
-// BaseRef keeps the commit that a workspace began with.
+// BaseRef returns the ref that keeps the commit which a workspace began with.
 func BaseRef(id croft.ID) string { return wsRefs + string(id) + "/base" }
 
-// HeldRef keeps what the agent of an isolated workspace has beside its branch.
+// HeldRef returns the ref that keeps the objects which the agent of an isolated
+// workspace has beside its branch.
 func HeldRef(id croft.ID) string { return wsRefs + string(id) + "/held" }
 
-// ArchiveRef keeps the commit that a removed workspace had checked out.
+// ArchiveRef returns the ref that keeps the commit which a removed workspace had
+// checked out.
 func ArchiveRef(id croft.ID) string { return ArchiveRefs + string(id) + "/head" }
 
-// ArchiveBranchRef keeps what a removed workspace's branch was at when it was deleted.
+// ArchiveBranchRef returns the ref that keeps the tip which the branch of a removed
+// workspace had when it was deleted.
 func ArchiveBranchRef(id croft.ID) string { return ArchiveRefs + string(id) + "/branch" }
 
-// ArchiveStateRef keeps what only the index and an act in progress needed.
+// ArchiveStateRef returns the ref that keeps the objects which only the index, or a
+// merge or rebase in progress, names in a removed workspace.
 func ArchiveStateRef(id croft.ID) string { return ArchiveRefs + string(id) + "/state" }
 
-// ArchiveOwnRef keeps branches, tags and stashes that the agent of an isolated
-// workspace made in its own git directory, with their names.
+// ArchiveOwnRef returns the ref that keeps the branches, tags and stashes, with their
+// names, which the agent of a removed isolated workspace made in its own git directory.
 func ArchiveOwnRef(id croft.ID) string { return ArchiveRefs + string(id) + "/own" }
 
-// ArchiveWorkRef keeps a snapshot of what was not committed, once the directory
-// that held it went from the trash.
+// ArchiveWorkRef returns the ref that keeps a snapshot of a removed workspace's
+// uncommitted files, once its directory is deleted from the trash.
 func ArchiveWorkRef(id croft.ID) string { return ArchiveRefs + string(id) + "/work" }
 
-// SaveRecord writes a changed record to the database.
+// SaveRecord writes a changed record to the journal with a new generation, in one
+// transaction with then, which may be nil.
 func (p *Projects) SaveRecord(ctx context.Context, rec *journal.Record, then func(*journal.Tx) error) error {
 	rec.Generation++
 	return p.Journal.Update(ctx, func(tx *journal.Tx) error {
-		if err := tx.Put(*rec); err != nil || then == nil {
+		if err := tx.PutRecord(*rec); err != nil || then == nil {
 			return err
 		}
 		return then(tx)

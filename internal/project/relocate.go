@@ -9,10 +9,11 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// Relocate follows a repository that was moved: workspaces inside it moved
-// along, those beside it stayed, and the paths that link both with the repository are
-// wrong. A directory that lies where it is expected and provably is the workspace is
-// registered again; the rest is left as it is. The caller holds the repository's lock.
+// Relocate updates the records of a repository that was moved. Workspaces inside it
+// moved along, workspaces beside it stayed, and the paths in git's registrations are
+// wrong for either. Relocate registers a directory again if its identity shows that it
+// is the workspace, and leaves other directories alone. The caller holds the
+// repository's lock.
 func (p *Projects) Relocate(ctx context.Context, r *Project) error {
 	records, err := p.Journal.Records(ctx, r.ID)
 	if err != nil {
@@ -41,24 +42,24 @@ func (p *Projects) Relocate(ctx context.Context, r *Project) error {
 	return err
 }
 
-// relocateRecord is a record after its repository was moved: what lay inside moved
-// along, what lay beside may have, too.
+// relocateRecord returns a record with the paths after its repository was moved: those
+// inside the repository follow it, and directories elsewhere are looked for.
 func (r *Project) relocateRecord(ctx context.Context, rec journal.Record) journal.Record {
 	old := rec.Workspace.Repo
 	moved := rec
 	moved.Workspace.Repo = r.Path
-	moved.Workspace.Path = FollowMove(rec.Workspace.Path, old, r.Path)
-	moved.BaseDir = FollowMove(rec.BaseDir, old, r.Path)
+	moved.Workspace.Path = PathAfterMove(rec.Workspace.Path, old, r.Path)
+	moved.BaseDir = PathAfterMove(rec.BaseDir, old, r.Path)
 	if rec.Trash != nil {
 		trash := *rec.Trash
-		trash.Dir = FollowMove(trash.Dir, old, r.Path)
+		trash.Dir = PathAfterMove(trash.Dir, old, r.Path)
 		moved.Trash = &trash
 		if IsTrashAway(&trash) {
 			if to := r.FindTrash(ctx, rec); to != "" {
 				trash.Dir = to
-				from, into := MovedBy(rec.Trash.Dir, to)
-				moved.Workspace.Path = FollowMove(moved.Workspace.Path, from, into)
-				moved.BaseDir = FollowMove(moved.BaseDir, from, into)
+				from, into := MovedAncestors(rec.Trash.Dir, to)
+				moved.Workspace.Path = PathAfterMove(moved.Workspace.Path, from, into)
+				moved.BaseDir = PathAfterMove(moved.BaseDir, from, into)
 			}
 		}
 		return moved
@@ -67,14 +68,15 @@ func (r *Project) relocateRecord(ctx context.Context, rec journal.Record) journa
 		return moved
 	}
 	if to := seekDirectories(ctx, []sought{r.soughtOf(rec)})[0]; to != "" && !IsTrashedAt(rec, to) {
-		moved.BaseDir = baseAfter(moved, to)
+		moved.BaseDir = baseDirAfterMove(moved, to)
 		moved.Workspace.Path = to
 	}
 	return moved
 }
 
-// FollowMove is where a path is after a directory was moved, if it lay inside.
-func FollowMove(path, from, to string) string {
+// PathAfterMove returns the path after a directory was moved from one path to another.
+// A path outside of that directory stays as it is.
+func PathAfterMove(path, from, to string) string {
 	if path == "" || !IsWithin(path, from) {
 		return path
 	}

@@ -15,32 +15,33 @@ import (
 )
 
 // A directory that is not at its path may have been moved, by itself or with a
-// directory above it, or its drive may not be mounted. So it is looked for, by its
-// identity, before anything is said of it, and nothing ends because it is not
+// directory above it, or its drive may not be mounted. So Croft looks for it by its
+// identity before it reports it as missing, and deletes nothing because it was not
 // found.
 
 const (
-	// seekTime bounds a search: a dead network drive may lie around.
+	// seekTime bounds the time of a search, because a network drive may not answer.
 	seekTime = 2 * time.Second
 	// seekEntries bounds how many entries a search looks at.
 	seekEntries = 50_000
-	// SeekWidth bounds how many of one directory it looks at.
+	// SeekWidth bounds how many entries of one directory a search looks at.
 	SeekWidth = 5_000
-	// seekUp is how many directories above a place may have been renamed.
+	// seekUp is how many levels above a directory a search looks for a renamed
+	// ancestor.
 	seekUp = 4
 )
 
-// sought is a directory that is not where it was last.
+// sought is a directory that is not at its last path, and is to be found.
 type sought struct {
 	identity fsx.Identity
 	last     string
-	hints    []string               // where it may be
-	near     []string               // directories that it may have been moved to, beside those that it was in
-	isIt     func(path string) bool // tells, where there are no times of birth
+	hints    []string               // paths at which it may be
+	near     []string               // directories that it may have been moved to, besides those above its last path
+	isIt     func(path string) bool // confirms the find on file systems that record no time of birth
 }
 
-// seekDirectories returns where directories are, in the same order; empty where one was not
-// found.
+// seekDirectories looks for directories and returns their paths, in the order of list,
+// with an empty one for each that was not found.
 func seekDirectories(ctx context.Context, list []sought) []string {
 	if len(list) == 0 {
 		return nil
@@ -56,7 +57,7 @@ func seekDirectories(ctx context.Context, list []sought) []string {
 	return make([]string, len(list))
 }
 
-// seeker is one search.
+// seeker is one search for several directories.
 type seeker struct {
 	list   []sought
 	wanted map[fsx.Identity]int
@@ -64,7 +65,7 @@ type seeker struct {
 	left   int // entries that may still be looked at
 	open   int // directories that were not found yet
 	names  map[string][]string
-	moved  map[string]string // directories that held one, and hold it now under another name
+	moved  map[string]string // old to new paths of directories in which one was found
 }
 
 func newSeeker(list []sought) *seeker {
@@ -118,8 +119,8 @@ func (s *seeker) seekAll() []string {
 	return s.out
 }
 
-// lookAbove looks below the neighbours of the directories above a place: one of
-// them may be what such a directory is called now.
+// lookAbove looks for a directory whose ancestor was renamed: below the siblings of
+// each of its ancestors, up to seekUp levels.
 func (s *seeker) lookAbove(i int) {
 	last := s.list[i].last
 	if to := s.moved[filepath.Dir(last)]; to != "" {
@@ -139,7 +140,7 @@ func (s *seeker) lookAbove(i int) {
 	}
 }
 
-// entries lists the entries of a directory, once.
+// entries lists the entries of a directory. It reads each directory once.
 func (s *seeker) entries(dir string) []string {
 	if names, ok := s.names[dir]; ok || s.left <= 0 {
 		return names
@@ -154,7 +155,7 @@ func (s *seeker) entries(dir string) []string {
 	return names
 }
 
-// compareAt compares what lies at a path with what is wanted.
+// compareAt records the path if one of the wanted directories lies there.
 func (s *seeker) compareAt(path string) {
 	if s.left--; s.left < 0 || s.open == 0 || path == "" {
 		return
@@ -179,7 +180,8 @@ func (s *seeker) compareAt(path string) {
 	}
 }
 
-// IsAway reports whether the directory of a workspace is not at its path.
+// IsAway reports whether the directory of a workspace is not at its path. It is false for
+// a legacy workspace, and if the repository itself is gone.
 func (r *Project) IsAway(rec journal.Record) bool {
 	w := rec.Workspace
 	if r.Git == nil || w.Mode == croft.ModeLegacy || fsx.Identity(rec.Identity).IsAt(w.Path) {
@@ -189,11 +191,11 @@ func (r *Project) IsAway(rec journal.Record) bool {
 	return h == checkout.Missing || h == checkout.Foreign || h == checkout.Replaced
 }
 
-// soughtOf is the directory of a live workspace, to look for.
+// soughtOf describes the directory of a live workspace for a search.
 func (r *Project) soughtOf(rec journal.Record) sought {
 	w, tree := rec.Workspace, r.Trees.At(SpecOf(rec))
-	hints := []string{tree.NamedPath(), FollowMove(w.Path, w.Repo, r.Path), FollowMove(w.Path, filepath.Dir(w.Repo), filepath.Dir(r.Path))}
-	if made := r.TrashDirs().Find(string(w.ID)); made.Path != "" {
+	hints := []string{tree.NamedPath(), PathAfterMove(w.Path, w.Repo, r.Path), PathAfterMove(w.Path, filepath.Dir(w.Repo), filepath.Dir(r.Path))}
+	if made := r.TrashDirLedger().Find(string(w.ID)); made.Path != "" {
 		hints = append(hints, filepath.Join(made.Path, "tree"))
 	}
 	return sought{
@@ -202,10 +204,10 @@ func (r *Project) soughtOf(rec journal.Record) sought {
 	}
 }
 
-// Whereabouts looks for the directories of those workspaces that are not at their
-// paths. The result has a place for each record, and is empty for those that are
-// there and for those that were not found.
-func (r *Project) Whereabouts(ctx context.Context, records []journal.Record) []string {
+// FindMoved looks for the directories of the live workspaces that are not at their
+// paths. The result has a path for each record, which is empty if the directory is at
+// its path or was not found.
+func (r *Project) FindMoved(ctx context.Context, records []journal.Record) []string {
 	out := make([]string, len(records))
 	var list []sought
 	var of []int
@@ -220,10 +222,10 @@ func (r *Project) Whereabouts(ctx context.Context, records []journal.Record) []s
 	return out
 }
 
-// CatchUp has the record of a workspace that was moved follow it, before
-// something is done with it. One that is not found is left as it is.
-func (p *Projects) CatchUp(ctx context.Context, r *Project, rec journal.Record) (journal.Record, error) {
-	to := r.Whereabouts(ctx, []journal.Record{rec})[0]
+// UpdateMovedPath looks for the directory of a workspace if it is not at its path, and
+// records its new path. It returns the record as it is if the directory was not found.
+func (p *Projects) UpdateMovedPath(ctx context.Context, r *Project, rec journal.Record) (journal.Record, error) {
+	to := r.FindMoved(ctx, []journal.Record{rec})[0]
 	if to == "" || IsTrashedAt(rec, to) {
 		return rec, nil
 	}
@@ -234,13 +236,14 @@ func (p *Projects) CatchUp(ctx context.Context, r *Project, rec journal.Record) 
 	return p.Journal.Record(ctx, rec.Workspace.ID)
 }
 
-// IsTrashedAt reports whether a place is that of a workspace in a trash.
+// IsTrashedAt reports whether a path is that of the workspace's checkout in a trash.
 func IsTrashedAt(rec journal.Record, path string) bool {
 	return filepath.Base(path) == "tree" && filepath.Base(filepath.Dir(path)) == string(rec.Workspace.ID)
 }
 
-// FollowTo writes down where the directory of a workspace is now, and lets it and
-// its registration find each other. The caller holds the repository's lock.
+// FollowTo records that the directory of a workspace is now at another path, and links it
+// with its registration again. It fails if the directory there is another one, and does
+// nothing for a removed workspace. The caller holds the repository's lock.
 func (p *Projects) FollowTo(ctx context.Context, r *Project, id croft.ID, to string) error {
 	rec, err := p.Journal.Record(ctx, id)
 	if err != nil {
@@ -255,7 +258,7 @@ func (p *Projects) FollowTo(ctx context.Context, r *Project, id croft.ID, to str
 		return err
 	}
 	defer dir.Close()
-	rec.BaseDir = baseAfter(rec, to)
+	rec.BaseDir = baseDirAfterMove(rec, to)
 	rec.Workspace.Path, rec.Workspace.Repo = to, r.Path
 	tree := r.Trees.At(SpecOf(rec))
 	if err := tree.Rejoin(); err != nil {
@@ -267,9 +270,10 @@ func (p *Projects) FollowTo(ctx context.Context, r *Project, id croft.ID, to str
 	return p.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(p.WorkspaceEvent(croft.EventWorkspaceMoved, rec)) })
 }
 
-// baseAfter is the directory that a workspace's layout keeps it in, after it was
-// moved: the same if that is still there, or what that is called now.
-func baseAfter(rec journal.Record, to string) string {
+// baseDirAfterMove returns the base directory of a workspace after the workspace was
+// moved: the same if it exists, its new path if it was moved along, or the empty
+// string.
+func baseDirAfterMove(rec journal.Record, to string) string {
 	if rec.BaseDir == "" || fsx.IsThere(rec.BaseDir) {
 		return rec.BaseDir
 	}

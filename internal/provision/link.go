@@ -10,9 +10,9 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// Link links files and directories at the top of a project into a checkout:
-// those that match a pattern and that the checkout does not have itself. All checkouts
-// that have such a link share its content. Link returns the names.
+// Link links files and directories at the top of a project into a checkout: those that
+// match a pattern and that the checkout does not have itself. All checkouts with such a
+// link share its content. Link returns the names that it linked.
 func Link(project, checkout string, patterns []string) ([]string, error) {
 	if len(patterns) == 0 {
 		return nil, nil
@@ -33,7 +33,7 @@ func Link(project, checkout string, patterns []string) ([]string, error) {
 		}
 		err := top.Symlink(filepath.Join(project, e.Name()), e.Name())
 		if errors.Is(err, os.ErrExist) {
-			continue // the commit has it
+			continue // the commit has the name
 		}
 		if err != nil {
 			return linked, err

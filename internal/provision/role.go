@@ -1,5 +1,5 @@
-// Package provision makes a checkout usable: it puts role files where an
-// agent looks for them, and links what checkouts share.
+// Package provision makes a checkout usable: it puts role files where an agent looks
+// for them, and links files that checkouts share.
 package provision
 
 import (
@@ -20,18 +20,18 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// maxRoleFile bounds a role file; instructions are not larger.
+// maxRoleFile bounds the size of a role file; instructions are not larger.
 const maxRoleFile = 4 << 20
 
 // Roles knows where a project keeps its roles.
 type Roles struct {
 	Project string   // the project's directory
-	Dir     string   // below it, one directory a role
-	Files   []string // what a role may consist of
+	Dir     string   // below Project; it has one directory for each role
+	Files   []string // the names of the files that a role may have
 }
 
-// Find looks a role up. A role without any of the files is RoleNotFound. Links
-// that lead out of the project are not followed.
+// Find finds a role by its name. A role that has none of the files is RoleNotFound.
+// Links that lead out of the project are not followed.
 func (r Roles) Find(role string) (croft.Role, error) {
 	found := croft.Role{Name: role, Dir: filepath.Join(r.Project, filepath.FromSlash(r.Dir), role)}
 	root, err := os.OpenRoot(r.Project)
@@ -54,38 +54,39 @@ func (r Roles) Find(role string) (croft.Role, error) {
 	return found, nil
 }
 
-// Checkout says what is known of the checkout that a role's files go into.
+// Checkout says whether an agent has worked in the checkout that a role's files are
+// copied to.
 type Checkout string
 
 const (
 	// Fresh: no agent has worked there, so any file in it may be replaced. It is the
 	// default.
 	Fresh Checkout = ""
-	// Used: an agent may have changed what lies there.
+	// Used: an agent may have changed the files in it.
 	Used Checkout = "used"
 )
 
-// Copying is what Copy is asked to do.
+// Copying is the input of Copy.
 type Copying struct {
 	Worktree *git.Worktree
 	Role     croft.Role
 	Into     Checkout
-	// Placed are the digests of the files that were copied before, by name. A
-	// file that is something else now was changed there.
+	// Placed are the digests of the files that were copied before, by name. A file with
+	// another digest was changed in the checkout.
 	Placed map[string]string
 }
 
-// Copied is what Copy did.
+// Copied is the result of Copy.
 type Copied struct {
-	Untracked []string          // names that the caller has git ignore
+	Untracked []string          // names that the caller must make git ignore
 	Placed    map[string]string // the digests of the files
 }
 
-// Copy puts a role's files at the top of a worktree and hides them there, and
-// only there. A file over a tracked one is hidden by a bit in the worktree's
-// own index; the others are returned, and the caller has git ignore them.
+// Copy puts a role's files at the top of a worktree and hides them from git there, and
+// only there. A file over a tracked one is hidden by a bit in the worktree's own index;
+// the names of the others are returned, and the caller must make git ignore them.
 //
-// Copy overwrites nothing that an agent wrote: then it copies nothing, and the error is
+// Copy overwrites no file that an agent wrote: it copies nothing then, and fails with
 // WorkspaceDirty.
 func (r Roles) Copy(ctx context.Context, c Copying) (Copied, error) {
 	w, out := c.Worktree, Copied{Placed: map[string]string{}}
@@ -108,7 +109,7 @@ func (r Roles) Copy(ctx context.Context, c Copying) (Copied, error) {
 		if texts[f], err = readRole(src, path.Join(r.Dir, c.Role.Name, f)); err != nil {
 			return out, err
 		}
-		differs, err := c.differs(dst, f, texts[f])
+		differs, err := c.isEdited(dst, f, texts[f])
 		if err != nil {
 			return out, err
 		}
@@ -140,15 +141,15 @@ func openCheckout(w *git.Worktree) (*fsx.Dir, error) {
 	return nil, &os.PathError{Op: "open", Path: w.Path, Err: fsx.ErrOther}
 }
 
-// Digest names the content of a file.
+// Digest returns the digest of the content of a file.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// differs reports whether something lies at a path that is neither the text nor
-// what was copied there before.
-func (c Copying) differs(dst *fsx.Dir, name string, text []byte) (bool, error) {
+// isEdited reports whether the file at a name has neither the text nor the content that
+// was copied there before.
+func (c Copying) isEdited(dst *fsx.Dir, name string, text []byte) (bool, error) {
 	now, err := dst.ReadFile(name, maxRoleFile)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -176,10 +177,11 @@ type EditedError struct{ File, Path string }
 
 func (e *EditedError) Error() string { return e.File + " was changed in the workspace" }
 
-// Is reports whether that is the code.
+// Is reports whether target is croft.WorkspaceDirty.
 func (e *EditedError) Is(target error) bool { return target == croft.WorkspaceDirty }
 
-// refuseEdits lets only those files be replaced that git has.
+// refuseEdits refuses to replace edited files, unless the checkout is fresh or git can
+// restore the file.
 func (c Copying) refuseEdits(ctx context.Context, changed, tracked []string) error {
 	if c.Into == Fresh || len(changed) == 0 {
 		return nil
@@ -190,7 +192,7 @@ func (c Copying) refuseEdits(ctx context.Context, changed, tracked []string) err
 	}
 	for _, f := range changed {
 		if _, placed := c.Placed[f]; !placed && slices.Contains(tracked, f) && !slices.Contains(modified, f) {
-			continue // the project's own file, as git would write it again
+			continue // the project's own file, which git can write again
 		}
 		return &EditedError{File: f, Path: filepath.Join(c.Worktree.Path, f)}
 	}
@@ -216,7 +218,7 @@ func readRole(src *os.Root, from string) ([]byte, error) {
 	return data, err
 }
 
-// placeFile replaces what is at the destination; a link there is replaced, not
+// placeFile replaces the entry at a name by a file. A link there is replaced, not
 // followed.
 func placeFile(dst *fsx.Dir, to string, data []byte) error {
 	if old, err := dst.ReadFile(to, maxRoleFile); err == nil && bytes.Equal(old, data) {

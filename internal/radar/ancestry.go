@@ -9,28 +9,28 @@ import (
 	"github.com/croft-sh/croft/internal/git/mergetree"
 )
 
-// The results of ancestry.base that are no commit.
+// The results of ancestry.base that are no node.
 const (
-	noBase      = -1 // they have no history in common
-	severalBase = -2 // more than one commit is a best common ancestor
+	noBase      = -1 // the two commits have no history in common
+	severalBase = -2 // the two commits have several best common ancestors
 )
 
-// ancestry knows the history of several commits, as far back as it takes to say
-// where any two of them parted.
+// ancestry has the history of several commits, the heads, back to where any two of them
+// parted.
 //
-// It is told the history from the heads on, and needs no more of it as soon as
-// every commit that it has heard of, but not been told, is an ancestor of all
-// heads: whatever comes after is an ancestor of those.
+// Commits are added from the heads backwards. No more are needed as soon as every
+// commit that is known only as a parent is an ancestor of all heads: so are all commits
+// before it.
 type ancestry struct {
 	heads  []string
-	number []int    // of each commit that was asked for: its place in heads, -1 if it is none
-	full   *big.Int // all heads
+	number []int    // the index in heads of each commit in all, -1 if it is no head
+	full   *big.Int // the set of all heads
 
 	index map[string]int
 	nodes []node
-	open  int // nodes that were not told and that not all heads have
+	open  int // nodes that were not added and are not ancestors of all heads
 
-	bases []int // of each pair of heads: a node, noBase or severalBase
+	bases []int // for each pair of heads: a node, noBase or severalBase
 }
 
 // none is the empty set.
@@ -40,13 +40,13 @@ var none = new(big.Int)
 type node struct {
 	commit  string
 	parents []int
-	heads   *big.Int // the set of heads that have it in their history; shared, never changed in place
+	heads   *big.Int // the heads that have the commit in their history; shared, never changed in place
 	told    bool
 	isHead  bool
-	depth   int // an ancestor's is smaller
+	depth   int // greater than that of its ancestors
 }
 
-// newAncestry begins with the commits that are involved.
+// newAncestry returns an ancestry whose heads are the involved commits of all.
 func newAncestry(all []string, involved []bool) *ancestry {
 	k := &ancestry{index: map[string]int{}, number: make([]int, len(all))}
 	for i, commit := range all {
@@ -68,7 +68,7 @@ func newAncestry(all []string, involved []bool) *ancestry {
 	return k
 }
 
-// nodeOf is the place of a commit among the nodes.
+// nodeOf returns the index of a commit in nodes, and makes a node if there is none.
 func (k *ancestry) nodeOf(commit string) int {
 	n, ok := k.index[commit]
 	if !ok {
@@ -80,7 +80,7 @@ func (k *ancestry) nodeOf(commit string) int {
 	return n
 }
 
-// addHeads says that heads have a commit, and with it its ancestors.
+// addHeads records that heads have a commit in their history, and so all its ancestors.
 func (k *ancestry) addHeads(n int, heads *big.Int) {
 	type step struct {
 		node  int
@@ -104,15 +104,15 @@ func (k *ancestry) addHeads(n int, heads *big.Int) {
 			}
 			continue
 		}
-		// It was told before one of its children was, which is rare.
+		// The commit was added before one of its children, which is rare.
 		for _, p := range at.parents {
 			todo = append(todo, step{p, next})
 		}
 	}
 }
 
-// add tells a commit.
-func (k *ancestry) add(c mergetree.Ancestor) {
+// addCommit adds a commit with its parents.
+func (k *ancestry) addCommit(c mergetree.Ancestor) {
 	n := k.nodeOf(c.Commit)
 	if k.nodes[n].told {
 		return
@@ -130,11 +130,11 @@ func (k *ancestry) add(c mergetree.Ancestor) {
 	}
 }
 
-// isSettled reports whether enough was told.
+// isSettled reports whether enough commits were added.
 func (k *ancestry) isSettled() bool { return k.open == 0 }
 
-// findBases finds the best common ancestors of all pairs of heads: a commit that
-// both have, and of which no child is had by both.
+// findBases finds the best common ancestors of each pair of heads: commits that both
+// have, and no child of which both have.
 func (k *ancestry) findBases() {
 	children := make([][]int, len(k.nodes))
 	for n := range k.nodes {
@@ -170,10 +170,10 @@ func (k *ancestry) findBases() {
 	}
 }
 
-// measureDepths finds the depth of each node: one more than that of its deepest
+// measureDepths computes the depth of each node: one more than that of its deepest
 // parent.
 func (k *ancestry) measureDepths(children [][]int) {
-	missing := make([]int, len(k.nodes)) // parents that are yet to be measured
+	missing := make([]int, len(k.nodes)) // the number of parents that have no depth yet
 	var ready []int
 	for n := range k.nodes {
 		missing[n] = len(k.nodes[n].parents)
@@ -193,12 +193,12 @@ func (k *ancestry) measureDepths(children [][]int) {
 	}
 }
 
-// base is the node where two of the commits parted, or noBase, or severalBase.
+// base returns the node where two commits parted, or noBase, or severalBase.
 func (k *ancestry) base(a, b int) int {
 	return k.bases[k.number[a]*len(k.heads)+k.number[b]]
 }
 
-// isAncestor reports whether one commit is in the history of another.
+// isAncestor reports whether commit a is in the history of commit of.
 func (k *ancestry) isAncestor(a, of int) bool {
 	n := k.base(a, of)
 	return n >= 0 && k.nodes[n].commit == k.heads[k.number[a]]

@@ -17,7 +17,7 @@ import (
 	"github.com/croft-sh/croft/internal/work"
 )
 
-// Forecasts are the radars of all projects.
+// Forecasts makes forecasts of collisions in projects.
 type Forecasts struct {
 	*project.Projects
 }
@@ -33,19 +33,20 @@ func (svc *Forecasts) ShowConflicts(ctx context.Context, s project.Location, _ c
 	})
 }
 
-// RadarOf is the radar of a project.
+// RadarOf returns the radar of a project.
 func (svc *Forecasts) RadarOf(r *project.Project) *Radar {
 	return &Radar{Git: r.Git, File: filepath.Join(svc.Settings.Config().StateDir, "forecasts", string(r.ID)+".json")}
 }
 
-// readWork reads what the workspaces hold, on all cores.
+// readWork reads the head and the work commit of each workspace, in parallel. A
+// workspace that is removed meanwhile is left out.
 func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *mergetree.Session, records []journal.Record) []Candidate {
 	records = slices.DeleteFunc(slices.Clone(records), func(rec journal.Record) bool {
 		return rec.Workspace.Mode == croft.ModeLegacy || rec.Workspace.State == croft.Creating
 	})
 	works := make([]Candidate, len(records))
 	var wg sync.WaitGroup
-	// If it fails, so does the first call that needs it.
+	// If this fails, the first merge fails with the same error.
 	wg.Go(func() { _ = a.Prepare(ctx) })
 	n := min(runtime.NumCPU(), len(records))
 	for k := range n {
@@ -57,36 +58,36 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *merge
 	}
 	wg.Wait()
 	return slices.DeleteFunc(works, func(c Candidate) bool {
-		return c.Err != nil && c.Err.Code == croft.WorktreeNotFound // it was removed meanwhile
+		return c.Err != nil && c.Err.Code == croft.WorktreeNotFound // the workspace was removed meanwhile
 	})
 }
 
-// readCandidate reads the head and the work commit of one workspace; a failure is put
-// into Candidate.Err.
+// readCandidate reads the head and the work commit of one workspace. An error is
+// returned in Candidate.Err.
 func (svc *Forecasts) readCandidate(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) Candidate {
 	c := Candidate{Workspace: rec.Workspace}
 	var err error
 	if c.Head, c.Commit, err = workCommit(ctx, r, a, rec); err != nil {
-		c.Err = croft.AsError("conflicts", explain.Error("conflicts", rec.Workspace.Name, svc.Vanished(ctx, rec, err)))
+		c.Err = croft.AsError("conflicts", explain.Error("conflicts", rec.Workspace.Name, svc.VanishedError(ctx, rec, err)))
 	}
 	return c
 }
 
-// workCommit is the last commit of a workspace, and that or a commit of what is not
-// committed on top of it.
+// workCommit returns the last commit of a workspace, and a commit of its uncommitted
+// work on top of that, or the same commit if there is none.
 func workCommit(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) (head, commit string, err error) {
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return "", "", project.Broken(rec, h)
+		return "", "", project.BrokenError(rec, h)
 	}
 	if err := failpoint.Hit("conflicts.found"); err != nil {
 		return "", "", err
 	}
 	tree := r.Trees.At(project.SpecOf(rec))
-	found, err := work.Sort(ctx, r, tree, rec, work.HoldLarge)
+	found, err := work.SortUncommitted(ctx, r, tree, rec, work.HoldLarge)
 	if err != nil {
 		return "", "", err
 	}
-	if _, head, err = tree.Head(ctx); err != nil || !found.IsSomething() {
+	if _, head, err = tree.Head(ctx); err != nil || !found.HasWork() {
 		return head, head, err
 	}
 	commit, err = tree.WorkCommit(ctx, a, found.Request())

@@ -12,29 +12,29 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 )
 
-// A forecast is remembered in a file of two lines: what a listing shows of it,
-// and what the next forecast need not find out again. It is never larger than
-// one forecast, it is replaced as a whole, and without it everything is
-// compared anew.
+// A forecast is cached in a file of two lines: the collisions for a listing, and the
+// scan results for the next forecast. The file is replaced as a whole by each forecast.
+// Without it everything is compared anew.
 
 const rememberedVersion = 1
 
-// remembered is what a listing shows.
+// remembered is the part of a cached forecast that a listing needs.
 type remembered struct {
 	Version    int                   `json:"version"`
-	Git        string                `json:"git"`  // whose merges these are
-	Tips       map[string]string     `json:"tips"` // where each target was
+	Git        string                `json:"git"`  // the version of git that merged
+	Tips       map[string]string     `json:"tips"` // the commit of each target
 	Workspaces []rememberedWorkspace `json:"workspaces"`
 }
 
 type rememberedWorkspace struct {
 	ID     croft.ID `json:"id"`
 	Head   string   `json:"head"`
-	With   []int    `json:"with,omitempty"`   // the places of those that it collides with
-	Target string   `json:"target,omitempty"` // if it collides with that
+	With   []int    `json:"with,omitempty"`   // the indices of the workspaces that it collides with
+	Target string   `json:"target,omitempty"` // the target, if it collides with that
 }
 
-// writeMemory writes a forecast down. If it fails, the next forecast compares more.
+// writeMemory writes a forecast to the cache file. It ignores errors: then the next
+// forecast compares more.
 func (r *Radar) writeMemory(groups []*targetGroup, results map[string]ScanResult, f *croft.Forecast) {
 	shown := remembered{Version: rememberedVersion, Git: r.gitVersion(), Tips: map[string]string{}}
 	at := map[string]int{}
@@ -63,7 +63,7 @@ func (r *Radar) writeMemory(groups []*targetGroup, results map[string]ScanResult
 	}
 }
 
-// readLines reads what was written down last: as many of its lines as there are values.
+// readLines decodes the first lines of the cache file, one into each value.
 func (r *Radar) readLines(into ...any) error {
 	f, err := os.Open(r.File)
 	if err != nil {
@@ -79,7 +79,8 @@ func (r *Radar) readLines(into ...any) error {
 	return nil
 }
 
-// readMemory reads what the last forecast found out, by targets.
+// readMemory returns the results of the last forecast's scans, by target. It returns
+// nil if there are none, or if another version of git merged.
 func (r *Radar) readMemory() map[string]ScanResult {
 	var shown remembered
 	var results map[string]ScanResult
@@ -89,7 +90,7 @@ func (r *Radar) readMemory() map[string]ScanResult {
 	return results
 }
 
-// gitVersion is the version of the git that merges; another one may merge otherwise.
+// gitVersion returns the version of git, because versions may merge differently.
 func (r *Radar) gitVersion() string {
 	v, err := r.Git.Version()
 	if err != nil {
@@ -98,9 +99,9 @@ func (r *Radar) gitVersion() string {
 	return v.String()
 }
 
-// Show says of workspaces with whom they collided in the last forecast, as far as
-// neither side has moved since. It computes nothing.
-func (r *Radar) Show(refs *refs.Reader, list []croft.Workspace) {
+// SetCollisions sets in each workspace what it collided with in the last forecast, as
+// far as neither side has moved since. It compares nothing.
+func (r *Radar) SetCollisions(refs *refs.Reader, list []croft.Workspace) {
 	var shown remembered
 	if r.readLines(&shown) != nil || shown.Version != rememberedVersion {
 		return

@@ -2,12 +2,12 @@ package radar
 
 import "cmp"
 
-// Order suggests in which order n pieces of work are merged, so that few meet a
-// conflict, and late. collides are the pairs that do not get along, and last
-// those that have to be resolved in any case.
+// Order suggests an order in which n pieces of work are merged, so that few of them
+// meet a conflict, and late. collides are the pairs in conflict, and last the pieces
+// that conflict with the target and so come last.
 //
-// It goes in waves. A wave takes whatever collides with the fewest of those
-// that are left in it, and leaves everything that collides with that to the
+// The order consists of waves. A wave repeatedly takes the piece that collides with the
+// fewest of the remaining pieces, and leaves all pieces that collide with it to the
 // next wave.
 func Order(n int, collides [][2]int, last map[int]bool) []int {
 	others := make([]map[int]bool, n)
@@ -32,9 +32,10 @@ func Order(n int, collides [][2]int, last map[int]bool) []int {
 	return order
 }
 
-// takeWave takes work that does not collide with each other out of what is left.
+// takeWave removes pieces of work from left that do not collide with each other, and
+// returns them in order.
 func takeWave(left map[int]bool, others []map[int]bool) []int {
-	degree := map[int]int{} // of those that are still to choose from: among themselves
+	degree := map[int]int{} // how many of the other keys of degree each collides with
 	for i := range left {
 		degree[i] = 0
 		for j := range others[i] {

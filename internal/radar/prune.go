@@ -10,24 +10,23 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// prunePairs leaves those pairs out that provably do not collide.
+// prunePairs returns the pairs without those that provably do not collide.
 //
-// Two sides that parted at one commit can only be in conflict where one of them
-// touched a path that the other touched too, or below which the other touched
-// something. Touched is a file or a submodule that differs, and a directory that
-// is gone. That covers renames, because the file that went was touched as well
-// as the one that came; directories in the place of files; and directories that
-// were renamed as a whole, into which git moves what the other side adds to
-// the old one. Sides that parted at several commits, or at none, are kept: git
-// makes up a common ancestor for them.
+// Two sides that parted at one commit can only be in conflict where one of them touched
+// a path that the other touched too, or below which the other touched something. A file
+// or a submodule is touched if it differs, a directory if it is gone. That covers
+// renames, because both the old and the new file are touched; directories in the place
+// of files; and directories that were renamed as a whole, into which git moves what the
+// other side adds to the old one. Pairs that parted at several commits, or at none, are
+// kept: git makes up a common ancestor for them.
 //
-// Who began at an older commit of the target has all pairs with that commit as
-// their base, so that the same stretches of the target's history are on many
-// sides. Each side is therefore taken apart into spans, which are looked at
-// once. All spans of a side together touch at least what the side does.
+// The pairs of a workspace that began at an older commit of the target all have that
+// commit as their base, so that the same parts of the target's history are on many
+// sides. Each side is therefore divided into spans, and each span is read once. All
+// spans of a side together touch at least what the side does.
 func (l *scan) prunePairs(ctx context.Context, k *ancestry, pairs []pair) ([]pair, error) {
 	c := newCourses(k, pairs)
-	touched, err := spread(l.scanner.Workers, c.spans, func(part []odb.Span) ([][]string, error) {
+	touched, err := askInParallel(l.scanner.Workers, c.spans, func(part []odb.Span) ([][]string, error) {
 		return l.scanner.Attempts.TouchedPaths(ctx, part)
 	})
 	if err != nil {
@@ -37,28 +36,29 @@ func (l *scan) prunePairs(ctx context.Context, k *ancestry, pairs []pair) ([]pai
 	var kept []pair
 	for _, p := range pairs {
 		base := k.base(p.a, p.b)
-		if base == severalBase || c.meets(meet, base, p) {
+		if base == severalBase || c.hasMeeting(meet, base, p) {
 			kept = append(kept, p)
 		}
 	}
 	return kept, nil
 }
 
-// courses are the ways from the bases of each commit's pairs to the commit, over
-// its younger bases.
+// courses has for each commit its course: the way from the oldest base of its pairs,
+// over the younger bases, to the commit.
 type courses struct {
 	spans []odb.Span
-	ways  map[int]course // by the commit's place
+	ways  map[int]course // by the commit's index
 }
 
-// course is one such way: spans, and from which of them on it goes from a base.
+// course is the way from the bases of a commit's pairs to the commit: its spans, and
+// for each base the index of the first span after it.
 type course struct {
 	spans []int
 	from  map[int]int
 }
 
 func newCourses(k *ancestry, pairs []pair) *courses {
-	bases := map[int][]int{} // of each commit
+	bases := map[int][]int{} // of each commit's pairs
 	for _, p := range pairs {
 		if base := k.base(p.a, p.b); base >= 0 {
 			bases[p.a] = append(bases[p.a], base)
@@ -100,9 +100,9 @@ func newCourses(k *ancestry, pairs []pair) *courses {
 	return c
 }
 
-// meets reports whether the two sides of a pair touched something in common
-// since they parted.
-func (c *courses) meets(meet []*big.Int, base int, p pair) bool {
+// hasMeeting reports whether the two sides of a pair touched something in common since
+// they parted.
+func (c *courses) hasMeeting(meet []*big.Int, base int, p pair) bool {
 	a, b := c.ways[p.a], c.ways[p.b]
 	for _, s := range a.spans[a.from[base]:] {
 		if slices.ContainsFunc(b.spans[b.from[base]:], func(t int) bool { return meet[s].Bit(t) == 1 }) {
@@ -112,13 +112,13 @@ func (c *courses) meets(meet []*big.Int, base int, p pair) bool {
 	return false
 }
 
-// findMeetings says for each span which others touched a path that it touched, or
-// one above or below it.
+// findMeetings returns for each span the set of spans that touched a path which it
+// touched, or one above or below it.
 func findMeetings(touched [][]string) []*big.Int {
 	by := map[string][]int{}
 	for n, paths := range touched {
 		for _, path := range paths {
-			// A path that turned from a directory into a file comes twice.
+			// A path that was a directory and became a file is in the list twice.
 			if list := by[path]; len(list) == 0 || list[len(list)-1] != n {
 				by[path] = append(list, n)
 			}
@@ -145,7 +145,7 @@ func findMeetings(touched [][]string) []*big.Int {
 	return meet
 }
 
-// noteMeetings notes that each of some spans meets each of others.
+// noteMeetings records that each of some spans meets each of others.
 func noteMeetings(meet []*big.Int, some, others []int) {
 	for _, s := range some {
 		for _, t := range others {

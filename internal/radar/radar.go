@@ -1,17 +1,17 @@
 // Package radar forecasts which workspaces will collide when they are merged.
 //
-// It takes what each workspace holds as one commit, its last or one of its
-// uncommitted work, and groups them by target. Scanner says which of them collide
-// with each other and with the target: pairs that touched nothing in common are
-// left out, the others are merged in memory by git. The result of each scan is kept
-// in one file per project, by commits, so that the next one merges only pairs with a
-// commit that is new, and a listing shows the last forecast without computing any.
+// It represents the work of each workspace by one commit, its last or one of its
+// uncommitted work, and groups these commits by target. Scanner finds the commits that
+// collide with each other and with the target: pairs that touched nothing in common are
+// left out, the others are merged in memory by git. The results of each scan are cached
+// in one file per project, by commits, so that the next scan merges only pairs with a
+// new commit, and a listing shows the last forecast without computing any.
 //
-// The package owns that file, and changes nothing else: what it merges lies in an
-// object directory that is thrown away. The file may be lost or damaged at any time;
-// then everything is compared anew. Ancestry and pruning re-implement what git could
-// be asked for pair by pair, because there are n² pairs; both are tested against
-// git's own answers.
+// The package owns that file, and changes nothing else: its merges write to an object
+// directory that is deleted. The file may be lost or damaged at any time; then
+// everything is compared anew. Ancestry and pruning re-implement what git could be
+// asked for pair by pair, because there are n² pairs; both are tested against git's own
+// answers.
 package radar
 
 import (
@@ -31,19 +31,20 @@ import (
 // Radar forecasts collisions in one project.
 type Radar struct {
 	Git  *git.Repository
-	File string // where the last forecast is kept
+	File string // the cache of the last forecast
 }
 
-// Candidate is a workspace and what it holds.
+// Candidate is a workspace with the commit of its work.
 type Candidate struct {
 	Workspace croft.Workspace
 	Head      string       // its last commit
-	Commit    string       // the same, or a commit of what is not committed on top; empty: it has none
+	Commit    string       // its last commit, or a commit of its uncommitted work on top of that; empty: it has none
 	Err       *croft.Error // why it could not be read
 }
 
-// Forecast says which of the candidates collide, and in which order they are best
-// merged. read makes their commits in the object directory of the attempts.
+// Forecast finds the candidates that collide, and suggests an order in which to merge
+// them. read returns the candidates; it writes commits of uncommitted work to the
+// session's object directory.
 func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *mergetree.Session) []Candidate) (*croft.Forecast, error) {
 	attempts, err := r.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
@@ -76,19 +77,19 @@ func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *merget
 		results[g.target] = res
 		g.report(res, out)
 	}
-	out.Effort.Reading, out.Effort.Comparing = isRead.Sub(start), time.Since(isRead)
+	out.Effort.Reading, out.Effort.Comparing = croft.Duration(isRead.Sub(start)), croft.Duration(time.Since(isRead))
 	r.writeMemory(groups, results, out)
 	return out, nil
 }
 
-// targetGroup is the candidates that go to one target.
+// targetGroup has the candidates with the same target.
 type targetGroup struct {
 	target, tip string
 	candidates  []Candidate
 }
 
-// groupByTarget sorts candidates by their targets, in the order in which they come. Those
-// that could not be read are skipped.
+// groupByTarget groups candidates by their targets, in their order. It skips candidates
+// that could not be read, and adds them to out.
 func (r *Radar) groupByTarget(ctx context.Context, candidates []Candidate, out *croft.Forecast) ([]*targetGroup, error) {
 	var list []*targetGroup
 	for _, c := range candidates {
@@ -96,7 +97,7 @@ func (r *Radar) groupByTarget(ctx context.Context, candidates []Candidate, out *
 			out.Skipped = append(out.Skipped, croft.Kept{Name: c.Workspace.Name, Reason: c.Err})
 			continue
 		}
-		if c.Commit == "" { // a branch without a commit
+		if c.Commit == "" { // the branch has no commit yet
 			continue
 		}
 		at := slices.IndexFunc(list, func(g *targetGroup) bool { return g.target == c.Workspace.Target })
@@ -117,10 +118,11 @@ func (r *Radar) groupByTarget(ctx context.Context, candidates []Candidate, out *
 	return list, nil
 }
 
-// report adds what a scan found to a forecast, by the names of workspaces.
+// report adds the result of a scan to a forecast, with the names of workspaces for the
+// commits.
 func (g *targetGroup) report(res ScanResult, out *croft.Forecast) {
 	busy := slices.DeleteFunc(slices.Clone(g.candidates), func(c Candidate) bool { return slices.Contains(res.Idle, c.Commit) })
-	at := map[string][]int{} // which candidates hold a commit
+	at := map[string][]int{} // the candidates with each commit
 	for i, c := range busy {
 		at[c.Commit] = append(at[c.Commit], i)
 	}

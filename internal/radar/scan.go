@@ -12,31 +12,30 @@ import (
 	"github.com/croft-sh/croft/internal/git/mergetree"
 )
 
-// Scanner finds the commits that collide, by merging them two by two. A pair is
-// merged only if what its sides touched does not rule a conflict out, and if the
-// last scan did not merge it.
+// Scanner finds the commits that collide, by merging them in pairs. It does not merge a
+// pair if its sides touched no path in common, or if the last scan merged it.
 type Scanner struct {
 	Attempts *mergetree.Session
 	Workers  int // how many processes at once; default: 1
 }
 
-// Input is what is scanned.
+// Input has the commits that a scan compares.
 type Input struct {
-	Target string   // the commit that all of it goes to; empty if there is none
-	Heads  []string // commits
+	Target string   // the commit of the target; empty if there is none
+	Heads  []string // the commits of the workspaces
 }
 
-// ScanResult is what a scan found. The next scan is given it, and merges only pairs
-// with a commit that was not there.
+// ScanResult is the result of a scan. The next scan gets it, and merges only pairs with
+// a new commit.
 type ScanResult struct {
 	Target     string      `json:"target,omitempty"`
-	Heads      []string    `json:"heads,omitempty"` // those that bring something; each was compared with all the others
-	Idle       []string    `json:"idle,omitempty"`  // those that the target has already
+	Heads      []string    `json:"heads,omitempty"` // the commits that the target lacks; each was compared with all others
+	Idle       []string    `json:"idle,omitempty"`  // the commits that the target has already
 	Collisions []Collision `json:"collisions,omitempty"`
 	Counts     Counts      `json:"-"`
 }
 
-// Collision is a pair of commits that cannot be merged by itself.
+// Collision is a pair of commits that cannot be merged without a conflict.
 type Collision struct {
 	A      string       `json:"a"`
 	B      string       `json:"b"`
@@ -44,20 +43,19 @@ type Collision struct {
 	Reason croft.Reason `json:"reason,omitempty"`
 }
 
-// Counts says how the answer was come by, in pairs.
+// Counts says how many pairs of commits a scan compared, and by which means.
 type Counts struct {
 	Pairs      int
-	Remembered int // known from the last scan
-	Pruned     int // of which no merge was needed to know
+	Remembered int // taken from the last scan
+	Pruned     int // found to be free of conflicts without a merge
 	Merged     int
 }
 
-// pair names two commits by their places in a list, the smaller first.
+// pair is two indices in a list of commits, the smaller first.
 type pair struct{ a, b int }
 
-// Scan compares commits. The pairs are those of the heads among each other, in
-// their order, and of each head with the target. A head that the target has
-// already collides with no other.
+// Scan compares each two of the heads, in their order, and each head with the target. A
+// head that the target has already collides with no other.
 func (s *Scanner) Scan(ctx context.Context, in Input, last ScanResult) (ScanResult, error) {
 	known := knownFrom(last)
 	out := ScanResult{Target: in.Target}
@@ -76,7 +74,7 @@ func (s *Scanner) Scan(ctx context.Context, in Input, last ScanResult) (ScanResu
 		l.target = len(all)
 		l.all = append(all, in.Target)
 	}
-	found, err := l.scanPairs(ctx, known.missing(l.all))
+	found, err := l.scanPairs(ctx, known.unknownPairs(l.all))
 	if err != nil {
 		return ScanResult{}, err
 	}
@@ -105,10 +103,10 @@ func (s *Scanner) Scan(ctx context.Context, in Input, last ScanResult) (ScanResu
 	return out, nil
 }
 
-// knownPairs finds pairs in the result of an earlier scan.
+// knownPairs has the pairs of commits that an earlier scan compared.
 type knownPairs struct {
 	last  ScanResult
-	heads map[string]bool // with the target
+	heads map[string]bool // and the target
 	found map[[2]string]Collision
 }
 
@@ -129,7 +127,8 @@ func (m *knownPairs) isIdle(head, target string) bool {
 	return target != "" && m.last.Target == target && slices.Contains(m.last.Idle, head)
 }
 
-// collision finds a pair in either order, and gives it in the one asked for.
+// collision returns the collision of two commits, in this order, if the earlier scan
+// found one.
 func (m *knownPairs) collision(a, b string) (Collision, bool) {
 	c, ok := m.found[[2]string{a, b}]
 	if !ok {
@@ -139,8 +138,8 @@ func (m *knownPairs) collision(a, b string) (Collision, bool) {
 	return c, ok
 }
 
-// missing lists the pairs that are not known.
-func (m *knownPairs) missing(all []string) []pair {
+// unknownPairs lists the pairs of commits that the earlier scan did not compare.
+func (m *knownPairs) unknownPairs(all []string) []pair {
 	var list []pair
 	for i := range all {
 		for j := i + 1; j < len(all); j++ {
@@ -152,16 +151,17 @@ func (m *knownPairs) missing(all []string) []pair {
 	return list
 }
 
-// scan compares pairs of commits.
+// scan is one run of Scanner.Scan.
 type scan struct {
 	scanner *Scanner
 	all     []string
-	target  int // its place in all; -1: there is none
+	target  int // the target's index in all; -1: there is none
 	idle    []int
 	counts  Counts
 }
 
-// scanPairs finds out which of the pairs collide.
+// scanPairs finds the pairs that collide, among those that the last scan did not
+// compare.
 func (l *scan) scanPairs(ctx context.Context, fresh []pair) (map[pair]Collision, error) {
 	if len(fresh) == 0 {
 		return nil, nil
@@ -196,7 +196,7 @@ func (l *scan) scanPairs(ctx context.Context, fresh []pair) (map[pair]Collision,
 	return found, l.mergePairs(ctx, merged, found)
 }
 
-// readAncestry finds out how the commits of pairs descend from each other.
+// readAncestry reads the history of the commits of pairs, as far as it is needed.
 func (l *scan) readAncestry(ctx context.Context, pairs []pair) (*ancestry, error) {
 	involved := make([]bool, len(l.all))
 	for _, p := range pairs {
@@ -207,7 +207,7 @@ func (l *scan) readAncestry(ctx context.Context, pairs []pair) (*ancestry, error
 		if err != nil {
 			return nil, err
 		}
-		if k.add(c); k.isSettled() {
+		if k.addCommit(c); k.isSettled() {
 			break
 		}
 	}
@@ -221,7 +221,7 @@ func (l *scan) mergePairs(ctx context.Context, pairs []pair, found map[pair]Coll
 	for i, p := range pairs {
 		commits[i] = [2]string{l.all[p.a], l.all[p.b]}
 	}
-	merged, err := spread(l.scanner.Workers, commits, func(part [][2]string) ([]mergetree.MergeResult, error) {
+	merged, err := askInParallel(l.scanner.Workers, commits, func(part [][2]string) ([]mergetree.MergeResult, error) {
 		return l.scanner.Attempts.MergeAll(ctx, part)
 	})
 	if err != nil {
@@ -235,17 +235,17 @@ func (l *scan) mergePairs(ctx context.Context, pairs []pair, found map[pair]Coll
 	return nil
 }
 
-// collisionOf says whether two commits collide.
+// collisionOf returns the collision of two commits if their merge has conflicts.
 func collisionOf(m mergetree.MergeResult, commits [2]string) (Collision, bool) {
 	c := Collision{A: commits[0], B: commits[1], Paths: plainPaths(m.Conflicts, commits)}
 	if m.Err != nil {
 		c.Reason = croft.Unmergeable
 	}
-	return c, m.Err != nil || !m.Clean()
+	return c, m.Err != nil || !m.IsClean()
 }
 
-// plainPaths lists the paths of conflicts. A file that has to make room for a
-// directory gets the name of its commit appended by git, which is taken away.
+// plainPaths lists the paths of conflicts. Git appends the name of a commit to a file
+// that has to make room for a directory; that suffix is removed.
 func plainPaths(conflicts []mergetree.MergeConflict, commits [2]string) []string {
 	var paths []string
 	for _, c := range conflicts {
@@ -259,12 +259,12 @@ func plainPaths(conflicts []mergetree.MergeConflict, commits [2]string) []string
 	return slices.Compact(paths)
 }
 
-// worthAProcess is how many questions pay for the start of another process.
+// worthAProcess is how many questions are worth the start of another process.
 const worthAProcess = 16
 
-// spread hands out questions to several askers at once, in turn, and puts
-// their answers in order.
-func spread[Q, A any](workers int, questions []Q, ask func([]Q) ([]A, error)) ([]A, error) {
+// askInParallel distributes questions to several workers in turn, and returns the
+// answers in the order of the questions.
+func askInParallel[Q, A any](workers int, questions []Q, ask func([]Q) ([]A, error)) ([]A, error) {
 	n := max(1, min(workers, len(questions)/worthAProcess))
 	parts := make([][]Q, n)
 	for i, q := range questions {

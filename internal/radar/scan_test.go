@@ -240,7 +240,7 @@ func TestAncestryIsThatOfGit(t *testing.T) {
 		f := newField(t, gittest.Corpus{Files: 9, Agents: 9, Heat: 50, Seed: seed})
 		all := append(f.input.Heads, f.input.Target)
 		l := &scan{scanner: &f.scanner, all: all, target: len(all) - 1}
-		k, err := l.readAncestry(t.Context(), knownFrom(ScanResult{}).missing(all))
+		k, err := l.readAncestry(t.Context(), knownFrom(ScanResult{}).unknownPairs(all))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestPruningLosesLittle(t *testing.T) {
 	for seed := range uint64(3) {
 		f := newField(t, gittest.Corpus{Files: 300, Agents: 16, Heat: 5, Seed: seed})
 		l := &scan{scanner: &f.scanner, all: append(f.input.Heads, f.input.Target), target: len(f.input.Heads)}
-		pairs := knownFrom(ScanResult{}).missing(l.all)
+		pairs := knownFrom(ScanResult{}).unknownPairs(l.all)
 		k, err := l.readAncestry(t.Context(), pairs)
 		if err != nil {
 			t.Fatal(err)

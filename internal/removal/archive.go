@@ -16,11 +16,11 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// Archive pins the commit that the workspace has checked out, the tip of its branch, the
-// state of its index, and what an isolated agent made beside its branch. It can be
-// repeated: what is gone by now is taken from the archive. tip is empty if that commit is
-// lost; the branch must stay then. The caller syncs the unsynced directories before it
-// deletes anything, and holds the project's lock.
+// Archive pins the commit that the workspace has checked out, the tip of its branch,
+// the state of its index, and the objects that an isolated agent made beside its
+// branch. It can be repeated: commits that are gone by now are taken from the archive.
+// tip is empty if that commit is lost; the branch must stay then. The caller syncs the
+// unsynced directories before it deletes anything, and holds the project's lock.
 func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree) (tip string, unsynced []string, err error) {
 	w := rec.Workspace
 	_, head, _ := tree.Head(ctx)
@@ -28,7 +28,7 @@ func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journa
 	if err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return "", nil, err
 	}
-	// What is gone by now was archived by the process that began the removal.
+	// Commits that are gone by now were archived by the process that began the removal.
 	if head == "" {
 		head = svc.Archived(ctx, r, project.ArchiveRef(w.ID), tip)
 	}
@@ -56,7 +56,7 @@ func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journa
 			return "", nil, err
 		}
 		pin(project.ArchiveStateRef(w.ID), state)
-		if state != "" { // which is not found any more once the directory has moved
+		if state != "" { // once the directory has moved, the state is not found any more
 			unsynced, err = nil, svc.Pin(ctx, r, pins...)
 			return svc.archiveWithoutLost(ctx, r, pins, tip, unsynced, err)
 		}
@@ -87,10 +87,10 @@ func (svc *Removals) archiveWithoutLost(ctx context.Context, r *project.Project,
 	return tip, nil, svc.Pin(ctx, r, there...)
 }
 
-// pinState saves what only the registration of a workspace has, such as its index. It needs
-// the registration, not the directory.
+// pinState saves the objects that only the registration of a workspace names, such as
+// those of its index. It needs the registration, not the directory.
 func pinState(ctx context.Context, tree *git.Worktree, head string) (string, error) {
-	if tree.Registered() {
+	if tree.IsRegistered() {
 		return snapshot.Pin(ctx, tree)
 	}
 	p, err := tree.WithoutFiles(head)
@@ -113,10 +113,10 @@ func (svc *Removals) Archived(ctx context.Context, r *project.Project, ref, othe
 	return otherwise
 }
 
-// DropArchive unpins the archive of a workspace, except its ref work. The ref branch
+// UnpinArchive unpins the archive of a workspace, except its ref work. The ref branch
 // stays if its commit is not an ancestor of restored. If restored is empty it goes too:
 // nothing was removed. The caller holds the project's lock.
-func (svc *Removals) DropArchive(ctx context.Context, r *project.Project, id croft.ID, restored string) error {
+func (svc *Removals) UnpinArchive(ctx context.Context, r *project.Project, id croft.ID, restored string) error {
 	names := []string{project.ArchiveRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id)}
 	kept, err := svc.Pinned(ctx, r, project.ArchiveBranchRef(id))
 	if err != nil && !errors.Is(err, refs.ErrNoRef) {

@@ -18,8 +18,9 @@ import (
 // workspace, and the reason is in its Merge. On an error it also returns what was
 // discarded before. A process that dies between mark and move leaves a live workspace
 // that is marked discarded: recovery does not move it, the same request again does. A Key
-// makes the request repeatable. With ScopeAll it takes the pending workspaces only.
-func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req croft.DiscardRequest) ([]croft.Merge, error) {
+// makes the request repeatable. With ScopeAll it takes the pending workspaces only. With
+// DryRunOn it only asks the guards.
+func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req croft.DiscardRequest) (*croft.DiscardResult, error) {
 	if req.DryRun == croft.DryRunOn {
 		return svc.planDiscard(ctx, s, req)
 	}
@@ -27,24 +28,24 @@ func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req cr
 	if err != nil {
 		return nil, err
 	}
-	records, err := svc.toDiscard(ctx, s, call.stillToDiscard(req))
+	records, err := svc.recordsToDiscard(ctx, s, call.stillToDiscard(req))
 	if err != nil {
 		return nil, err
 	}
-	out := call.before
+	out := &croft.DiscardResult{Merges: call.before}
 	for _, rec := range records {
 		m, err := svc.discardOne(ctx, s.Project, rec, call, AgreedMode(req.Agreed, rec, croft.RemoveForce))
 		if err != nil {
-			return out, explain.About(rec.Workspace.Name, err)
+			return out, explain.WithWorkspace(rec.Workspace.Name, err)
 		}
-		out = append(out, *m)
+		out.Merges = append(out.Merges, *m)
 	}
 	return out, svc.endDiscard(ctx, call)
 }
 
-// planDiscard returns what DiscardEach would answer.
-func (svc *Removals) planDiscard(ctx context.Context, s project.Location, req croft.DiscardRequest) ([]croft.Merge, error) {
-	records, err := svc.toDiscard(ctx, s, req)
+// planDiscard returns the answer that DiscardEach would give.
+func (svc *Removals) planDiscard(ctx context.Context, s project.Location, req croft.DiscardRequest) (*croft.DiscardResult, error) {
+	records, err := svc.recordsToDiscard(ctx, s, req)
 	plan := []croft.Merge{}
 	for _, rec := range records {
 		m := svc.discardedRecord(s.Project, rec, project.NewAct())
@@ -56,7 +57,7 @@ func (svc *Removals) planDiscard(ctx context.Context, s project.Location, req cr
 		}
 		plan = append(plan, m.Merge)
 	}
-	return plan, err
+	return &croft.DiscardResult{Merges: plan}, err
 }
 
 // discarding is one call of DiscardEach, which may have been made before.
@@ -92,7 +93,7 @@ func (svc *Removals) discardCall(ctx context.Context, s project.Location, req cr
 		return nil, err
 	}
 	if used.Request != d.key.Request {
-		return nil, project.KeyConflict(req.Key)
+		return nil, project.KeyConflictError(req.Key)
 	}
 	d.ID, d.isNew = used.Operation, false
 	if _, err := svc.Journal.FindKey(ctx, s.ID, discardEnd, req.Key); err == nil {
@@ -159,7 +160,7 @@ func (svc *Removals) trashDiscarded(ctx context.Context, r *project.Project, rec
 	return err
 }
 
-func (svc *Removals) toDiscard(ctx context.Context, s project.Location, req croft.DiscardRequest) ([]journal.Record, error) {
+func (svc *Removals) recordsToDiscard(ctx context.Context, s project.Location, req croft.DiscardRequest) ([]journal.Record, error) {
 	if req.All == croft.ScopeAll {
 		live, err := svc.Journal.Live(ctx, s.ID)
 		pending := slices.DeleteFunc(live, func(rec journal.Record) bool { return rec.Workspace.MergeStatus != croft.MergePending })
@@ -241,7 +242,7 @@ func (svc *Removals) discardedRecord(r *project.Project, rec journal.Record, a p
 		},
 		RepoID: r.ID, Act: a.ID,
 	}
-	svc.Sign(&m.Merge)
+	svc.SetActor(&m.Merge)
 	return m
 }
 

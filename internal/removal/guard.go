@@ -50,7 +50,7 @@ func (svc *Removals) Guard(ctx context.Context, r *project.Project, rec journal.
 func findUnderway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
 	now, err := tx.Record(rec.Workspace.ID)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && now.Workspace.State == croft.Trashed {
-		return "", project.WorkspaceNotFound("remove", rec.Workspace.Name)
+		return "", project.WorkspaceNotFoundError("remove", rec.Workspace.Name)
 	}
 	if err != nil {
 		return "", err
@@ -78,7 +78,7 @@ const RemoveWithWork croft.RemoveMode = "with work"
 func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode) error {
 	w := rec.Workspace
 	if w.State == croft.Creating {
-		return project.NotReady(croft.WorkspaceBusy, rec)
+		return project.NotReadyError(croft.WorkspaceBusy, rec)
 	}
 	if err := svc.guardLeases(ctx, r, w); err != nil || w.Mode == croft.ModeLegacy {
 		return err
@@ -101,7 +101,7 @@ func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journ
 	st, err := svc.Views.StatusOf(ctx, r, rec)
 	if errors.Is(err, croft.WorkspaceBroken) {
 		if mode == RemoveWithWork && !r.IsAway(rec) {
-			return nil // that was shown: its work cannot be judged
+			return nil // the user was shown that its work cannot be judged
 		}
 		return svc.BrokenError(r, rec)
 	}
@@ -191,7 +191,7 @@ func guardForeign(r *project.Project, rec journal.Record) error {
 	w := rec.Workspace
 	switch h := r.Trees.Health(project.SpecOf(rec)); h {
 	case checkout.Replaced:
-		return project.Broken(rec, h)
+		return project.BrokenError(rec, h)
 	case checkout.Foreign:
 	default:
 		return nil
@@ -218,7 +218,7 @@ func moveAwayHint(w croft.Workspace) string {
 // wrong. The caller has found that the workspace cannot be judged.
 func (svc *Removals) BrokenError(r *project.Project, rec journal.Record) error {
 	h := r.Trees.Health(project.SpecOf(rec))
-	err := project.Broken(rec, h)
+	err := project.BrokenError(rec, h)
 	if told, ok := errors.AsType[*croft.Error](err); ok && h == checkout.Missing {
 		told.Hint = "bring it back; if it was deleted: croft remove --force " + rec.Workspace.Name + ", which keeps what git has of it"
 	} else if ok && h == checkout.Foreign {

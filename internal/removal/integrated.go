@@ -14,15 +14,15 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// Integrated reports whether everything that a workspace committed is in its target now.
-// Uncommitted work does not count. It is false if there is no repository, no target or no
-// known commit, and if the work was merged and then reverted. It works for live and for
-// removed workspaces.
-func (svc *Removals) Integrated(ctx context.Context, r *project.Project, rec journal.Record) (bool, error) {
+// IsIntegrated reports whether everything that a workspace committed is in its target
+// now. Uncommitted work does not count. It is false if there is no repository, no
+// target or no known commit, and if the work was merged and then reverted. It works for
+// live and for removed workspaces.
+func (svc *Removals) IsIntegrated(ctx context.Context, r *project.Project, rec journal.Record) (bool, error) {
 	if r.Git == nil || rec.Workspace.Target == "" {
 		return false, nil
 	}
-	reverts, err := svc.TakenBack(ctx, rec.Workspace.ID, rec.Workspace.Target)
+	reverts, err := svc.RevertsOf(ctx, rec.Workspace.ID, rec.Workspace.Target)
 	if err != nil || len(reverts) > 0 {
 		return false, err
 	}
@@ -87,9 +87,10 @@ func (svc *Removals) ownTips(ctx context.Context, r *project.Project, id croft.I
 	return c.Parents, isAlone, err
 }
 
-// TakenBack lists the reverts of a workspace's work that are still in force on target,
-// the oldest first. A later merge of the workspace, or a revert of the revert, ends one.
-func (svc *Removals) TakenBack(ctx context.Context, workspace croft.ID, target string) ([]merge.Revert, error) {
+// RevertsOf lists the reverts of a workspace's work that are still in force on target,
+// the oldest first. A later merge of the workspace, or a revert of the revert, ends
+// one.
+func (svc *Removals) RevertsOf(ctx context.Context, workspace croft.ID, target string) ([]merge.Revert, error) {
 	landed, err := svc.Journal.LandedOn(ctx, workspace, target)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@
 // A waiting merge is looked at by RemoveOne, not by Guard. A merge that is being checked or
 // published is not cancelled. A legacy workspace is guarded by leases and merges only.
 // Commits that were not merged do not stop a removal: they are archived. A caller that wants
-// them to stop it sets Spec.Head, or asks Integrated first.
+// them to stop it sets Spec.Head, or asks IsIntegrated first.
 //
 // Guard runs once, before the operation is in the journal. Three things are looked at again
 // later: waiting merges in the journal's transaction, Spec.Head under the project's lock, and
@@ -51,7 +51,7 @@ type Removals struct {
 	Views *view.Views // required
 }
 
-func (svc *Removals) toRemove(ctx context.Context, s project.Location, req croft.RemoveRequest, res *croft.RemoveResult) ([]journal.Record, error) {
+func (svc *Removals) recordsToRemove(ctx context.Context, s project.Location, req croft.RemoveRequest, res *croft.RemoveResult) ([]journal.Record, error) {
 	if req.All == croft.ScopeAll {
 		live, err := svc.Journal.Live(ctx, s.ID)
 		return AgreedOf(req.Agreed, live), err
@@ -95,12 +95,13 @@ func AgreedMode(a *croft.Agreed, rec journal.Record, requested croft.RemoveMode)
 	return croft.RemoveSafe
 }
 
-// RemoveOrPlan is RemoveOne. With DryRunOn it only asks the guards, also about waiting merges.
+// RemoveOrPlan removes a workspace by RemoveOne. With DryRunOn it only asks the guards,
+// also about waiting merges; if the workspace was moved, it still records the new path.
 func (svc *Removals) RemoveOrPlan(ctx context.Context, r *project.Project, rec journal.Record, how Spec, mode croft.RemoveMode, dry croft.DryRun) (*croft.Removed, error) {
 	if dry != croft.DryRunOn {
 		return svc.RemoveOne(ctx, r, rec, how, mode)
 	}
-	rec, err := svc.CatchUp(ctx, r, rec) // one that was moved is judged where it is, as the removal does
+	rec, err := svc.UpdateMovedPath(ctx, r, rec) // a workspace that was moved is judged at its new path, as the removal does
 	if err == nil {
 		err = svc.Guard(ctx, r, rec, mode)
 	}

@@ -24,10 +24,10 @@ import (
 // refused is in Kept with its reason; one that does not exist, or that another process
 // removed, is in Unknown. It fails only if a workspace cannot be looked up or ctx ends;
 // when ctx ends while it removes, it returns what was done as well. With DryRunOn it only
-// asks the guards.
+// asks the guards, see RemoveOrPlan.
 func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, req croft.RemoveRequest) (*croft.RemoveResult, error) {
 	res := &croft.RemoveResult{Removed: []croft.Removed{}}
-	records, err := svc.toRemove(ctx, s, req, res)
+	records, err := svc.recordsToRemove(ctx, s, req, res)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, re
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return res, explain.About(rec.Workspace.Name, err)
+				return res, explain.WithWorkspace(rec.Workspace.Name, err)
 			}
 			res.Kept = append(res.Kept, project.KeptBecause(rec, err))
 			continue
@@ -51,8 +51,8 @@ func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, re
 	return res, nil
 }
 
-// Spec is what a remove operation does. The fields with a JSON name are in the journal,
-// so that another process can finish it.
+// Spec specifies a remove operation. The fields with a JSON name are in the journal, so
+// that another process can finish it.
 type Spec struct {
 	Branch croft.BranchMode `json:"branch,omitempty"` // zero: the branch is deleted if Croft made it
 	Dir    string           `json:"dir,omitempty"`    // in the trash; RemoveOne sets it, callers of ApplyRemoval must
@@ -70,7 +70,7 @@ type Spec struct {
 // end of ctx does not stop it. If it fails before the directory is moved, the workspace
 // stays and the operation is ended as undone. If it fails later, recovery finishes it.
 func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec journal.Record, how Spec, mode croft.RemoveMode) (*croft.Removed, error) {
-	rec, err := svc.CatchUp(ctx, r, rec)
+	rec, err := svc.UpdateMovedPath(ctx, r, rec)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec jour
 	}
 	defer op.Close()
 	if rec.Workspace.Mode != croft.ModeLegacy {
-		if how.Dir, err = project.TrashDir(r, rec); err != nil {
+		if how.Dir, err = project.ChooseTrashDir(r, rec); err != nil {
 			return nil, err
 		}
 	}
@@ -112,10 +112,10 @@ func isMovedToTrash(rec journal.Record, dir string) bool {
 	return dir != "" && fsx.Identity(rec.Identity).IsAt(filepath.Join(dir, "tree"))
 }
 
-// cancelRemoval ends a removal as undone that has moved nothing.
+// cancelRemoval ends a removal that has moved nothing as undone.
 func (svc *Removals) cancelRemoval(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, reason string) error {
 	if r.Git != nil && rec.Workspace.Mode != croft.ModeLegacy {
-		if err := svc.UnderLock(ctx, r, func() error { return svc.DropArchive(ctx, r, rec.Workspace.ID, "") }); err != nil {
+		if err := svc.UnderLock(ctx, r, func() error { return svc.UnpinArchive(ctx, r, rec.Workspace.ID, "") }); err != nil {
 			return err // recovery finishes the removal after all
 		}
 	}
@@ -123,7 +123,7 @@ func (svc *Removals) cancelRemoval(ctx context.Context, r *project.Project, op *
 	if json.Unmarshal(op.Input, &how) == nil {
 		project.RemoveEmpty(how.Dir)
 	}
-	return op.Undone(ctx, reason)
+	return op.EndUndone(ctx, reason)
 }
 
 // errUnderway says that another operation on the same workspace has not ended.
@@ -153,8 +153,10 @@ func (svc *Removals) beginRemoval(ctx context.Context, op *oplog.Op, rec journal
 }
 
 // ApplyRemoval carries out a removal that the journal has as running. It asks no guard
-// but Spec.Head, and can be repeated. The caller has set how.Dir with project.TrashDir
-// (not for a legacy workspace) and does not hold the project's lock.
+// but Spec.Head, and can be repeated. Of a legacy workspace, or if the repository is
+// gone, it only marks the record as purged. The caller has set how.Dir with
+// project.ChooseTrashDir (not for a legacy workspace) and does not hold the project's
+// lock.
 func (svc *Removals) ApplyRemoval(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how Spec) (*croft.Removed, error) {
 	if rec.Workspace.Mode == croft.ModeLegacy || r.Git == nil {
 		return svc.deleteRecord(ctx, op, rec, how)
@@ -196,13 +198,13 @@ func (svc *Removals) deleteRecord(ctx context.Context, op *oplog.Op, rec journal
 	rec.Trash = &journal.Trash{RemovedAt: svc.Now(), ExpiresAt: svc.Now(), Purged: true}
 	rec.Generation++
 	return &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(tx.Put(rec), svc.endRemoval(tx, op, rec, how))
+		return errors.Join(tx.PutRecord(rec), svc.endRemoval(tx, op, rec, how))
 	})
 }
 
 func (svc *Removals) endRemoval(tx *journal.Tx, op *oplog.Op, rec journal.Record, how Spec) error {
 	return errors.Join(
-		tx.DropLeases(rec.Workspace.ID),
+		tx.DeleteLeases(rec.Workspace.ID),
 		tx.Emit(svc.WorkspaceEvent(how.Event, rec)),
 		tx.End(op.ID, journal.OpDone, "", svc.Now()),
 	)
@@ -245,7 +247,7 @@ func (svc *Removals) moveToTrash(ctx context.Context, r *project.Project, live j
 			err = failpoint.Hit("remove.moved")
 		}
 		if err == nil {
-			trash.BranchGone, dropped, err = svc.dropRefs(ctx, r, live, how, tip)
+			trash.BranchGone, dropped, err = svc.deleteRefs(ctx, r, live, how, tip)
 		}
 		if err == nil {
 			trash.Dir = how.Dir
@@ -269,10 +271,10 @@ func (svc *Removals) moveToTrash(ctx context.Context, r *project.Project, live j
 	return failpoint.Hit("remove.stowed")
 }
 
-// dropRefs deletes the refs that only a live workspace has: the pins of its base, and its
-// branch if how and project.BranchDeletion allow it. It reports whether the branch is
-// deleted, and what the caller has to sync.
-func (svc *Removals) dropRefs(ctx context.Context, r *project.Project, rec journal.Record, how Spec, tip string) (gone bool, unsynced []string, err error) {
+// deleteRefs deletes the refs that only a live workspace has: the pins of its base, and
+// its branch if how and project.BranchDeletion allow it. It reports whether the branch
+// is deleted, and what the caller has to sync.
+func (svc *Removals) deleteRefs(ctx context.Context, r *project.Project, rec journal.Record, how Spec, tip string) (gone bool, unsynced []string, err error) {
 	var updates []refs.Update
 	for _, ref := range []string{project.BaseRef(rec.Workspace.ID), project.HeldRef(rec.Workspace.ID)} {
 		oid, err := r.Git.ReadRef(ctx, ref)

@@ -16,16 +16,16 @@ import (
 	"github.com/croft-sh/croft/internal/rewind"
 )
 
-// resolving is the input of a resolution in the journal. From has the name that it has in
-// rewind.Spec, because an undo reads both.
+// resolving is the input of a resolution in the journal. From has the name that it has
+// in rewind.Spec, because an undo reads both types.
 type resolving struct {
-	From croft.Snapshot `json:"from"` // what the workspace was before
-	// Head is the commit of the work, once git is about to merge the target into
-	// the checkout. From then on an interrupted resolution is rolled back: its files
-	// are neither those of the workspace nor those of the merge.
+	From croft.Snapshot `json:"from"` // the workspace before the resolution
+	// Head is the commit of the work, once git is about to merge the target into the
+	// checkout. From then on an interrupted resolution is rolled back: the files are
+	// neither those of the workspace nor those of the merge.
 	Head string `json:"head,omitempty"`
-	// Now is what the workspace held when the rollback began, once it has: a rollback
-	// that goes on finds a checkout that is half of each.
+	// Now is the state of the workspace when the rollback began, once it has: a
+	// rollback that is continued finds a checkout that is half rolled back.
 	Now croft.Snapshot `json:"now,omitzero"`
 }
 
@@ -56,10 +56,10 @@ func (svc *Resolver) noteMerging(ctx context.Context, op *oplog.Op, before croft
 func (svc *Resolver) endResolve(ctx context.Context, r *project.Project, op *oplog.Op, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	if cause == nil {
-		return op.Done(ctx)
+		return op.EndDone(ctx)
 	}
 	if _, isHalf := errors.AsType[*git.HalfMergedError](cause); !isHalf {
-		return op.Failed(ctx, cause)
+		return op.EndFailed(ctx, cause)
 	}
 	return errors.Join(cause, svc.rollBackResolve(ctx, r, op, cause.Error()))
 }
@@ -68,15 +68,15 @@ func (svc *Resolver) endResolve(ctx context.Context, r *project.Project, op *opl
 // the checkout. Before that point nothing has to be rolled back.
 func (svc *Resolver) RecoverResolve(ctx context.Context, r *project.Project, op *oplog.Op) error {
 	if r.Git == nil {
-		return op.Undone(ctx, "the repository is gone")
+		return op.EndUndone(ctx, "the repository is gone")
 	}
 	return svc.rollBackResolve(ctx, r, op, "its process died")
 }
 
-// rollBackResolve rewinds a workspace to the snapshot from before its resolution, after it
-// has saved the present state. It leaves the workspace as it is if git had not begun to
-// merge, or if an agent has committed or switched branches since. An absent workspace is
-// rolled back by the command that finds it again.
+// rollBackResolve rewinds a workspace to the snapshot from before its resolution, after
+// it has saved the present state. It leaves the workspace as it is if git had not begun
+// to merge, or if an agent has committed or switched branches since. An absent
+// workspace is rolled back by the command that finds it again.
 func (svc *Resolver) rollBackResolve(ctx context.Context, r *project.Project, op *oplog.Op, cause string) error {
 	var how resolving
 	if err := json.Unmarshal(op.Input, &how); err != nil {
@@ -119,9 +119,9 @@ func (svc *Resolver) rollBackResolve(ctx context.Context, r *project.Project, op
 // endUndone ends a resolution as undone and leaves the workspace as it is.
 func (svc *Resolver) endUndone(ctx context.Context, op *oplog.Op, rec journal.Record, cause string) error {
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		if rec.Workspace.State == croft.Creating { // a rollback was begun
+		if rec.Workspace.State == croft.Creating { // the rollback had begun
 			rec.Workspace.State = croft.Ready
-			if err := tx.Put(rec); err != nil {
+			if err := tx.PutRecord(rec); err != nil {
 				return err
 			}
 		}
@@ -142,11 +142,12 @@ func (svc *Resolver) noteRollBack(ctx context.Context, r *project.Project, op *o
 	}
 	how.Now = back.From
 	rec.Workspace.State = croft.Creating
-	return op.Amend(ctx, how, func(tx *journal.Tx) error { return tx.Put(rec) })
+	return op.Amend(ctx, how, func(tx *journal.Tx) error { return tx.PutRecord(rec) })
 }
 
-// isAtHead reports whether the checkout is on the workspace's branch, at the commit
-// of the work or, after a rollback that was interrupted, at what was before it.
+// isAtHead reports whether the checkout is on the workspace's branch, at the commit of
+// the work or, after a rollback that was interrupted, at the commit from before the
+// resolution.
 func (svc *Resolver) isAtHead(ctx context.Context, r *project.Project, rec journal.Record, how resolving) (bool, error) {
 	err := r.Trees.At(project.SpecOf(rec)).RequireBranch(ctx, rec.Workspace.Branch)
 	if _, isElsewhere := errors.AsType[*git.BranchError](err); isElsewhere {

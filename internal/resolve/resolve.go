@@ -1,11 +1,12 @@
-// Package resolve brings a target's new work into a workspace, so that its agent can resolve
-// the conflicts there.
+// Package resolve merges a target's new commits into a workspace, so that its agent can
+// resolve the conflicts there.
 //
-// Uncommitted work is committed first and a snapshot is taken, so that nothing is lost if the
-// merge is given up. If the process dies in between, the next process rolls the workspace
-// back, unless its agent has continued from there.
+// It commits uncommitted work first and takes a snapshot, so that nothing is lost if
+// the merge is given up. If the process dies meanwhile, the next process rolls the
+// workspace back, unless its agent has continued from there.
 //
-// It writes the files and the branch of the one workspace that it was asked for.
+// The package writes the files and the branch of the one workspace that it was called
+// for.
 package resolve
 
 import (
@@ -32,7 +33,7 @@ import (
 	"github.com/croft-sh/croft/internal/work"
 )
 
-// Resolver brings targets into workspaces.
+// Resolver merges targets into workspaces.
 type Resolver struct {
 	*project.Projects
 	Commits  *work.Commits     // required
@@ -48,7 +49,7 @@ func (svc *Resolver) ResolveConflicts(ctx context.Context, s project.Location, r
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to resolve"}
 	}
 	if h := s.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return nil, s.BrokenNow(ctx, rec, h)
+		return nil, s.BrokenNowError(ctx, rec, h)
 	}
 	var err error
 	out := &croft.Resolution{}
@@ -56,7 +57,7 @@ func (svc *Resolver) ResolveConflicts(ctx context.Context, s project.Location, r
 		return nil, err
 	}
 	if out.Commit, err = s.Git.ReadRef(ctx, "refs/heads/"+out.Target); err != nil {
-		return nil, project.TargetNotFound(out.Target, err)
+		return nil, project.TargetError(out.Target, err)
 	}
 	tree := s.Trees.At(project.SpecOf(rec))
 	if what := tree.Progress(); what != "" {
@@ -68,15 +69,15 @@ func (svc *Resolver) ResolveConflicts(ctx context.Context, s project.Location, r
 	if err := svc.RequireBranch(ctx, s.Project, rec); err != nil {
 		return nil, err
 	}
-	// What was not committed must not be lost in the merge, so it is committed,
-	// and the whole state is saved, with what git ignores and would overwrite.
-	inTheWay, err := svc.inTheWay(ctx, s.Project, rec, out.Commit)
+	// Uncommitted work must not be lost in the merge, so it is committed, and the whole
+	// state is saved, with the ignored files that git would overwrite.
+	inTheWay, err := svc.patternsInTheWay(ctx, s.Project, rec, out.Commit)
 	if err != nil {
 		return nil, err
 	}
 	before, err := svc.Rewinds.SaveAlso(ctx, s.Project, rec, inTheWay)
 	if err != nil {
-		return nil, svc.Vanished(ctx, rec, err)
+		return nil, svc.VanishedError(ctx, rec, err)
 	}
 	op, err := svc.beginResolve(ctx, s.Project, rec, *before)
 	if err != nil {
@@ -95,9 +96,9 @@ func (svc *Resolver) ResolveConflicts(ctx context.Context, s project.Location, r
 	return out, nil
 }
 
-// inTheWay returns patterns for the files of a workspace that are where a commit adds
-// files. Git overwrites them if it ignores them.
-func (svc *Resolver) inTheWay(ctx context.Context, r *project.Project, rec journal.Record, commit string) ([]string, error) {
+// patternsInTheWay returns patterns for the files of a workspace that are where a
+// commit adds files. Git overwrites such a file if it is ignored.
+func (svc *Resolver) patternsInTheWay(ctx context.Context, r *project.Project, rec journal.Record, commit string) ([]string, error) {
 	_, head, err := r.Trees.At(project.SpecOf(rec)).Head(ctx)
 	if err != nil || head == "" {
 		return nil, err
@@ -133,7 +134,7 @@ func (svc *Resolver) inTheWay(ctx context.Context, r *project.Project, rec journ
 func (svc *Resolver) bringTarget(ctx context.Context, r *project.Project, rec journal.Record, out *croft.Resolution, merging func(head string) error) error {
 	head, paths, err := svc.commitAndBringIn(ctx, r, rec, out, merging)
 	if err != nil {
-		return svc.Vanished(ctx, rec, project.ExplainBranch(rec, err))
+		return svc.VanishedError(ctx, rec, project.ExplainBranch(rec, err))
 	}
 	for _, p := range paths {
 		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p})
@@ -141,11 +142,11 @@ func (svc *Resolver) bringTarget(ctx context.Context, r *project.Project, rec jo
 	return svc.Commits.NoteConflicts(ctx, r, rec.Workspace.ID, out.Commit, head, paths)
 }
 
-// resolveTries is how often an agent may stage or write something between the
-// commit of its work and the merge of the target.
+// resolveTries is how often the resolution is tried if an agent stages or writes
+// something between the commit of its work and the merge of the target.
 const resolveTries = 3
 
-// commitAndBringIn commits the work of a workspace and merges the target in. It
+// commitAndBringIn commits the work of a workspace and merges the target into it. It
 // returns the commit of the work, and the paths in conflict.
 func (svc *Resolver) commitAndBringIn(ctx context.Context, r *project.Project, rec journal.Record, to *croft.Resolution, merging func(head string) error) (head string, conflicts []string, err error) {
 	for try := 1; ; try++ {
@@ -179,10 +180,10 @@ func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journa
 		return nil, err
 	}
 	it := merge.Item{Kind: croft.KindMerge, Head: head}
-	if it.TakenBack, err = svc.Removals.TakenBack(ctx, rec.Workspace.ID, to.Target); err != nil {
+	if it.Reverts, err = svc.Removals.RevertsOf(ctx, rec.Workspace.ID, to.Target); err != nil {
 		return nil, err
 	}
-	if len(it.TakenBack) == 0 {
+	if len(it.Reverts) == 0 {
 		return tree.MergeIn(ctx, git.MergeSpec{Branch: branch, Commit: to.Commit, Name: to.Target, Identity: id})
 	}
 	attempts, err := r.Git.OpenMergeTree(writers.OnDisk)
@@ -191,7 +192,7 @@ func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journa
 	}
 	defer attempts.Close()
 	stack := merge.Stacker{MergeTree: attempts, Identity: id, Now: svc.Clock}
-	again, err := stack.Again(ctx, to.Commit, it)
+	again, err := stack.UndoReverts(ctx, to.Commit, it)
 	if err != nil {
 		return nil, err
 	}

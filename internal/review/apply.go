@@ -18,20 +18,14 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// ApplyParts queues the chosen part of a review and waits until its merge has ended. It
-// works after the workspace is gone. It fails with ReviewNotFound if the review is
-// unknown or forgotten, and with InvalidRequest if nothing, or something that the review
-// has not, is chosen, or the review is of another workspace than req.Workspace. If ctx
-// ends first the part stays queued. With a Key the same call again returns the same
-// merge; another request under that key is a KeyConflict.
+// ApplyParts queues the chosen part of a review. The workspace may be gone. It fails with ReviewNotFound if the review is
+// unknown or was deleted, and with InvalidRequest if the choice is empty or not in the
+// review, or if the review is of another workspace than req.Workspace. With a Key the same call again returns the same merge;
+// another request under that key is a KeyConflict.
 func (svc *Reviews) ApplyParts(ctx context.Context, s project.Location, req croft.ApplyRequest) (*croft.Merge, error) {
 	key := journal.Key{Repo: s.ID, Verb: "apply", Key: req.Key}
 	req.Repo = ""
-	m, err := svc.Lanes.Once(ctx, &key, req, func() (*croft.Merge, error) { return svc.submitApply(ctx, s.Project, req, key) })
-	if err != nil {
-		return nil, err
-	}
-	return svc.Lanes.AwaitMerge(ctx, m.ID)
+	return svc.Lanes.RunOnce(ctx, &key, req, func() (*croft.Merge, error) { return svc.submitApply(ctx, s.Project, req, key) })
 }
 
 // submitApply makes a commit of the chosen part and queues it.
@@ -50,7 +44,7 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 		return nil, err
 	}
 	if _, err := r.Git.ReadRef(ctx, "refs/heads/"+work.Target); err != nil {
-		return nil, project.TargetNotFound(work.Target, err)
+		return nil, project.TargetError(work.Target, err)
 	}
 	if err := svc.RefuseIsolatedTarget(ctx, r, croft.Merge{Workspace: work.Workspace, Target: work.Target}); err != nil {
 		return nil, err
@@ -62,7 +56,7 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 		},
 		RepoID: r.ID, Act: project.NewID(), Text: req.Message, Base: work.Base, Seen: work.TargetCommit, Part: true,
 	}
-	svc.Sign(&m.Merge)
+	svc.SetActor(&m.Merge)
 	if m.Text == "" && isAll(work.Files, choices) {
 		m.Text = "Apply " + work.Workspace
 	}
@@ -77,8 +71,8 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 	})
 }
 
-// keepSubmodules makes sure that the submodule commits which a commit names can be had
-// without the workspace, if that is still there.
+// keepSubmodules makes the submodule commits that a commit names available without the
+// workspace, if the workspace still exists.
 func (svc *Reviews) keepSubmodules(ctx context.Context, r *project.Project, workspace croft.ID, commit string) error {
 	rec, err := svc.Journal.Record(ctx, workspace)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State != croft.Ready {
@@ -90,7 +84,7 @@ func (svc *Reviews) keepSubmodules(ctx context.Context, r *project.Project, work
 	return r.Trees.At(project.SpecOf(rec)).KeepSubmodules(ctx, commit)
 }
 
-// isAll reports whether all of a review was chosen.
+// isAll reports whether the whole review was chosen.
 func isAll(files []croft.ReviewFile, choices []merge.Choice) bool {
 	return len(files) == len(choices) && !slices.ContainsFunc(choices, func(c merge.Choice) bool { return len(c.Hunks) > 0 })
 }

@@ -1,17 +1,21 @@
-// Package review shows what a workspace would bring to its target, and brings parts of it.
+// Package review shows the changes that a workspace would bring to its target, and
+// applies parts of them.
 //
-// A review is the work of a workspace at one moment, committed and uncommitted, measured from
-// where it left the target. Files that look secret or are too large are left out and named in
-// HeldBack. ReviewWork keeps it under a random ID; it needs the workspace no longer, and
-// changes of the workspace do not reach it. ApplyParts makes one commit of chosen files and
-// hunks on the review's base and queues it in the target's lane. If the target changed a
-// chosen file since the review, that merge ends pending with BaseMoved; the merge of a
-// workspace would be tried.
+// A review is the work of a workspace at one moment, committed and uncommitted,
+// compared with the commit where it left the target, without the parts that were applied
+// before. Files that look secret or are too
+// large are left out and named in HeldBack. ReviewWork keeps the review under a random
+// ID; the review needs the workspace no longer, and changes of the workspace do not
+// reach it. ApplyParts makes one commit of chosen files and hunks on the review's base
+// and queues it in the target's lane. If the target changed a chosen file since the
+// review, that merge ends pending with BaseMoved; the merge of a workspace would be
+// tried.
 //
-// It owns the refs below refs/croft/review/. It never writes a workspace, takes no lease and
-// does not mind agents at work. A process that dies before the review is pinned leaves
-// nothing; one that dies before its part is queued leaves a ref, which goes with the review;
-// a part that is queued stays queued, and lands when the queue is next driven.
+// The package owns the refs below refs/croft/review/. It never writes to a workspace,
+// takes no lease, and works while agents do. A process that dies before the review is
+// pinned leaves nothing; one that dies before its part is queued leaves a ref, which is
+// deleted with the review; a part that is queued stays queued, and lands when the queue
+// is next driven.
 package review
 
 import (
@@ -42,8 +46,8 @@ import (
 	"github.com/croft-sh/croft/internal/work"
 )
 
-// Reviews makes reviews and applies parts of them. See croft.Reviews for what callers
-// outside are promised.
+// Reviews makes reviews and applies parts of them. croft.Reviews says what callers may
+// rely on.
 type Reviews struct {
 	*project.Projects
 	Commits  *work.Commits     // required
@@ -54,11 +58,11 @@ type Reviews struct {
 // Refs begins the names of the refs of reviews.
 const Refs = "refs/croft/review/"
 
-// reviewRef is the ref of a review: a commit with the record as a file, and with the work,
-// its base and the target as parents.
+// reviewRef returns the ref of a review. It names a commit with the record as a file,
+// and with the work, its base and the target as parents.
 func reviewRef(id croft.ID) string { return Refs + string(id) + "/pin" }
 
-// applyRef is the ref of the part of a review that a merge brings.
+// applyRef returns the ref of the part of a review that a merge brings.
 func applyRef(review, merge croft.ID) string {
 	return Refs + string(review) + "/apply/" + string(merge)
 }
@@ -66,15 +70,15 @@ func applyRef(review, merge croft.ID) string {
 // reviewFile is the name of the record in a review's commit.
 const reviewFile = "review.json"
 
-// croftSignature is the signature of commits that only Croft reads.
+// croftSignature returns the signature of commits that only Croft reads.
 func (svc *Reviews) croftSignature() string { return object.Signature(croftIdentity, svc.Now()) }
 
 const croftIdentity = "Croft <croft@localhost>"
 
-// DiffWork shows the work of a workspace now and keeps nothing: the ID is empty, and so
-// are Base and Head if no commit in the repository is that. Only req.Paths are shown;
-// none: all. It looks at a workspace that may be damaged, too. Otherwise it fails as
-// ReviewWork does.
+// DiffWork shows the present work of a workspace and keeps nothing: the ID is empty,
+// and so are Base and Head if the repository has no such commit. It shows only
+// req.Paths, or all paths if there are none. It also reads a workspace that may be
+// damaged. Otherwise it fails as ReviewWork does.
 func (svc *Reviews) DiffWork(ctx context.Context, s project.Location, rec journal.Record, req croft.DiffRequest) (*croft.Review, error) {
 	attempts, err := s.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
@@ -87,20 +91,20 @@ func (svc *Reviews) DiffWork(ctx context.Context, s project.Location, rec journa
 	}
 	for _, oid := range []*string{&work.Base, &work.Head} {
 		if _, err := s.Git.Info(ctx, *oid); errors.Is(err, object.ErrMissing) {
-			*oid = "" // it is gone with the attempts
+			*oid = "" // the commit is gone with the attempts
 		} else if err != nil {
 			return nil, err
 		}
 	}
-	work.Files = merge.Within(work.Files, req.Paths)
+	work.Files = merge.FilesWithin(work.Files, req.Paths)
 	return work, nil
 }
 
-// ReviewWork freezes the work of a workspace and pins it; it is on disk on return. An
-// empty req.Target means the workspace's own. Work without changes gives a review without
-// files. It fails with InvalidRequest for a legacy workspace or if there is no target,
-// with TargetNotFound, and with WorkspaceBroken if the workspace is not ready or intact,
-// or if its files look damaged since the machine was restarted.
+// ReviewWork freezes the work of a workspace and pins it; the review is on disk on
+// return. An empty req.Target means the workspace's own. Work without changes gives a
+// review without files. It fails with InvalidRequest for a legacy workspace or if there
+// is no target, with TargetNotFound, and with WorkspaceBroken if the workspace is not
+// ready or intact, or if its files look damaged since the machine was restarted.
 func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec journal.Record, req croft.ReviewRequest) (*croft.Review, error) {
 	if err := svc.Commits.RequireVerified(ctx, s.Project, rec); err != nil {
 		return nil, err
@@ -111,13 +115,16 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 	}
 	defer attempts.Close()
 	work, err := svc.compareWork(ctx, s.Project, rec, req.Target, attempts)
+	if err == nil && req.Applied == croft.AppliedHidden {
+		err = svc.leaveOutApplied(ctx, attempts, work)
+	}
 	if err == nil {
 		work.ID = project.NewID()
 		err = svc.keepReview(ctx, s.Project, rec, attempts, work)
 	}
 	if err == nil {
-		// The review outlives the workspace, and needs them. Where the project has no
-		// place for them, it is the apply that says so.
+		// The review outlives the workspace, and needs its submodule commits. If the
+		// project has no place for them, ApplyParts returns the error.
 		err = svc.keepSubmodules(ctx, s.Project, rec.Workspace.ID, work.Head)
 		if _, isLocal := errors.AsType[*git.SubmoduleError](err); isLocal {
 			err = nil
@@ -129,8 +136,8 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 	return work, nil
 }
 
-// compareWork compares the work of a workspace, uncommitted work included, with where it
-// left the target. New objects are only in attempts.
+// compareWork compares the work of a workspace, uncommitted work included, with the
+// commit where it left the target. New objects are only in attempts.
 func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session) (*croft.Review, error) {
 	w := rec.Workspace
 	target = cmp.Or(target, w.Target)
@@ -140,10 +147,10 @@ func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec jou
 	case target == "":
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft diff --target BRANCH " + w.Name}
 	case w.State != croft.Ready:
-		return nil, project.NotReady(croft.WorkspaceBroken, rec)
+		return nil, project.NotReadyError(croft.WorkspaceBroken, rec)
 	}
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return nil, r.BrokenNow(ctx, rec, h)
+		return nil, r.BrokenNowError(ctx, rec, h)
 	}
 	target, err := svc.BranchOf(ctx, r, target)
 	if err != nil {
@@ -151,7 +158,7 @@ func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec jou
 	}
 	out := &croft.Review{Workspace: w.Name, WorkspaceID: w.ID, Target: target, CreatedAt: svc.Now()}
 	if out.TargetCommit, err = r.Git.ReadRef(ctx, "refs/heads/"+target); err != nil {
-		return nil, project.TargetNotFound(target, err)
+		return nil, project.TargetError(target, err)
 	}
 	found, err := svc.Commits.FindUncommitted(ctx, r, rec, work.HoldLarge)
 	if err != nil {
@@ -164,9 +171,9 @@ func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec jou
 		return nil, err
 	}
 	if out.Head == "" {
-		return nil, project.NoCommits()
+		return nil, project.NoCommitsError()
 	}
-	out.Base = rec.Carried // what the user had not committed is not the agent's work
+	out.Base = rec.Carried // the user's uncommitted changes are not the agent's work
 	if out.Base == "" {
 		out.Base, err = svc.baseOf(ctx, attempts, out)
 	}
@@ -178,12 +185,12 @@ func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec jou
 	return out, err
 }
 
-// baseOf returns where work left its target, without the work if that was merged and
-// reverted. If they have no common commit, it makes an empty one.
+// baseOf returns the commit where work left its target, without the work if that was
+// merged and reverted. If work and target have no common commit, it makes an empty one.
 func (svc *Reviews) baseOf(ctx context.Context, attempts *mergetree.Session, work *croft.Review) (string, error) {
 	it := merge.Item{Kind: croft.KindMerge, Head: work.Head}
 	var err error
-	if it.TakenBack, err = svc.Removals.TakenBack(ctx, work.WorkspaceID, work.Target); err != nil {
+	if it.Reverts, err = svc.Removals.RevertsOf(ctx, work.WorkspaceID, work.Target); err != nil {
 		return "", err
 	}
 	stack := merge.Stacker{MergeTree: attempts, Identity: gitcmd.Identity{Committer: croftIdentity}, Now: svc.Clock}
@@ -198,8 +205,8 @@ func (svc *Reviews) baseOf(ctx context.Context, attempts *mergetree.Session, wor
 	return attempts.Commit(ctx, object.Commit{Tree: tree, Signature: svc.croftSignature(), Message: "nothing"}, gitcmd.Identity{})
 }
 
-// reviewRecord is a review as it is kept: without the text of the hunks, which is in the
-// objects.
+// reviewRecord is the stored form of a review: without the text of the hunks, which is
+// in the objects.
 type reviewRecord struct {
 	Version int          `json:"version"`
 	Review  croft.Review `json:"review"`
@@ -214,7 +221,7 @@ func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec jour
 	for i, f := range kept.Files {
 		kept.Files[i].Hunks = slices.Clone(f.Hunks)
 		for j := range f.Hunks {
-			kept.Files[i].Hunks[j].Text = ""
+			kept.Files[i].Hunks[j].Text, kept.Files[i].Hunks[j].Raw = "", nil
 		}
 	}
 	b, err := json.Marshal(reviewRecord{reviewVersion, kept})
@@ -249,7 +256,7 @@ func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec jour
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.WorkspaceEvent(croft.EventReviewCreated, rec)) })
 }
 
-// readReview reads a review that was kept.
+// readReview reads a review that keepReview has pinned.
 func (svc *Reviews) readReview(ctx context.Context, r *project.Project, id croft.ID) (*croft.Review, error) {
 	gone := &croft.Error{Code: croft.ReviewNotFound, Message: fmt.Sprintf("there is no review %q; croft review NAME makes one of a workspace", id), Hint: "croft list"}
 	if id == "" || strings.Trim(string(id), project.IDAlphabet) != "" {

@@ -30,15 +30,15 @@ func (svc *Rewinds) rewindFiles(ctx context.Context, r *project.Project, op *opl
 	if err != nil {
 		return nil, errors.Join(restore.ErrAsWas, err)
 	}
-	defer dropAside(r, rec, aside)
+	defer removeAside(r, rec, aside)
 	spec := project.SpecOf(rec)
-	spec.Inherit = op.Inherit()
+	spec.Inherit = op.InheritedFiles()
 	isBegun := false
 	err = r.Trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
 		if err := how.requireSaved(ctx, r, tree); err != nil {
 			return err
 		}
-		if err := svc.putAsideBack(ctx, r, rec, how); err != nil { // of an attempt that could not
+		if err := svc.putAsideBack(ctx, r, rec, how); err != nil { // files that an earlier attempt could not move back
 			return err
 		}
 		rewinding := restore.Rewinding{
@@ -143,7 +143,7 @@ func makeAside(r *project.Project, rec journal.Record) (string, error) {
 	if dir := findAside(r, rec); dir != "" {
 		return dir, nil
 	}
-	place, err := project.TrashDir(r, rec)
+	place, err := project.ChooseTrashDir(r, rec)
 	if err != nil {
 		return "", err
 	}
@@ -152,25 +152,27 @@ func makeAside(r *project.Project, rec journal.Record) (string, error) {
 	return dir, err
 }
 
-// findAside returns the directory that an earlier attempt left, or the empty string.
+// findAside returns the directory to which an earlier attempt of this rewind moved files,
+// or the empty string.
 func findAside(r *project.Project, rec journal.Record) string {
-	made := r.TrashDirs().Find(project.AsideName(rec))
+	made := r.TrashDirLedger().Find(project.AsideName(rec))
 	if made.Path == "" || !made.Identity.IsAt(made.Path) {
 		return ""
 	}
 	return made.Path
 }
 
-// dropAside removes the directory that a rewind moved files to, if it is empty.
-func dropAside(r *project.Project, rec journal.Record, dir string) {
+// removeAside removes the directory that a rewind moved files to, if it is empty.
+func removeAside(r *project.Project, rec journal.Record, dir string) {
 	project.RemoveEmpty(dir)
 	if !fsx.IsThere(dir) {
-		_ = r.TrashDirs().Drop(project.AsideName(rec))
+		_ = r.TrashDirLedger().Delete(project.AsideName(rec))
 	}
 	project.RemoveEmpty(filepath.Dir(dir))
 }
 
-// putAsideBack moves files back that an interrupted rewind had moved out of a workspace.
+// putAsideBack moves the files that an interrupted rewind had moved out of a workspace
+// back into it.
 func (svc *Rewinds) putAsideBack(ctx context.Context, r *project.Project, rec journal.Record, how Spec) error {
 	aside := findAside(r, rec)
 	if aside == "" || !fsx.IsThere(rec.Workspace.Path) {
@@ -191,7 +193,7 @@ func (svc *Rewinds) putAsideBack(ctx context.Context, r *project.Project, rec jo
 	return err
 }
 
-// NoticeKept adds a notice of files that a rewind left beside a workspace.
+// NoticeKept tells the user of files that a rewind left beside a workspace.
 func (svc *Rewinds) NoticeKept(dir string) {
 	svc.Notice("files that were written during an interrupted restore of a snapshot, and are in no snapshot, are kept in %s", dir)
 }
@@ -262,6 +264,6 @@ func (svc *Rewinds) endUndone(ctx context.Context, op *oplog.Op, how Spec, cause
 			return err
 		}
 		rec.Workspace.State = croft.Ready
-		return errors.Join(tx.Put(rec), tx.End(op.ID, journal.OpUndone, cause.Error(), svc.Now()))
+		return errors.Join(tx.PutRecord(rec), tx.End(op.ID, journal.OpUndone, cause.Error(), svc.Now()))
 	})
 }

@@ -22,7 +22,7 @@ func (svc *Rewinds) RecoverRewind(ctx context.Context, r *project.Project, op *o
 		return err
 	}
 	if r.Git == nil {
-		return op.Undone(ctx, "the repository is gone")
+		return op.EndUndone(ctx, "the repository is gone")
 	}
 	// A rewind moves the workspace's own branch or none. Objects, and so the
 	// snapshot, are where agents can write.
@@ -113,7 +113,7 @@ func (svc *Rewinds) recoverTrashed(ctx context.Context, r *project.Project, op *
 		return err
 	}
 	if rec.Workspace.State == croft.Trashed {
-		return op.Undone(ctx, "its process died")
+		return op.EndUndone(ctx, "its process died")
 	}
 	err = svc.rewindRestored(ctx, r, op, how)
 	if err == nil || errors.Is(err, oplog.ErrUnsettled) {
@@ -121,7 +121,7 @@ func (svc *Rewinds) recoverTrashed(ctx context.Context, r *project.Project, op *
 	}
 	err = svc.trashRewound(ctx, r, op, nil, err)
 	if _, stays := errors.AsType[*croft.Error](err); stays {
-		return nil // that is written down, and all that can be done
+		return nil // the reason is in the journal, and no more can be done
 	}
 	if err != nil {
 		return errors.Join(oplog.ErrUnsettled, err)

@@ -25,7 +25,7 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// Spec is what a rewind does: it changes a workspace from one snapshot, taken for that
+// Spec specifies a rewind: it changes a workspace from one snapshot, taken for that
 // purpose, to another.
 type Spec struct {
 	From croft.Snapshot `json:"from"`
@@ -36,7 +36,7 @@ type Spec struct {
 
 	// Saved is the snapshot that was taken before an interrupted rewind continues.
 	Saved *croft.Snapshot `json:"-"`
-	// seen is what the workspace held when it was last saved.
+	// seen has the files of the workspace as they were when it was last saved.
 	seen *snapshot.Seen
 	// Undoes says why the operation counts as undone once this is carried out.
 	// Empty: it counts as done.
@@ -48,7 +48,7 @@ type Spec struct {
 func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Snapshot, a project.Act) (err error) {
 	rec, err := svc.Journal.Record(ctx, to.Workspace)
 	if errors.Is(err, journal.ErrNotFound) {
-		return project.WorkspaceNotFound("restore", to.Name)
+		return project.WorkspaceNotFoundError("restore", to.Name)
 	}
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Sna
 	}
 	defer func() {
 		if !errors.Is(err, oplog.ErrUnsettled) {
-			err = svc.Vanished(ctx, rec, err)
+			err = svc.VanishedError(ctx, rec, err)
 		}
 	}()
 	if err := errors.Join(svc.Removals.Guard(ctx, r, rec, croft.RemoveForce), r.GuardLock(rec)); err != nil {
@@ -90,7 +90,7 @@ func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Sna
 	defer op.Close()
 	ctx = context.WithoutCancel(ctx)
 	if err := failpoint.Hit("rewind.journalled"); err != nil {
-		return op.Failed(ctx, err)
+		return op.EndFailed(ctx, err)
 	}
 	return svc.applyOrRollBack(ctx, r, op, how)
 }
@@ -108,7 +108,7 @@ func (svc *Rewinds) beginRewind(ctx context.Context, r *project.Project, rec jou
 			return err
 		}
 		if !how.Trashed && now.Workspace.State == croft.Trashed {
-			return project.WorkspaceNotFound("restore", rec.Workspace.Name)
+			return project.WorkspaceNotFoundError("restore", rec.Workspace.Name)
 		}
 		return requireNoneUnderway(tx, rec)
 	})
@@ -160,7 +160,7 @@ func (svc *Rewinds) rewindTrashed(ctx context.Context, r *project.Project, rec j
 		err = svc.Trash.RestoreOne(ctx, r, rec, croft.RestoreWhole, a)
 	}
 	if err != nil {
-		return op.Failed(ctx, err)
+		return op.EndFailed(ctx, err)
 	}
 	if err = failpoint.Hit("rewind.restored"); err == nil {
 		err = svc.rewindRestored(ctx, r, op, how)
@@ -196,9 +196,9 @@ func (svc *Rewinds) rewindRestored(ctx context.Context, r *project.Project, op *
 	return svc.applyOrRollBack(ctx, r, op, how)
 }
 
-// trashRewound moves a workspace back to the trash that was restored for a rewind which
-// failed, and ends the operations as undone. If it cannot be removed, for example because a
-// process is in it, it stays and the error says so.
+// trashRewound moves a workspace that was restored for a rewind back to the trash after
+// the rewind failed, and ends the operations as undone. If it cannot be removed, for
+// example because a process is in it, it stays and the error says so.
 func (svc *Rewinds) trashRewound(ctx context.Context, r *project.Project, op *oplog.Op, was *journal.Trash, cause error) error {
 	rec, err := svc.Journal.Record(ctx, op.Workspaces[0])
 	if err == nil && rec.Workspace.State != croft.Trashed {
@@ -213,7 +213,7 @@ func (svc *Rewinds) trashRewound(ctx context.Context, r *project.Project, op *op
 			Code: croft.CleanupFailed, Message: "the workspace was restored from the trash and not brought back to the snapshot",
 			Details: err.Error(), Hint: "croft remove " + rec.Workspace.Name, Err: cause,
 		}
-		return errors.Join(stays, op.Undone(ctx, cause.Error()))
+		return errors.Join(stays, op.EndUndone(ctx, cause.Error()))
 	}
 	ops, err := svc.Journal.Act(ctx, op.Act)
 	if err != nil {
@@ -239,7 +239,7 @@ func (svc *Rewinds) replaceByRemoval(ctx context.Context, r *project.Project, op
 	if err != nil {
 		return err
 	}
-	if how.Dir, err = project.TrashDir(r, rec); err != nil {
+	if how.Dir, err = project.ChooseTrashDir(r, rec); err != nil {
 		return err
 	}
 	instead, err := svc.Begin(project.Act{ID: op.Act, Undoes: op.Undoes, Actor: op.Actor}, "remove", r)
@@ -312,12 +312,12 @@ func (svc *Rewinds) applyRewind(ctx context.Context, r *project.Project, op *opl
 	if h != checkout.Intact {
 		rec.Workspace.State = croft.Ready // croft doctor tells what is wrong with it
 		return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-			return errors.Join(tx.Put(rec), tx.End(op.ID, journal.OpUndone, "the workspace is "+string(h), svc.Now()))
+			return errors.Join(tx.PutRecord(rec), tx.End(op.ID, journal.OpUndone, "the workspace is "+string(h), svc.Now()))
 		})
 	}
 	// Until it is done no command may commit from the workspace.
 	rec.Workspace.State = croft.Creating
-	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Put(rec) }); err != nil {
+	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutRecord(rec) }); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("rewind.begun"); err != nil {
@@ -359,7 +359,7 @@ func (svc *Rewinds) guardBranch(ctx context.Context, r *project.Project, rec jou
 		return nil
 	}
 	if used := r.Git.CheckedOut(head.Branch, r.Trees.At(project.SpecOf(rec)).Admin); len(used) > 0 {
-		return project.BranchInUse(head.Branch, used[0])
+		return project.BranchInUseError(head.Branch, used[0])
 	}
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+head.Branch)
 	switch {
@@ -402,8 +402,8 @@ func (svc *Rewinds) saveFrom(ctx context.Context, r *project.Project, rec journa
 	return err
 }
 
-// ReadableHead returns what a snapshot had checked out. It fails with WorktreeNotFound if
-// the snapshot cannot be read.
+// ReadableHead returns the branch and the commit that a snapshot had checked out. It
+// fails with WorktreeNotFound if the snapshot cannot be read.
 func ReadableHead(ctx context.Context, r *project.Project, s croft.Snapshot) (snapshot.Head, error) {
 	head, err := snapshot.HeadOf(ctx, r.Git, s.Commit)
 	if errors.Is(err, snapshot.ErrFormat) {
@@ -423,12 +423,12 @@ func (svc *Rewinds) moveBranch(ctx context.Context, r *project.Project, rec jour
 		return err
 	}
 	if used := r.Git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {
-		return project.BranchInUse(head.Branch, used[0])
+		return project.BranchInUseError(head.Branch, used[0])
 	}
 	ref := "refs/heads/" + head.Branch
 	now, err := r.Git.ReadRef(ctx, ref)
 	switch {
-	case errors.Is(err, refs.ErrNoRef) && head.OID == "": // it had no commit then, and has none now
+	case errors.Is(err, refs.ErrNoRef) && head.OID == "": // the branch had no commit in the snapshot, and has none now
 		return nil
 	case errors.Is(err, refs.ErrNoRef):
 		return r.Git.UpdateRefs(ctx, refs.Update{Ref: ref, New: head.OID})
@@ -458,20 +458,20 @@ func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, re
 		was = croft.LeftCommits
 	}
 	if err := svc.Trash.RestoreOne(ctx, s.Project, rec, req.Mode, project.NewAct()); err != nil {
-		return nil, explain.About(rec.Workspace.Name, err)
+		return nil, explain.WithWorkspace(rec.Workspace.Name, err)
 	}
 	w, err := svc.Views.ViewOf(ctx, s.Project, rec.Workspace.ID)
 	if err == nil {
 		w.Notes = trash.RestoreNotes(rec, was)
 	}
-	return w, explain.About(rec.Workspace.Name, err)
+	return w, explain.WithWorkspace(rec.Workspace.Name, err)
 }
 
 // restoreSnapshot rewinds a workspace to a snapshot.
 func (svc *Rewinds) restoreSnapshot(ctx context.Context, r *project.Project, snap croft.Snapshot) (*croft.Workspace, error) {
 	if err := svc.Rewind(ctx, r, snap, project.NewAct()); err != nil {
-		return nil, explain.About(snap.Name, err)
+		return nil, explain.WithWorkspace(snap.Name, err)
 	}
 	w, err := svc.Views.ViewOf(ctx, r, snap.Workspace)
-	return w, explain.About(snap.Name, err)
+	return w, explain.WithWorkspace(snap.Name, err)
 }

@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ import (
 	"github.com/croft-sh/croft/internal/view"
 )
 
-// Rewinds saves workspaces and puts them back.
+// Rewinds takes snapshots of workspaces, and rewinds workspaces to them.
 type Rewinds struct {
 	*project.Projects
 	Removals *removal.Removals // required
@@ -61,12 +62,12 @@ func (svc *Rewinds) SaveAlso(ctx context.Context, r *project.Project, rec journa
 	return svc.saveWith(ctx, r, rec, saving{also: ignored})
 }
 
-// saving is the purpose of a snapshot.
+// saving says for what a snapshot is taken.
 type saving struct {
 	before string           // a snapshot that is going to be restored over the workspace
 	also   []string         // patterns of ignored files that are going to be replaced
 	seen   **snapshot.Seen  // set to what was seen of the files, with before
-	last   []croft.Snapshot // one of them is the answer if the workspace still is what that holds
+	last   []croft.Snapshot // if one of them has the present state of the workspace, it is returned
 }
 
 // saveWith saves the state of a workspace and pins it.
@@ -76,10 +77,10 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 		return nil, &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation has no state of its own"}
 	}
 	if w.State == croft.Creating {
-		return nil, project.NotReady(croft.WorkspaceBusy, rec)
+		return nil, project.NotReadyError(croft.WorkspaceBusy, rec)
 	}
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return nil, r.BrokenNow(ctx, rec, h)
+		return nil, r.BrokenNowError(ctx, rec, h)
 	}
 	id := project.NewID()
 	endDraft, err := svc.BeginDraft(r, id, snapshotRef(w.ID, id))
@@ -108,8 +109,8 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 	saved, err := snapshot.Save(ctx, tree, snapshot.Selection{
 		Identity: identity,
 		Ignored:  append(slices.Clone(r.Config.Snapshot.Ignored), what.also...), Secrets: r.Config.Snapshot.Secrets, SecretsDir: svc.SecretsDir(r, id),
-		Placed: func(path string) bool { return path == project.StateFile || rec.Placed(path) },
-		Before: what.before, Last: last, Message: "Snapshot of " + w.Name,
+		IsPlaced: func(path string) bool { return path == project.StateFile || rec.IsPlaced(path) },
+		Before:   what.before, Last: last, Message: "Snapshot of " + w.Name,
 		Pin: func(commit string) error {
 			if err := failpoint.Hit("snapshot.saved"); err != nil {
 				return err
@@ -120,7 +121,7 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 		},
 	})
 	if err != nil {
-		return nil, trash.ExplainMissing(w, svc.Vanished(ctx, rec, err))
+		return nil, trash.ExplainMissing(w, svc.VanishedError(ctx, rec, err))
 	}
 	if what.seen != nil {
 		*what.seen = saved.Seen
@@ -149,8 +150,21 @@ func (svc *Rewinds) lastSnapshots(ctx context.Context, r *project.Project, works
 }
 
 // ListSnapshots lists the snapshots of a repository.
-func (svc *Rewinds) ListSnapshots(ctx context.Context, s project.Location, dir string) ([]croft.Snapshot, error) {
+func (svc *Rewinds) ListSnapshots(ctx context.Context, s project.Location, _ croft.SnapshotsRequest) ([]croft.Snapshot, error) {
 	return svc.readSnapshots(ctx, s.Project, project.SnapshotRefs, "")
+}
+
+// ShowSnapshot returns the snapshot with an ID.
+func (svc *Rewinds) ShowSnapshot(ctx context.Context, s project.Location, req croft.GetRequest) (*croft.Snapshot, error) {
+	var found *croft.Snapshot
+	var err error
+	if project.IsID(string(req.Ref)) {
+		found, err = svc.findSnapshot(ctx, s.Project, string(req.Ref))
+	}
+	if err == nil && found == nil {
+		err = &croft.Error{Code: croft.SnapshotNotFound, Message: fmt.Sprintf("there is no snapshot %q", req.Ref), Hint: "croft snapshot --list"}
+	}
+	return found, err
 }
 
 // findSnapshot looks a snapshot up by its ID, and returns nil if there is none.

@@ -16,14 +16,15 @@ import (
 	"github.com/croft-sh/croft/internal/work"
 )
 
-// seatBase is where the workspaces of a round start in one repository.
+// seatBase is the commit that the workspaces of a round start from in one repository.
 type seatBase struct {
 	repo               croft.ID
 	base, ref, carried string
 }
 
-// seatBase resolves the commit that a round starts from in a repository. It is recorded, so
-// that workspaces that are made after a crash start from the same commit.
+// seatBase resolves the commit that a round starts from in a repository. The round
+// records it, so that workspaces that are made after a crash start from the same
+// commit.
 func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir string, req croft.RoundRequest) (seatBase, error) {
 	plain := project.ShadowPlain
 	if req.Mode == croft.ModeLegacy {
@@ -31,7 +32,7 @@ func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir strin
 	}
 	s, err := svc.LocateAs(ctx, dir, plain)
 	if err == nil {
-		err = svc.Baseline(ctx, s.Project)
+		err = svc.CommitPlain(ctx, s.Project)
 	}
 	if err != nil {
 		return seatBase{}, err
@@ -47,7 +48,7 @@ func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir strin
 	if err != nil {
 		return seatBase{}, err
 	}
-	st, err := base.For(ctx, s, l, croft.CreateRequest{Base: req.Base})
+	st, err := base.StartFor(ctx, s, l, croft.CreateRequest{Base: req.Base})
 	if err != nil {
 		return seatBase{}, err
 	}
@@ -67,13 +68,13 @@ func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir strin
 	return out, nil
 }
 
-// carryRef is the ref that keeps the commit of a project's uncommitted changes until
-// workspaces are based on it.
+// carryRef returns the ref that keeps the commit of a project's uncommitted changes
+// until workspaces are based on it.
 func carryRef(oid string) string { return "refs/croft/carry/" + oid }
 
-// commitProjectChanges commits what is uncommitted in the project's own checkout, on top of
-// its HEAD, without changing its index or branch. It returns the empty string if there are
-// no changes.
+// commitProjectChanges commits the uncommitted files of the project's own checkout, on
+// top of its HEAD, without changing its index or branch. It returns the empty string if
+// there are no changes.
 func (svc *Rounds) commitProjectChanges(ctx context.Context, s project.Location, base string) (string, error) {
 	_, head, err := s.Head(ctx)
 	if err != nil {
@@ -85,7 +86,7 @@ func (svc *Rounds) commitProjectChanges(ctx context.Context, s project.Location,
 		}
 	}
 	tree := s.Git.Main()
-	found, err := work.Sort(ctx, s.Project, tree, journal.Record{}, work.HoldLarge)
+	found, err := work.SortUncommitted(ctx, s.Project, tree, journal.Record{}, work.HoldLarge)
 	if err != nil {
 		return "", err
 	}

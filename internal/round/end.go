@@ -20,20 +20,21 @@ import (
 	"github.com/croft-sh/croft/internal/work"
 )
 
-// EndRoundAs ends a round. isForced ends it also where a checkout is absent or in use.
-func (svc *Rounds) EndRoundAs(ctx context.Context, round croft.ID, isForced bool) (*croft.Round, error) {
-	ses, err := svc.holdRound(ctx, round)
+// EndRound ends a round: it commits and archives the work of its agents, and removes the
+// checkouts. With EndForce it also ends a checkout that is absent or in use.
+func (svc *Rounds) EndRound(ctx context.Context, req croft.EndRoundRequest) (*croft.Round, error) {
+	ses, err := svc.holdRound(ctx, req.Round)
 	if err != nil {
 		return nil, err
 	}
 	defer ses.release()
-	i := slices.IndexFunc(ses.Rounds, func(t journal.Round) bool { return t.ID == round })
+	i := slices.IndexFunc(ses.Rounds, func(t journal.Round) bool { return t.ID == req.Round })
 	if i < 0 {
-		return nil, roundNotFoundError(string(round))
+		return nil, roundNotFoundError(string(req.Round))
 	}
 	t := &ses.Rounds[i]
-	t.Forced = t.Forced || isForced
-	failed, err := svc.endRound(ctx, ses.Session, t)
+	t.Forced = t.Forced || req.Mode == croft.EndForce
+	failed, err := svc.endRoundIn(ctx, ses.Session, t)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func roundNotFoundError(ref string) error {
 
 // holdRound takes the lock of the session that a round belongs to.
 func (svc *Rounds) holdRound(ctx context.Context, round croft.ID) (heldSession, error) {
-	if _, err := svc.Locate(ctx, ""); err != nil && ctx.Err() != nil { // fills a database that was lost
+	if _, err := svc.Locate(ctx, ""); err != nil && ctx.Err() != nil { // this refills a database that was lost
 		return heldSession{}, err
 	}
 	list, err := svc.Journal.Sessions(ctx, "")
@@ -66,10 +67,10 @@ func (svc *Rounds) holdRound(ctx context.Context, round croft.ID) (heldSession, 
 	return heldSession{}, roundNotFoundError(string(round))
 }
 
-// endRound ends a round as far as possible, and returns the agents whose part is still
-// open. All its commits have the time at which its end was first requested, so that their
-// order does not identify agents.
-func (svc *Rounds) endRound(ctx context.Context, ses *journal.Session, t *journal.Round) ([]croft.Kept, error) {
+// endRoundIn ends a round of a session as far as possible, and returns the agents whose
+// part is still open. All its commits have the time at which the end was first
+// requested, so that their order does not identify agents.
+func (svc *Rounds) endRoundIn(ctx context.Context, ses *journal.Session, t *journal.Round) ([]croft.Kept, error) {
 	if t.Ended {
 		return nil, nil
 	}
@@ -126,13 +127,13 @@ func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal
 	}
 	rec, err := svc.Journal.Record(ctx, seat.Workspace)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
-		seat.Archived, seat.Ended = true, true // a user removed it, or an interrupted end of this round did
+		seat.Archived, seat.Ended = true, true // a user, or an interrupted end of this round, removed the workspace
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if rec, err = svc.CatchUp(ctx, r, rec); err != nil { // a workspace that was moved has work to commit, too
+	if rec, err = svc.UpdateMovedPath(ctx, r, rec); err != nil { // follow a workspace that was moved: its work is committed, too
 		return err
 	}
 	seat.Absent = ""
@@ -166,7 +167,7 @@ func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal
 // seatAwayError returns the error for an absent checkout: the agent's part of the round
 // stays open, because the checkout may have uncommitted work.
 func seatAwayError(ses *journal.Session, t *journal.Round, rec journal.Record, h checkout.Health) error {
-	why := croft.AsError("round", project.Broken(rec, h))
+	why := croft.AsError("round", project.BrokenError(rec, h))
 	again := fmt.Sprintf("croft round end --session %s --number %d", ses.ID, t.Number)
 	kept := "what is committed"
 	if rec.Workspace.Mode == croft.ModeIsolated {
@@ -176,11 +177,12 @@ func seatAwayError(ses *journal.Session, t *journal.Round, rec journal.Record, h
 	return why
 }
 
-// leaving is how long the processes of an agent whose round ends may take to exit.
+// leaving is how long removeWithin waits until the processes of an agent have exited.
 const leaving = 2 * time.Second
 
-// removeWithin removes a workspace whose agent was just told to stop, and waits for its
-// processes. After a while it uses atLast as mode.
+// removeWithin removes a workspace whose agent was just told to stop, and waits for the
+// agent's processes. If they have not exited in time it removes the workspace with the
+// mode atLast.
 func (svc *Rounds) removeWithin(ctx context.Context, r *project.Project, rec journal.Record, how removal.Spec, atLast croft.RemoveMode) error {
 	mode := croft.RemoveForce
 	for deadline := time.Now().Add(leaving); ; {
@@ -202,9 +204,10 @@ func (svc *Rounds) removeWithin(ctx context.Context, r *project.Project, rec jou
 	}
 }
 
-// keepWork commits the uncommitted files of a round's workspace, and archives its scratch
-// directory and the files that were held back from the commit. If the workspace's
-// directory is lost, it only records the path in Absent; what was kept before stays.
+// keepWork commits the uncommitted files of a round's workspace, and archives its
+// scratch directory and the files that were held back from the commit. If the
+// workspace's directory is lost, it only records the path in Absent; files that were
+// archived before stay.
 func (svc *Rounds) keepWork(ctx context.Context, ses *journal.Session, t *journal.Round, rec journal.Record, r *project.Project, seat *journal.RoundWorkspace) error {
 	_, held, err := svc.Commits.CommitAs(ctx, r, rec, work.CommitSpec{When: t.EndedAt, Large: work.CommitLarge})
 	if err != nil {
@@ -223,14 +226,17 @@ func (svc *Rounds) keepWork(ctx context.Context, ses *journal.Session, t *journa
 	return svc.Workspaces.ArchiveSeat(ses, t, rec, r, seat.Label)
 }
 
-// EndNamedSession ends a session.
-func (svc *Rounds) EndNamedSession(ctx context.Context, session croft.ID) error {
-	ses, err := svc.holdSession(ctx, session)
+// EndNamedSession ends the session that an ID or a name means.
+func (svc *Rounds) EndNamedSession(ctx context.Context, req croft.EndSessionRequest) (*croft.Session, error) {
+	ses, err := svc.holdSession(ctx, req.Session)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer ses.release()
-	return svc.endSession(ctx, ses.Session)
+	if err := svc.endSession(ctx, ses.Session); err != nil {
+		return nil, err
+	}
+	return svc.SessionNamed(ctx, croft.GetRequest{Ref: croft.Ref(ses.ID)})
 }
 
 func (svc *Rounds) endSession(ctx context.Context, ses *journal.Session) error {
@@ -241,7 +247,7 @@ func (svc *Rounds) endSession(ctx context.Context, ses *journal.Session) error {
 		return err
 	}
 	for i := range ses.Rounds {
-		failed, err := svc.endRound(ctx, ses, &ses.Rounds[i])
+		failed, err := svc.endRoundIn(ctx, ses, &ses.Rounds[i])
 		if err != nil {
 			return err
 		}
@@ -275,7 +281,7 @@ func (svc *Rounds) clearSession(ctx context.Context, ses *journal.Session) error
 	}
 	for _, t := range ses.Rounds {
 		for _, seat := range t.Workspaces {
-			if err := svc.dropBranch(ctx, seat.Repo, seat.Workspace); err != nil {
+			if err := svc.archiveBranch(ctx, seat.Repo, seat.Workspace); err != nil {
 				return err
 			}
 		}
@@ -299,7 +305,7 @@ func (svc *Rounds) removePresenters(ctx context.Context, ses *journal.Session) e
 			return err
 		}
 		if rec.Workspace.State == croft.Trashed {
-			if err := svc.dropBranch(ctx, f.Repo, f.Workspace); err != nil {
+			if err := svc.archiveBranch(ctx, f.Repo, f.Workspace); err != nil {
 				return err
 			}
 			continue
@@ -339,12 +345,12 @@ func (svc *Rounds) retainBranches(ctx context.Context, ses *journal.Session, t *
 					return err
 				}
 				if rec == nil {
-					continue // it has no branch that would count
+					continue // it has no branch to count
 				}
 				if left--; left >= 0 {
 					continue
 				}
-				if err := svc.dropBranch(ctx, old.Repo, old.Workspace); err != nil {
+				if err := svc.archiveBranch(ctx, old.Repo, old.Workspace); err != nil {
 					return err
 				}
 			}
@@ -353,7 +359,8 @@ func (svc *Rounds) retainBranches(ctx context.Context, ses *journal.Session, t *
 	return nil
 }
 
-// leftBranch returns the record of a removed workspace that has left its branch, or nil.
+// leftBranch returns the record of a removed workspace if its branch was not deleted,
+// or nil.
 func (svc *Rounds) leftBranch(ctx context.Context, id croft.ID) (*journal.Record, error) {
 	rec, err := svc.Journal.Record(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && (rec.Trash == nil || rec.Trash.BranchGone) {
@@ -362,9 +369,10 @@ func (svc *Rounds) leftBranch(ctx context.Context, id croft.ID) (*journal.Record
 	return &rec, err
 }
 
-// dropBranch archives the tip of the branch that a removed workspace left, and deletes the
-// branch. A branch that moved since, or that is checked out elsewhere, stays.
-func (svc *Rounds) dropBranch(ctx context.Context, repo, id croft.ID) error {
+// archiveBranch archives the tip of the branch that a removed workspace left, and
+// deletes the branch. A branch that moved since, or that is checked out elsewhere,
+// stays.
+func (svc *Rounds) archiveBranch(ctx context.Context, repo, id croft.ID) error {
 	rec, err := svc.leftBranch(ctx, id)
 	if err != nil || rec == nil || !rec.OwnsBranch {
 		return err

@@ -17,14 +17,15 @@ import (
 )
 
 // archiveHeld copies the files that were held back from the commit of a round to a
-// directory that only this user can read, and records their names before the checkout is
-// removed. It can be called again, and adds to the names: a commit may have taken a file
-// out of the index since.
+// directory that only this user can read, and records their names before the checkout
+// is removed. It can be called again, and adds to the names: a commit may have taken a
+// file out of the index since.
 func (svc *Rounds) archiveHeld(ctx context.Context, ses *journal.Session, t *journal.Round, rec journal.Record, seat *journal.RoundWorkspace, held []string) error {
 	if len(held) == 0 {
 		return nil
 	}
-	// Beside the archives and not among them: those are handed to all agents.
+	// The directory is beside the archives and not among them: archives are given to
+	// all agents.
 	to := filepath.Join(svc.Workspaces.SessionDir(ses.ID), "heldback", fmt.Sprint(t.Number), seat.Label, string(seat.Repo))
 	n, err := copyPrivate(rec, held, to)
 	if err != nil {
@@ -109,7 +110,7 @@ func copyPrivately(top, own *fsx.Dir, name string) (bool, error) {
 	return true, errors.Join(err, out.Close())
 }
 
-// openBelow opens a file below a directory, through no link.
+// openBelow opens a file below a directory and follows no link.
 func openBelow(top *fsx.Dir, name string) (*os.File, error) {
 	dir, err := top.OpenBelow(filepath.FromSlash(path.Dir(name)))
 	if err != nil {

@@ -76,7 +76,7 @@ func (svc *Rounds) presentRound(ctx context.Context, ses *journal.Session, req c
 	}, request)
 }
 
-// won is the work that a presentation starts from.
+// won is the work that a presenter's workspace starts from.
 type won struct {
 	tip, branch, carried string
 }
@@ -121,8 +121,8 @@ func (svc *Rounds) isWorkspaceOf(ses *journal.Session, agent, id string) bool {
 	return false
 }
 
-// makeFinal makes the presenter's workspace, or finds the one that an interrupted call has
-// made. Its branch is called presenter, with a suffix if there is such a branch.
+// makeFinal makes the presenter's workspace, or finds the one that an interrupted call
+// has made. Its branch is called presenter, with a suffix if such a branch exists.
 func (svc *Rounds) makeFinal(ctx context.Context, ses *journal.Session, g journal.SessionRepo, from won, req croft.CreateRequest, request string) (*croft.Workspace, error) {
 	home, err := svc.homeOf(ctx, ses, presenter, req.Home)
 	if err != nil {
@@ -140,7 +140,7 @@ func (svc *Rounds) makeFinal(ctx context.Context, ses *journal.Session, g journa
 }
 
 func (svc *Rounds) createFinal(ctx context.Context, ses *journal.Session, g journal.SessionRepo, from won, req croft.CreateRequest) (*croft.Workspace, error) {
-	if err := svc.saveSession(ctx, ses, nil); err != nil { // the home is known
+	if err := svc.saveSession(ctx, ses, nil); err != nil { // records the home first
 		return nil, err
 	}
 	if err := failpoint.Hit("present.journalled"); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// rollBackRound removes the workspaces of a round whose start failed, and the round.
+// rollBackRound removes a round whose start failed, and its workspaces.
 func (svc *Rounds) rollBackRound(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	for _, g := range ses.Repos {
 		key, err := svc.Journal.FindKey(ctx, g.ID, "create", seatsKey(t, g.ID))
@@ -46,8 +46,8 @@ func (svc *Rounds) rollBackRound(ctx context.Context, ses *journal.Session, t *j
 	return svc.saveSession(ctx, ses, nil)
 }
 
-// rollBackStarting rolls back the round that was being started, if there is one. There is
-// never more than one.
+// rollBackStarting rolls back the round that is being started, if there is one. A
+// session never has more than one.
 func (svc *Rounds) rollBackStarting(ctx context.Context, ses *journal.Session) error {
 	i := slices.IndexFunc(ses.Rounds, func(t journal.Round) bool { return t.Starting })
 	if i < 0 {
@@ -56,8 +56,9 @@ func (svc *Rounds) rollBackStarting(ctx context.Context, ses *journal.Session) e
 	return svc.rollBackRound(ctx, ses, &ses.Rounds[i])
 }
 
-// RecoverRounds rolls back the rounds whose starting process died, because no caller was
-// told of them, and clears sessions that have ended: those of a repository, or of all.
+// RecoverRounds rolls back the rounds whose starting process died, because no caller
+// was told of them, and clears sessions that have ended. It does so for one repository,
+// or for all if repo is empty.
 func (svc *Rounds) RecoverRounds(ctx context.Context, repo croft.ID) error {
 	list, err := svc.Journal.UnfinishedSessions(ctx)
 	if err != nil {
@@ -75,9 +76,9 @@ func (svc *Rounds) RecoverRounds(ctx context.Context, repo croft.ID) error {
 	return nil
 }
 
-// recoverSession undoes the round that a dead process was starting in a session, or
-// removes what is left of a session that has ended. It does nothing while another process
-// holds the session's lock.
+// recoverSession rolls back the round that a dead process was starting in a session, or
+// removes the workspaces and branches that are left of a session that has ended. It
+// does nothing while another process holds the session's lock.
 func (svc *Rounds) recoverSession(ctx context.Context, id croft.ID) error {
 	if _, err := os.Stat(svc.Workspaces.SessionDir(id)); err != nil {
 		return nil
@@ -98,8 +99,8 @@ func (svc *Rounds) recoverSession(ctx context.Context, id croft.ID) error {
 		return err
 	}
 	if ses.Ending {
-		// A workspace that cannot be removed is no failure of the caller's command. The next
-		// recovery tries again, and so does croft session end.
+		// A workspace that cannot be removed is no failure of the caller's command. The
+		// next recovery tries again, and so does croft session end.
 		_ = svc.clearSession(ctx, &ses)
 	}
 	return ctx.Err()

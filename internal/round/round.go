@@ -37,13 +37,13 @@ func (svc *Rounds) NewRound(ctx context.Context, req croft.RoundRequest) (*croft
 func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Round, error) {
 	req.Session = ""
 	request := req
-	request.Number, request.Repos = 0, nil // how directories are spelled is no part of it
+	request.Number, request.Repos = 0, nil // the spelling of directories is no part of the request
 	t := ses.Round(req.Number)
 	switch {
 	case t != nil && t.Request != project.DigestOf(request):
-		return nil, project.KeyConflict(fmt.Sprintf("round %d", req.Number))
+		return nil, project.KeyConflictError(fmt.Sprintf("round %d", req.Number))
 	case t != nil && !t.Starting:
-		return t, svc.showBranches(ctx, ses, t) // its starter may have died before it had
+		return t, svc.showBranches(ctx, ses, t) // the process that started the round may have died before this
 	case t == nil && ses.State != croft.SessionOpen:
 		return nil, sessionOverError(ses)
 	case t == nil:
@@ -169,7 +169,7 @@ func checkRound(req croft.RoundRequest) error {
 }
 
 // makeSeats makes the workspaces of a round, one repository after the other. After an
-// interruption it finds those that were made by the key of the call.
+// interruption it finds the workspaces that exist already by the key of the call.
 func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	for _, g := range ses.Repos {
 		req := croft.CreateAllRequest{Key: seatsKey(t, g.ID), Repo: g.Path}
@@ -189,8 +189,8 @@ func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journ
 		if err := svc.nameSeats(ctx, g, req.Workspaces, seatsKey(t, g.ID)); err != nil {
 			return err
 		}
-		// The order must not reveal the agents by the age of their directories, and has to
-		// be the same after a crash.
+		// The order must not reveal the agents by the age of their directories, and has
+		// to be the same after a crash.
 		slices.SortFunc(req.Workspaces, func(a, b croft.CreateRequest) int {
 			return strings.Compare(project.DigestOf(string(t.ID)+a.Agent), project.DigestOf(string(t.ID)+b.Agent))
 		})
@@ -217,9 +217,9 @@ func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journ
 	return nil
 }
 
-// showBranches pushes the branches of the other agents, and those of earlier rounds that
-// are still there, to the agents of an open round that have a git directory of their own:
-// in a worktree they are seen anyway.
+// showBranches pushes the branches of the other agents, and the existing branches of
+// earlier rounds, to the agents of an open round that have a git directory of their
+// own. In a worktree these branches are visible anyway.
 func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	if t.Ended {
 		return nil
@@ -272,7 +272,8 @@ func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *jo
 	return nil
 }
 
-// seatsKey is the key of the call that makes the workspaces of a round in one repository.
+// seatsKey returns the key of the call that makes the workspaces of a round in one
+// repository.
 func seatsKey(t *journal.Round, repo croft.ID) string {
 	return "round-" + string(t.ID) + "-" + string(repo)
 }
@@ -287,7 +288,7 @@ func (svc *Rounds) nameSeats(ctx context.Context, g journal.SessionRepo, parts [
 			return err
 		}
 		if err == nil {
-			made, err := svc.madeWith(ctx, g.ID, key, rec.Workspace.ID)
+			made, err := svc.isMadeWith(ctx, g.ID, key, rec.Workspace.ID)
 			if err != nil {
 				return err
 			}
@@ -300,8 +301,8 @@ func (svc *Rounds) nameSeats(ctx context.Context, g journal.SessionRepo, parts [
 	return nil
 }
 
-// madeWith reports whether the call with a key made a workspace.
-func (svc *Rounds) madeWith(ctx context.Context, repo croft.ID, key string, id croft.ID) (bool, error) {
+// isMadeWith reports whether the call with an idempotency key made a workspace.
+func (svc *Rounds) isMadeWith(ctx context.Context, repo croft.ID, key string, id croft.ID) (bool, error) {
 	used, err := svc.Journal.FindKey(ctx, repo, "create", key)
 	if err == nil {
 		var op journal.Operation
@@ -312,6 +313,22 @@ func (svc *Rounds) madeWith(ctx context.Context, repo croft.ID, key string, id c
 		err = nil
 	}
 	return false, err
+}
+
+// ShowRound returns the round with an ID.
+func (svc *Rounds) ShowRound(ctx context.Context, req croft.GetRequest) (*croft.Round, error) {
+	list, err := svc.Journal.Sessions(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, ses := range list {
+		for _, t := range ses.Rounds {
+			if string(t.ID) == string(req.Ref) {
+				return svc.shownRound(ctx, &ses, &t)
+			}
+		}
+	}
+	return nil, roundNotFoundError(string(req.Ref))
 }
 
 // shownRound returns a round as callers see it.
@@ -347,9 +364,9 @@ func (svc *Rounds) shownRound(ctx context.Context, ses *journal.Session, t *jour
 	return out, nil
 }
 
-// drawLabels gives every agent of a round a label: the one that the caller chose, or a new
-// one in this session. New labels are drawn at random, so that the order of the request
-// does not reveal the agents.
+// drawLabels gives every agent of a round a label: the one that the caller chose, or
+// one that is new in this session. New labels are drawn at random, so that the order of
+// the request does not reveal the agents.
 func drawLabels(ses *journal.Session, req croft.RoundRequest) (map[string]string, error) {
 	holders := map[string]string{layout.Fold(presenter): presenter}
 	for _, t := range ses.Rounds {

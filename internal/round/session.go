@@ -1,14 +1,14 @@
 // Package round runs sessions of rounds: several agents try the same task, each in a
 // workspace of its own, and one result is kept and presented.
 //
-// A session spans projects; each of its rounds has the same workspaces in all of them, made
-// together or not at all. When a round ends, the work of every workspace is committed and
-// kept under the session, what looks like a secret is archived beside it, and the
-// workspaces are removed. A round whose start was interrupted is rolled back by the next
-// process; an end that was interrupted is finished.
+// A session spans projects; each of its rounds has the same workspaces in all of them,
+// made together or not at all. When a round ends, the work of every workspace is
+// committed and kept under the session, files that look like secrets are archived
+// beside it, and the workspaces are removed. The next process rolls back a round whose
+// start was interrupted, and finishes an end that was interrupted.
 //
-// It owns the sessions in the journal, their directories below the state directory, and the
-// homes that were made for agents.
+// The package owns the sessions in the journal, their directories below the state
+// directory, and the homes that were made for agents.
 package round
 
 import (
@@ -71,7 +71,7 @@ func (svc *Rounds) startSession(ctx context.Context, req croft.SessionRequest) (
 	req.Repo = ""
 	ses.Request = project.DigestOf(req)
 	if req.Context == croft.ContextNone {
-		// Its project is made once it is known that the session is new.
+		// The project is made once it is known that the session is new.
 		ses.RepoID = noRepo
 		ses.Repo = filepath.Join(svc.Workspaces.SessionDir(ses.ID), "project")
 	} else {
@@ -94,7 +94,8 @@ func (svc *Rounds) startSession(ctx context.Context, req croft.SessionRequest) (
 // noRepo is the repository ID of sessions that have no repository.
 const noRepo croft.ID = "none"
 
-// putNewSession records a session, or returns the one that its key was used for.
+// putNewSession records a session, or returns the session that its key was used for
+// before.
 func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was *journal.Session, err error) {
 	ses.Generation = 1
 	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
@@ -102,7 +103,7 @@ func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was
 		old, err := tx.SessionByKey(ses.RepoID, ses.Key)
 		if err == nil {
 			if old.Request != ses.Request {
-				return project.KeyConflict(ses.Key)
+				return project.KeyConflictError(ses.Key)
 			}
 			was = &old
 			return nil
@@ -123,13 +124,13 @@ func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was
 		}
 	}
 	if err == nil && was != nil {
-		return was, svc.addFirstRepo(ctx, was) // the first call may have died before it had
+		return was, svc.addFirstRepo(ctx, was) // the first call may have died before this
 	}
 	return was, err
 }
 
-// addFirstRepo adds the project of a session, and makes one if the session has none. It can
-// be called again.
+// addFirstRepo adds the first project to a session, and makes one if the request named
+// none. It can be called again.
 func (svc *Rounds) addFirstRepo(ctx context.Context, ses *journal.Session) error {
 	if err := failpoint.Hit("session.journalled"); err != nil {
 		return err
@@ -152,7 +153,7 @@ func (svc *Rounds) addFirstRepo(ctx context.Context, ses *journal.Session) error
 	return svc.saveSession(ctx, ses, nil)
 }
 
-// addRepo adds a repository to those of a session, unless it is one of them.
+// addRepo adds a repository to a session, unless the session has it.
 func addRepo(ctx context.Context, ses *journal.Session, s project.Location) error {
 	if i := slices.IndexFunc(ses.Repos, func(g journal.SessionRepo) bool { return g.ID == s.ID }); i >= 0 {
 		return noteTarget(ctx, &ses.Repos[i], s)
@@ -169,8 +170,8 @@ func addRepo(ctx context.Context, ses *journal.Session, s project.Location) erro
 	return nil
 }
 
-// noteTarget records the branch that results are merged into, once there is one: a
-// directory without git has none before its first checkout is made.
+// noteTarget records the branch that results are merged into, once it exists: a
+// directory without git has no branch before its first checkout is made.
 func noteTarget(ctx context.Context, g *journal.SessionRepo, s project.Location) (err error) {
 	if g.Target == "" && s.Git != nil {
 		g.Target, _, err = s.Head(ctx)
@@ -205,7 +206,7 @@ func checkSession(req croft.SessionRequest) error {
 	return nil
 }
 
-// retainedBranches returns how many branches of an agent stay; -1 means all.
+// retainedBranches returns how many branches of an agent are kept; -1 means all.
 func retainedBranches(r croft.Retention) (int, error) {
 	switch r {
 	case croft.RetainOne, "":
@@ -260,7 +261,7 @@ func (svc *Rounds) holdSession(ctx context.Context, ref croft.ID) (heldSession, 
 	}
 	now, err := svc.Journal.Session(ctx, ses.ID)
 	if err == nil && len(now.Repos) == 0 {
-		err = svc.addFirstRepo(ctx, &now) // its starter died
+		err = svc.addFirstRepo(ctx, &now) // the process that started the session died before this
 	}
 	if err != nil {
 		_ = l.Unlock()
@@ -291,7 +292,7 @@ func (svc *Rounds) findSession(ctx context.Context, ref croft.ID) (*journal.Sess
 	if err != nil {
 		return nil, err
 	}
-	if herr == nil && len(named) > 1 { // the one of this project is meant
+	if herr == nil && len(named) > 1 { // the session of this project is meant
 		named = slices.DeleteFunc(named, func(s journal.Session) bool { return s.RepoID != here.ID })
 	}
 	switch len(named) {
@@ -304,9 +305,9 @@ func (svc *Rounds) findSession(ctx context.Context, ref croft.ID) (*journal.Sess
 	return nil, gone
 }
 
-// SessionNamed finds a session.
-func (svc *Rounds) SessionNamed(ctx context.Context, ref croft.ID) (*croft.Session, error) {
-	ses, err := svc.findSession(ctx, ref)
+// SessionNamed finds a session by its ID or name.
+func (svc *Rounds) SessionNamed(ctx context.Context, req croft.GetRequest) (*croft.Session, error) {
+	ses, err := svc.findSession(ctx, croft.ID(req.Ref))
 	if err != nil {
 		return nil, err
 	}
@@ -314,7 +315,7 @@ func (svc *Rounds) SessionNamed(ctx context.Context, ref croft.ID) (*croft.Sessi
 }
 
 // ListSessions lists sessions, oldest first.
-func (svc *Rounds) ListSessions(ctx context.Context, f croft.SessionFilter) ([]croft.Session, error) {
+func (svc *Rounds) ListSessions(ctx context.Context, f croft.SessionsRequest) ([]croft.Session, error) {
 	s, err := svc.Locate(ctx, f.Repo)
 	if errors.Is(err, gitdir.ErrNoRepository) && f.Repo == "" {
 		s.Project = &project.Project{ID: noRepo}
@@ -371,11 +372,11 @@ func (svc *Rounds) DeleteSession(ctx context.Context, ses journal.Session) error
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.DropSession(ses.ID) })
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.DeleteSession(ses.ID) })
 }
 
-// removeHome deletes the home that Croft made for an agent. Another directory at that path
-// is left alone.
+// removeHome deletes the home that Croft made for an agent. It leaves another directory
+// at that path alone.
 func removeHome(h journal.Home) error {
 	beside, err := fsx.OpenDir(filepath.Dir(h.Path))
 	if err == nil {

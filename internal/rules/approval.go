@@ -31,7 +31,7 @@ import (
 const TrustVariable = "CROFT_TRUST"
 
 // approval is the content of an approval file, whose name is the hash. It only tells a
-// person later what was approved.
+// person later which commands were approved.
 type approval struct {
 	Checks []string  `json:"checks"`
 	Actor  string    `json:"actor"`
@@ -55,7 +55,7 @@ func (svc *Rules) ChecksTrusted(ctx context.Context, r *project.Project, checks 
 		return "", err == nil, err
 	}
 	hash = ChecksHash(checks)
-	if svc.namesHash(hash) {
+	if svc.isApprovedByEnviron(hash) {
 		// An agent approves nothing. If it is unknown who calls, it may be one.
 		if rec, err := svc.WorkspaceAround(ctx); err == nil && rec == nil {
 			return hash, true, nil
@@ -80,8 +80,9 @@ func (svc *Rules) RequireTrusted(ctx context.Context, r *project.Project, target
 	}
 }
 
-// namesHash reports whether the engine's environment approves these commands by their hash.
-func (svc *Rules) namesHash(hash string) bool {
+// isApprovedByEnviron reports whether TrustVariable in the engine's environment has the
+// hash.
+func (svc *Rules) isApprovedByEnviron(hash string) bool {
 	approved := ""
 	for _, kv := range svc.Environ { // of several values the last one counts
 		if value, ok := strings.CutPrefix(kv, TrustVariable+"="); ok {
@@ -91,8 +92,9 @@ func (svc *Rules) namesHash(hash string) bool {
 	return hash != "" && slices.Contains(strings.Split(approved, ","), hash)
 }
 
-// approvalFile is in Croft's own directory of the repository, where an agent that is
-// confined to its workspace cannot write.
+// approvalFile returns the path of the approval of a hash. It is in Croft's own
+// directory of the repository, where an agent that is confined to its workspace cannot
+// write.
 func (svc *Rules) approvalFile(r *project.Project, hash string) string {
 	return filepath.Join(svc.DirOf(r.ID), "trust", hash)
 }
@@ -112,7 +114,7 @@ func trustIn(dir, target string) string {
 	return command
 }
 
-// ShowChecks returns the checks that a target's tip asks for.
+// ShowChecks returns the checks that the croft.toml at a target's tip names.
 func (svc *Rules) ShowChecks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error) {
 	_, plan, err := svc.checkPlan(ctx, req)
 	if err != nil {
@@ -148,18 +150,18 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 	if err != nil {
 		return nil, nil, err
 	}
-	rules, err := svc.Of(ctx, s.Project, plan.Target, plan.Commit)
+	rules, err := svc.MergeSettings(ctx, s.Project, plan.Target, plan.Commit)
 	if err != nil {
 		return nil, nil, err
 	}
 	plan.Checks = append(plan.Checks, rules.Checks...)
 	plan.Hash, plan.IsApproved, err = svc.ChecksTrusted(ctx, s.Project, plan.Checks)
-	plan.IsNamed = svc.namesHash(plan.Hash)
+	plan.IsNamed = svc.isApprovedByEnviron(plan.Hash)
 	return s.Project, plan, err
 }
 
-// usualTarget returns the target of the workspace that the caller is in, or of one that
-// would be made.
+// usualTarget returns the target of the workspace that the caller is in, or the one
+// that a new workspace would have.
 func (svc *Rules) usualTarget(ctx context.Context, s project.Location) (string, error) {
 	if rec, err := svc.Find(ctx, s, ""); err == nil && rec.Workspace.Target != "" {
 		return rec.Workspace.Target, nil
@@ -168,7 +170,7 @@ func (svc *Rules) usualTarget(ctx context.Context, s project.Location) (string, 
 	if err != nil {
 		return "", err
 	}
-	st, err := base.For(ctx, s, l, croft.CreateRequest{})
+	st, err := base.StartFor(ctx, s, l, croft.CreateRequest{})
 	if err == nil && st.Target == "" {
 		err = &croft.Error{Code: croft.InvalidRequest, Message: "no branch is checked out: which target?", Hint: "croft config trust --target BRANCH"}
 	}
@@ -243,7 +245,7 @@ func (svc *Rules) ApprovedNow(ctx context.Context, r *project.Project, target st
 	if err != nil {
 		return ""
 	}
-	rules, err := svc.Of(ctx, r, target, tip)
+	rules, err := svc.MergeSettings(ctx, r, target, tip)
 	if err != nil {
 		return ""
 	}

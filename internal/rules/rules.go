@@ -1,14 +1,14 @@
 // Package rules reads how a target wants work to be merged, and knows which of its
 // checks a person has approved.
 //
-// The rules are those of the croft.toml at the target's own tip, over the user's file and
-// the defaults; environment and flags do not count. So the user's own checks hold where
-// the target names none, and rules in a workspace do not count until they are merged. A
-// croft.toml that cannot be read is an error, never the defaults. A merge that brings one
-// is refused. A person approves commands by their hash, per project; a call from inside a
-// workspace approves nothing.
+// The rules are those of the croft.toml at the target's own tip, over the user's file
+// and the defaults; environment and flags do not count. So the user's own checks hold
+// where the target names none, and rules in a workspace do not count until they are
+// merged. A croft.toml that cannot be read is an error, never the defaults; a merge
+// that brings such a file is refused. A person approves commands by their hash, per
+// project; a call from inside a workspace approves nothing.
 //
-// It owns the approvals below the state directory.
+// The package owns the approvals below the state directory.
 package rules
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// Rules are the rules of all targets.
+// Rules reads the rules of all targets.
 type Rules struct {
 	*project.Projects
 
@@ -43,23 +43,23 @@ type laneKey struct {
 	target  string
 }
 
-// rememberedRules are the rules of the commit of a lane that was looked at last. What a
-// commit says never changes, and the next merge begins where the last one ended.
+// rememberedRules are the rules at the commit of a lane that was read last. The rules
+// of a commit never change, and the next merge begins where the last one ended.
 type rememberedRules struct {
 	commit string
 	file   string // the object that the rules are in, or empty
 	rules  config.Merge
 }
 
-// Of returns the settings for merges that a target has at tip. A croft.toml that is
-// lost, cannot be read or has an unknown key is an error.
-func (svc *Rules) Of(ctx context.Context, r *project.Project, target, tip string) (config.Merge, error) {
+// MergeSettings returns the settings for merges that a target has at tip. It fails if
+// the croft.toml is lost, cannot be read or has an unknown key.
+func (svc *Rules) MergeSettings(ctx context.Context, r *project.Project, target, tip string) (config.Merge, error) {
 	if last, ok := svc.remembered.Load(laneKey{r.ID, target}); ok && last.(rememberedRules).commit == tip {
 		return last.(rememberedRules).rules, nil
 	}
 	o, err := r.Git.ReadFileAt(ctx, tip, rulesFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return config.Merge{}, err // a file that is lost is not a file that is not there
+		return config.Merge{}, err // that the file's object is lost does not mean that there is no file
 	}
 	set, err := svc.Settings.AtTarget(target+":"+rulesFile, o.Data)
 	if err != nil {
@@ -70,8 +70,8 @@ func (svc *Rules) Of(ctx context.Context, r *project.Project, target, tip string
 }
 
 // NoticeChecks adds a notice if the settings in force in the project's directory (its
-// croft.toml on disk, the user's file, environment and flags) have checks other than
-// those of rules, which count.
+// croft.toml on disk, the user's file, environment and flags) have other checks than
+// rules, which decides.
 func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.Merge) {
 	here := svc.Settings.ForRepo(r.Path)
 	checks := here.Config().Merge.Checks
@@ -82,10 +82,10 @@ func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.M
 	svc.Notice("merge.checks of %s did not run: those in %s as %s has it decide; commit them there", at, rulesFile, target)
 }
 
-// Guard refuses a merge, with ConfigInvalid, whose result has another croft.toml than
-// before and one that cannot be read or is no regular file: no merge could follow it. A
-// result that deletes the file, or that has the unreadable one that before has, passes.
-// before is the result below it.
+// Guard refuses, with ConfigInvalid, a merge whose result after has another croft.toml
+// than before, the result below it, if that file cannot be read or is no regular file:
+// no merge could follow it. A result that deletes the file, or has the same unreadable
+// file as before, passes.
 func (svc *Rules) Guard(ctx context.Context, attempts *mergetree.Session, m journal.Merge, before, after string) error {
 	old, err := rulesEntry(ctx, attempts, before)
 	if err != nil {
@@ -131,8 +131,8 @@ func rulesEntry(ctx context.Context, attempts *mergetree.Session, commit string)
 	return object.TreeEntry{}, nil
 }
 
-// Follow saves the next Of a read: the published commit has the remembered rules if its
-// croft.toml is the same object as that of old. Nothing depends on it.
+// Follow saves the next MergeSettings a read: it remembers the rules of old for the
+// published commit if both have the same croft.toml. Nothing depends on it.
 func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *mergetree.Session, target, old, published string) {
 	file, err := rulesEntry(ctx, attempts, published)
 	last, ok := svc.remembered.Load(laneKey{r.ID, target})

@@ -1,6 +1,7 @@
-// Package scratch copies directories that an agent has filled and may still be
-// writing to. Whatever it puts there, nothing outside is read or written: links
-// are copied as links, and what takes a link's place meanwhile leads nowhere.
+// Package scratch copies directories that an agent has filled and may still be writing
+// to. Whatever the agent puts there, no file outside is read or written: links are
+// copied as links, and a link that appears in the place of a directory meanwhile is not
+// followed.
 package scratch
 
 import (
@@ -15,12 +16,11 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// Copy copies a directory to an entry of another one, which is not there yet:
-// files, directories, and links as links. Sockets, pipes and devices are left
-// out. No part of the path from where it copies may be a link. Every file gets
-// the same time, so that times tell nothing. A copy that fails is removed. It
-// returns how many files and links were copied; if there are none, the entry is
-// not made.
+// Copy copies a directory to a new entry of another one: files, directories, and links
+// as links. Sockets, pipes and devices are left out. No part of the path from may be a
+// link. Every file gets the same time, so that times reveal nothing. A copy that fails
+// is removed. Copy returns how many files and links it copied; if there are none, it
+// does not make the entry.
 func Copy(from string, into *fsx.Dir, name string, when time.Time) (n int, err error) {
 	held, err := fsx.OpenDir(from)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
@@ -86,7 +86,7 @@ func copyTree(src, dst *os.Root, when time.Time) (n int, err error) {
 		}
 		return nil
 	})
-	for i := len(dirs) - 1; err == nil && i >= 0; i-- { // children first: making them changed their parents
+	for i := len(dirs) - 1; err == nil && i >= 0; i-- { // children first, because making them changed the times of their parents
 		err = dst.Chtimes(dirs[i], when, when)
 	}
 	return n, err

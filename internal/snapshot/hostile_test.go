@@ -43,7 +43,7 @@ func TestHostileArchive(t *testing.T) {
 		into := filepath.Join(b.Home, "a", "b")
 		must(t, os.RemoveAll(into))
 		must(t, os.MkdirAll(into, 0o755))
-		if err := restore.Admin(context.Background(), b.repo, commit, into); err == nil {
+		if err := restore.WriteAdmin(context.Background(), b.repo, commit, into); err == nil {
 			t.Errorf("%s: it was unpacked", name)
 		}
 		if list, err := os.ReadDir(outside); err != nil || len(list) > 0 {

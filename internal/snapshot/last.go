@@ -9,8 +9,8 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// secretsOfLast are the files in which earlier snapshots have private files, by the
-// paths of those.
+// secretsOfLast returns the files that hold the private files of earlier snapshots, by
+// the paths of the private files.
 func (s *saver) secretsOfLast(ctx context.Context) map[string][]string {
 	files := map[string][]string{}
 	for _, last := range s.sel.Last {
@@ -27,9 +27,9 @@ func (s *saver) secretsOfLast(ctx context.Context) map[string][]string {
 	return files
 }
 
-// renameToLast gives a private file that was just copied the name that an earlier
-// snapshot has it by, if it is the same, so that a snapshot of the same files is the
-// same.
+// renameToLast renames a private file that was just copied to the name that its copy
+// has in an earlier snapshot, if the contents are equal, so that snapshots of equal
+// files are equal.
 func (s *saver) renameToLast(name string, earlier []string) (string, error) {
 	copied := filepath.Join(s.sel.SecretsDir, name)
 	for _, was := range earlier {
@@ -54,8 +54,8 @@ func (s *saver) renameToLast(name string, earlier []string) (string, error) {
 	return name, nil
 }
 
-// reuseLast reports whether an earlier snapshot has the same tree and all of its objects
-// exist. Then Save returns that snapshot and stores no other.
+// reuseLast reports whether an earlier snapshot has the same tree and all of its
+// objects exist. Then Save returns that snapshot and stores no other.
 func (s *saver) reuseLast(ctx context.Context, tree string) bool {
 	for _, last := range s.sel.Last {
 		had, err := s.w.Repo.Info(ctx, last.Commit+"^{tree}")

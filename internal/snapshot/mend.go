@@ -21,12 +21,12 @@ import (
 // that found them missing has to begin again.
 var errMended = errors.New("objects that were missing were written anew")
 
-// Mend writes those objects that the index of a worktree names, that cannot be read,
-// and that its files still have, as they are or with line ends of git's. No filter
-// runs. It fails with a *object.MissingError if a file does not have what is staged.
-// Save does so too.
+// Mend writes the unreadable objects that the index of a worktree names and whose
+// content its files still have, as it is or with the line endings that git stores. No
+// filter runs. It fails with a *object.MissingError if a file does not have the staged
+// content. Save does the same.
 func Mend(ctx context.Context, w *git.Worktree) error {
-	s := &saver{w: w, root: w.Path, linked: map[string]bool{}}
+	s := &saver{w: w, root: w.Path, own: w.Admin, linked: map[string]bool{}}
 	s.before = s.changeMarks()
 	err := s.noteIdentity()
 	if err != nil {
@@ -45,9 +45,9 @@ func Mend(ctx context.Context, w *git.Worktree) error {
 	return err
 }
 
-// rewriteLostObjects writes those staged objects anew that have no size: an agent deleted
-// them, or a power cut left empty files. A file that matches its index entry does not
-// prove that the object exists, and a snapshot holds what is staged only by its object.
+// rewriteLostObjects writes the staged objects anew that have no size: an agent deleted
+// them, or a power cut left empty files. That a file matches its index entry does not
+// prove that the object exists, and a snapshot holds staged content only by its object.
 func (s *saver) rewriteLostObjects(sizes []int64) error {
 	var lost []index.Entry
 	for i, e := range s.index.Entries {
@@ -78,7 +78,7 @@ func (s *saver) rewriteLostObjects(sizes []int64) error {
 		if written[e.OID] {
 			continue
 		}
-		if !slices.EqualFunc(s.before, s.changeMarks(), sameMark) || !s.is.IsAt(s.root) {
+		if !slices.EqualFunc(s.before, s.changeMarks(), isSameMark) || !s.is.IsAt(s.root) {
 			return ErrChanging
 		}
 		return &object.MissingError{OID: e.OID, Path: e.Path}
@@ -86,9 +86,12 @@ func (s *saver) rewriteLostObjects(sizes []int64) error {
 	return errMended
 }
 
-// storeLost writes the object of a path if the file has its content: as it is, or with
-// the line ends that git stores.
+// storeLost writes the object of a path if it is empty, or if the file has its content, as
+// it is or with the line endings that git stores.
 func (s *saver) storeLost(b *object.Batch, e index.Entry) (bool, error) {
+	if found, err := s.storeIfLost(b, e.OID, strings.NewReader(""), 0); found || err != nil {
+		return found, err
+	}
 	info, err := s.lstat(e.Path)
 	if err != nil || info == nil {
 		return false, err
@@ -121,7 +124,7 @@ func (s *saver) storeLost(b *object.Batch, e index.Entry) (bool, error) {
 	return s.storeIfLost(b, e.OID, bytes.NewReader(text), int64(len(text)))
 }
 
-// storeIfLost writes an object if the content is the one that it is called after.
+// storeIfLost writes an object if the content has the object's hash.
 func (s *saver) storeIfLost(b *object.Batch, oid string, content io.ReadSeeker, size int64) (bool, error) {
 	is, err := s.w.Repo.HashBlob(content, size)
 	if err != nil || is != oid {

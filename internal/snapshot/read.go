@@ -14,19 +14,19 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// Head is what a snapshot had checked out.
+// Head is the branch and the commit that a snapshot had checked out.
 type Head struct {
 	Branch string `json:"branch,omitempty"` // without refs/heads/; empty when HEAD was detached
 	OID    string `json:"oid,omitempty"`    // empty when the branch had no commit yet
 }
 
-// HeadOf reads what a snapshot had checked out.
+// HeadOf reads the branch and the commit that a snapshot had checked out.
 func HeadOf(ctx context.Context, r *git.Repository, commit string) (Head, error) {
 	m, err := ReadMeta(ctx, r, commit)
 	return m.Head, err
 }
 
-// ReadMeta reads what a snapshot says beside its trees.
+// ReadMeta reads the metadata of a snapshot, which its trees cannot hold.
 func ReadMeta(ctx context.Context, r *git.Repository, commit string) (Meta, error) {
 	o, err := r.Read(ctx, commit+":meta.json")
 	if err != nil {
@@ -35,16 +35,16 @@ func ReadMeta(ctx context.Context, r *git.Repository, commit string) (Meta, erro
 	return decodeMeta(o.Data)
 }
 
-// Paths are what a snapshot can bring back, each list sorted.
+// Paths lists the paths that a snapshot can restore, each list sorted.
 type Paths struct {
 	Files   []string // with named pipes, and without private files
 	Nested  []string // repositories in the worktree
 	Empty   []string // directories
 	Secrets []string // private files
-	Modes   []string // what has a mode that git does not give
+	Modes   []string // paths with a mode that git does not set
 }
 
-// ReadPaths lists the paths that a snapshot can bring back.
+// ReadPaths lists the paths that a snapshot can restore.
 func ReadPaths(ctx context.Context, r *git.Repository, commit string) (Paths, error) {
 	var p Paths
 	m, err := ReadMeta(ctx, r, commit)
@@ -81,7 +81,7 @@ func ReadPaths(ctx context.Context, r *git.Repository, commit string) (Paths, er
 	return p, nil
 }
 
-// Sort sorts the lists, and leaves each path in them once.
+// Sort sorts the lists and removes duplicates from each.
 func (p *Paths) Sort() {
 	for _, list := range []*[]string{&p.Files, &p.Nested, &p.Empty, &p.Secrets, &p.Modes} {
 		slices.Sort(*list)
@@ -94,8 +94,8 @@ func StoredFiles(ctx context.Context, r *git.Repository, commit string) ([]objec
 	return readDir(ctx, r, commit, "files")
 }
 
-// readDir lists what a directory of a snapshot's tree has of the worktree, by paths. One
-// that is not there has nothing.
+// readDir lists the files that a directory of a snapshot's tree holds, by their paths
+// in the worktree. A directory that does not exist holds none.
 func readDir(ctx context.Context, r *git.Repository, commit, dir string) ([]object.TreeEntry, error) {
 	if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, object.ErrMissing) {
 		return nil, nil
@@ -110,15 +110,16 @@ func readDir(ctx context.Context, r *git.Repository, commit, dir string) ([]obje
 	return entries, err
 }
 
-// StaysInAdmin reports whether a file of the admin directory says where a worktree
-// lies, not what it holds, or is the lock of a git or a Croft that is at work there
-// or waits its turn: writers.IndexLockDraft is what a waiting Croft links its lock from.
+// StaysInAdmin reports whether a file of the admin directory says where a worktree is,
+// not what it holds, or is the lock of a git or Croft process that works there or waits
+// for its turn: a waiting Croft process links its lock from a file called
+// writers.IndexLockDraft.
 func StaysInAdmin(name string) bool {
 	isPlace := name == "gitdir" || name == "commondir" || name == "locked"
 	return isPlace || strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, writers.IndexLockDraft)
 }
 
-// Described is what a snapshot's commit says of it. Files is Saved.Changed.
+// Described is the content of a snapshot's commit message. Files is Saved.Changed.
 type Described struct {
 	Message   string
 	Files     int
@@ -126,8 +127,8 @@ type Described struct {
 	CreatedAt time.Time
 }
 
-// Describe reads a snapshot's commit. It does not check that the commit is a snapshot:
-// of another one it returns the subject and zeros.
+// Describe reads the message of a snapshot's commit. It does not check that the commit
+// is a snapshot: for another commit it returns the subject and zeros.
 func Describe(ctx context.Context, r *git.Repository, commit string) (Described, error) {
 	o, err := r.Read(ctx, commit)
 	if err != nil {

@@ -19,23 +19,25 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// ErrChanging says that a worktree did not hold still for long enough to be
-// saved: what would have been stored never was its state.
+// ErrChanging says that a worktree changed in each attempt to save it: the stored files
+// would never have been its state.
 var ErrChanging = errors.New("the worktree is changing while it is saved")
 
-// attempts are how often Save begins again when something changes underneath.
+// attempts is how often Save tries in all if the worktree changes meanwhile.
 const attempts = 4
 
 // Save stores the state of a worktree and returns the commit. Every object is on disk
 // before it is pinned. If the worktree changes while it is read Save tries again, four
 // times in all, and then fails with ErrChanging. It fails with a *object.MissingError
-// if what is staged is neither in the repository nor in the file. A failed attempt
+// if staged content is neither in the repository nor in the file. A failed attempt
 // leaves no private file.
 func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 	var err error
 	for range attempts {
-		s := &saver{w: w, sel: sel, root: w.Path, meta: Meta{Version: version}}
-		if err = s.save(ctx); err == nil {
+		s := &saver{w: w, sel: sel, root: w.Path, own: w.Admin, meta: Meta{Version: version}, removeCopy: func() {}}
+		err = s.save(ctx)
+		s.removeCopy()
+		if err == nil {
 			s.noteContents()
 			return s.saved, nil
 		}
@@ -83,7 +85,7 @@ func (s *saver) save(ctx context.Context) error {
 		return err
 	}
 	s.saved.Changed = s.countChanged()
-	if !slices.EqualFunc(s.before, s.changeMarks(), sameMark) {
+	if !slices.EqualFunc(s.before, s.changeMarks(), isSameMark) {
 		return ErrChanging
 	}
 	if err := s.requirePresent(); err != nil {
@@ -125,13 +127,13 @@ func runTogether(steps ...func() error) error {
 func (s *saver) changeMarks() []os.FileInfo {
 	var list []os.FileInfo
 	for _, name := range []string{"index", "HEAD", "logs/HEAD"} {
-		info, _ := os.Lstat(filepath.Join(s.w.Admin, filepath.FromSlash(name)))
+		info, _ := os.Lstat(filepath.Join(s.own, filepath.FromSlash(name)))
 		list = append(list, info)
 	}
 	return list
 }
 
-func sameMark(a, b os.FileInfo) bool {
+func isSameMark(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
@@ -146,32 +148,34 @@ func (s *saver) message() string {
 // saver is one snapshot in the making.
 type saver struct {
 	w     *git.Worktree
+	own   string // the worktree's admin directory; w may have a copy of it
 	sel   Selection
 	root  string
 	meta  Meta
 	saved Saved
 	batch *object.Batch
 	began time.Time
-	is    fsx.Identity // of the worktree's directory
+	is    fsx.Identity // the identity of the worktree's directory
 
-	before []os.FileInfo // the marks before anything was read
+	before     []os.FileInfo // changeMarks before anything was read
+	removeCopy func()        // removes the copy of the admin directory
 
 	index       *index.Index
-	plain       map[string]int            // files that git looks at → their places in the index
-	files       map[string]string         // paths that are stored as they are on disk → their objects, where known
-	deleted     map[string]bool           // tracked paths at which there is no file
-	vanished    []string                  // directories that were not there any more
+	plain       map[string]int            // files that git examines → their places in the index
+	files       map[string]string         // paths that are stored as they are on disk → their objects, if known
+	deleted     map[string]bool           // tracked paths without a file
+	vanished    []string                  // directories that vanished while they were read
 	nested      map[string]bool           // directories that are repositories of their own
-	linked      map[string]bool           // directories → whether they are, or lie below, something else
+	linked      map[string]bool           // directories → whether they, or one above them, are not directories
 	gitlinks    map[string]bool           // paths of submodules
-	convertible map[string]git.Conversion // files that git may write otherwise than they are stored
-	intended    bool                      // something is going to be added
-	staged      map[string]bool           // paths that are staged otherwise than HEAD has them
-	stored      []object.TreeEntry        // files that are stored
-	secrets     []string                  // files that were written for this snapshot
+	convertible map[string]git.Conversion // files that git may write differently than they are stored
+	intended    bool                      // the index has an entry that is only intended to be added
+	staged      map[string]bool           // paths whose staged content differs from HEAD
+	stored      []object.TreeEntry        // files that were stored
+	secrets     []string                  // private files that were written for this snapshot
 }
 
-// surveyStaged notes which paths are staged otherwise than HEAD has them. A tree that
+// surveyStaged notes the paths whose staged content differs from HEAD. A tree that
 // cannot be read is no reason not to save the files.
 func (s *saver) surveyStaged(ctx context.Context, tree string) {
 	s.staged = map[string]bool{}
@@ -190,10 +194,10 @@ func (s *saver) surveyStaged(ctx context.Context, tree string) {
 	}
 }
 
-// countChanged counts the paths at which the worktree is not as its commit: staged,
-// modified, deleted and untracked ones, each once. A file that git does not look at is
-// stored in any case, and counts if it is there and not what is staged: in a sparse
-// checkout most are not there.
+// countChanged counts the paths at which the worktree differs from its commit: staged,
+// modified, deleted and untracked ones, each once. A file that git does not examine is
+// stored in any case, and counts only if it exists and differs from the staged content:
+// in a sparse checkout most of these do not exist.
 func (s *saver) countChanged() int {
 	changed := make(map[string]object.TreeEntry, len(s.stored)+len(s.deleted))
 	for _, e := range s.stored {
@@ -208,7 +212,7 @@ func (s *saver) countChanged() int {
 		}
 	}
 	for path := range changed {
-		if s.sel.Placed != nil && s.sel.Placed(path) {
+		if s.sel.IsPlaced != nil && s.sel.IsPlaced(path) {
 			delete(changed, path)
 		}
 	}
@@ -228,7 +232,7 @@ func (s *saver) countChanged() int {
 // looks as if every file in it was deleted. Save must not store that: the files are only
 // absent.
 
-// noteIdentity notes which directory is saved.
+// noteIdentity notes the identity of the directory that is saved.
 func (s *saver) noteIdentity() (err error) {
 	if s.is = s.sel.Identity; s.is == "" {
 		s.is, err = fsx.IdentityOf(s.root)
@@ -236,9 +240,9 @@ func (s *saver) noteIdentity() (err error) {
 	return err
 }
 
-// requirePresent fails if the directory is not at its place after everything was read,
-// or was not while something was. The latter shows in what was not there then, is
-// there now, and was not made in between.
+// requirePresent fails if the directory is not at its path after everything was read,
+// or was absent for a while meanwhile. The latter shows in paths that were absent then,
+// exist now, and were not made in between.
 func (s *saver) requirePresent() error {
 	if !s.is.IsAt(s.root) {
 		return fmt.Errorf("%s is not at its place any more: %w", s.root, ErrChanging)

@@ -14,23 +14,23 @@ import (
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
-// Seen is the state of the files of a worktree when Save read them. By it a rewind
-// knows, when it moves a file out, whether the file still is what was saved.
+// Seen is the state of the files of a worktree when Save read them. With it a rewind
+// knows, when it moves a file out, whether the file still is as it was saved.
 type Seen struct {
 	began  time.Time
-	files  map[string]index.FileStat // all that are neither directories nor in repositories of their own
-	nested map[string]Listing        // what those repositories held
+	files  map[string]index.FileStat // all entries that are neither directories nor in nested repositories
+	nested map[string]Listing        // the content of nested repositories
 	saved  map[string]content
 }
 
-// content is what a snapshot has of a file.
+// content is the content that a snapshot has for a file.
 type content struct {
 	mode   string
-	oid    string // empty: it cannot be said, because git converts the file
-	secret string // where the file was copied to instead
+	oid    string // empty: unknown, because git converts the file
+	secret string // the path of the copy, for a private file
 }
 
-// noteSeen notes what a walk saw.
+// noteSeen notes the state of the files that a walk saw.
 func (s *saver) noteSeen(seen []index.NamedStat) {
 	if s.sel.Before == "" {
 		return
@@ -41,8 +41,7 @@ func (s *saver) noteSeen(seen []index.NamedStat) {
 	}
 }
 
-// listNested notes what repositories inside the worktree hold, before they are
-// stored.
+// listNested notes the content of nested repositories before they are stored.
 func (s *saver) listNested(nested [][]byte) error {
 	if s.saved.Seen == nil {
 		return nil
@@ -57,10 +56,10 @@ func (s *saver) listNested(nested [][]byte) error {
 	return nil
 }
 
-// Listing is what lies below a directory, but for directories.
+// Listing is the state of all entries below a directory, except directories.
 type Listing map[string]index.FileStat
 
-// ListBelow returns what lies below a directory.
+// ListBelow returns the state of all entries below a directory, except directories.
 func ListBelow(top string) (Listing, error) {
 	held := Listing{}
 	var dir func(string) error
@@ -82,10 +81,10 @@ func ListBelow(top string) (Listing, error) {
 	return held, dir("")
 }
 
-// Equal reports whether two looks at a directory saw the same.
+// Equal reports whether two listings of a directory are equal.
 func (l Listing) Equal(other Listing) bool { return maps.EqualFunc(l, other, index.FileStat.IsSame) }
 
-// noteContents notes what the snapshot has of each file.
+// noteContents notes the content that the snapshot has for each file.
 func (s *saver) noteContents() {
 	seen := s.saved.Seen
 	if seen == nil {
@@ -107,24 +106,26 @@ func (s *saver) noteContents() {
 	}
 }
 
-// Contents are what some snapshots have of each file, read once that is needed.
+// Contents is the content that some snapshots have for each file. It is read at the
+// first use.
 type Contents struct {
 	repo    *git.Repository
 	commits []string
 	all     []map[string]content
 }
 
-// ContentsOf returns what snapshots have of each file.
+// ContentsOf returns the content that snapshots have for each file.
 func ContentsOf(r *git.Repository, commits ...string) *Contents {
 	return &Contents{repo: r, commits: commits}
 }
 
-// Has reports whether one of the snapshots has a file of the worktree as it is now at a
-// place. Where git converts files, what a snapshot has is not what they are on disk.
+// Has reports whether one of the snapshots has the content that the file of a path has
+// now, at full. It may be false for a file that git converts: then the object differs
+// from the file on disk.
 func (c *Contents) Has(ctx context.Context, path, full string, now index.FileStat) bool {
 	for _, commit := range c.commits[len(c.all):] {
 		all := map[string]content{}
-		for _, dir := range []string{"staged", "files"} { // the later counts
+		for _, dir := range []string{"staged", "files"} { // files overrides staged
 			entries, err := readDir(ctx, c.repo, commit, dir)
 			if err != nil {
 				return false
@@ -138,7 +139,7 @@ func (c *Contents) Has(ctx context.Context, path, full string, now index.FileSta
 	return slices.ContainsFunc(c.all, func(all map[string]content) bool { return all[path].isIn(c.repo, full, now) })
 }
 
-// isIn reports whether a file holds what a snapshot has of it.
+// isIn reports whether a file has this content.
 func (c content) isIn(r *git.Repository, full string, now index.FileStat) bool {
 	want, err := c.oid, error(nil)
 	if c.secret != "" {
@@ -162,8 +163,9 @@ func (c content) isIn(r *git.Repository, full string, now index.FileStat) bool {
 	return err == nil && oid == want
 }
 
-// Has reports whether a file that was moved is what was saved of it. It is looked
-// at before, when its own time still counts, and after, when it is out of reach.
+// Has reports whether a file that was moved out is as it was saved. before is its state
+// before the move, when its change time still counts; after is its state after the
+// move, when no process can reach it by its path.
 func (s *Seen) Has(r *git.Repository, path, full string, before, after index.FileStat) bool {
 	if s == nil {
 		return false
@@ -176,10 +178,10 @@ func (s *Seen) Has(r *git.Repository, path, full string, before, after index.Fil
 	return isSaved && c.isIn(r, full, after)
 }
 
-// HasNested reports whether a repository in the worktree holds what was saved of it.
+// HasNested reports whether a nested repository still is as it was saved.
 func (s *Seen) HasNested(path string, held Listing) bool { return s.nested[path].Equal(held) }
 
-// hashFile returns the name that a file would have as an object.
+// hashFile returns the name that the content of a file has as a blob.
 func hashFile(r *git.Repository, full string) (string, error) {
 	f, err := fsx.Open(full)
 	if err != nil {

@@ -1,13 +1,16 @@
-// Package snapshot saves everything that a worktree holds as one commit, and
-// reads such commits; package restore brings them back byte for byte. Saved is what
-// is staged, with all stages of a conflict and all flags; what is modified or
-// untracked; what is in progress, such as a merge or a rebase; nested repositories
-// and submodules with their own commits; modes, links and empty directories.
+// Package snapshot saves all content of a worktree as one commit, and reads such
+// commits; package restore restores them byte for byte. A snapshot holds the index,
+// with all stages of a conflict and all flags; modified and untracked files; the state
+// of a merge or rebase in progress; nested repositories and submodules with their own
+// commits; modes, links and empty directories.
 //
 // The package writes objects, and private files to a directory that its caller names.
-// It never writes to the worktree, nor to the agent's own index. It keeps true that a
-// snapshot is a state that the worktree had: what changes while it is read is read
-// again, and a directory that was only absent is not saved as deleted.
+// It never writes to the worktree, nor to the agent's own index. It guarantees that a
+// snapshot is a state that the worktree had: a file that changes while it is read is
+// read again, and a directory that was only absent is not saved as deleted.
+//
+// An agent can write entries to its index that git would not make. They are left out, and
+// the snapshot says so: git could not check out an index that has them.
 //
 // Files are stored as they are on disk: no filter runs and no line ending
 // changes. Tracked files that were not touched are not stored again; git
@@ -33,6 +36,7 @@ import (
 	"errors"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // version is the format of new snapshots.
@@ -43,68 +47,81 @@ var ErrFormat = errors.New("not a snapshot that this version can read")
 
 // Selection says how Save saves a worktree, and which of the files that git ignores.
 type Selection struct {
-	// Identity is that of the worktree's directory. Empty means the one that lies at
-	// its path when an attempt begins.
+	// Identity is the identity of the worktree's directory. Empty means the directory
+	// that is at its path when an attempt begins.
 	Identity fsx.Identity
 	// Ignored are patterns of ignored files that are saved as objects.
 	Ignored []string
 	// Secrets are patterns of ignored regular files that are saved as files that only
-	// the user can read, never as objects, also if Ignored names them.
+	// the user can read, never as objects, even if Ignored names them.
 	Secrets []string
-	// SecretsDir is where those files go; empty means that they are left out.
+	// SecretsDir is the directory for private files; empty means that they are left
+	// out.
 	SecretsDir string
-	// Before is a snapshot that is going to be restored over the worktree. What
-	// it would overwrite is saved, ignored or not.
+	// Before is a snapshot that is going to be restored over the worktree. The files
+	// that it would overwrite are saved, ignored or not.
 	Before string
-	// Last are snapshots of the worktree that were saved before. If the worktree still
-	// is what one of them holds, that is the answer, and nothing is stored.
+	// Last are earlier snapshots of the worktree. If the worktree still is as one of
+	// them, Save returns that one and stores nothing.
 	Last []Last
 	// Placed reports whether Croft put the file at a path there. Such a file does not
 	// count as changed.
-	Placed func(path string) bool
+	IsPlaced func(path string) bool
 	// Message is the first line of the snapshot's commit, for people.
 	Message string
-	// Trashed is set for a worktree that was moved away and that git looks at
-	// through a copy of its admin directory.
+	// Trashed is set for a worktree in the trash, which git reads through a copy of its
+	// admin directory.
 	Trashed *Trashed
-	// Pin makes a ref of the commit. Without it the caller does so later; then
+	// Pin makes a ref of the commit. If it is nil the caller makes one later; then
 	// every object is a loose file, which takes longer to write and which another
 	// process that repacks the repository does not delete meanwhile.
 	Pin func(commit string) error
 }
 
-// Last is a snapshot that was saved before.
+// Last is an earlier snapshot.
 type Last struct {
 	Commit     string
 	SecretsDir string
 }
 
-// Trashed says what a copy of an admin directory cannot.
+// Trashed is the state of a trashed worktree that the copy of its admin directory does
+// not have.
 type Trashed struct {
-	Admin  string // the admin directory itself; it may be gone
-	Branch string // what HEAD names in it
+	Admin  string        // the admin directory itself; it may be gone
+	Branch string        // the branch that HEAD names in it
+	Faults []index.Fault // of its index, which the copy does not have
 }
 
-// Saved is a snapshot.
+// Saved is the result of Save.
 type Saved struct {
 	Commit  string
 	Files   int   // files that were stored
-	Changed int   // paths at which the worktree is not as its commit
-	Bytes   int64 // sizes of what was stored
-	Secrets int   // files that were stored apart
+	Changed int   // paths at which the worktree differs from its commit
+	Bytes   int64 // the sizes of the stored files
+	Secrets int   // private files that were stored
+	LeftOut int   // entries of the index that git would not make
 	Seen    *Seen // with Selection.Before
 }
 
-// Meta is what git's trees cannot say. Paths are bytes, not text.
+// Meta is the metadata of a snapshot that git's trees cannot hold. Paths are bytes, not
+// text.
 type Meta struct {
 	Version int               `json:"version"`
 	Head    Head              `json:"head"`
-	Deleted [][]byte          `json:"deleted,omitempty"` // tracked, and not there
-	Empty   [][]byte          `json:"empty,omitempty"`   // directories without anything
+	Deleted [][]byte          `json:"deleted,omitempty"` // tracked, without a file
+	Empty   [][]byte          `json:"empty,omitempty"`   // directories without entries
 	Modes   []Mode            `json:"modes,omitempty"`
 	Special []Mode            `json:"special,omitempty"` // named pipes
 	Nested  [][]byte          `json:"nested,omitempty"`
 	Secrets map[string][]byte `json:"secrets,omitempty"` // file in SecretsDir → path
+	LeftOut []LeftOut         `json:"leftOut,omitempty"`
+}
+
+// LeftOut is an entry of the index that the snapshot does not have, because git would not
+// make it. The file at its path, if there is one, is saved as any other.
+type LeftOut struct {
+	Path []byte `json:"path"`
+	Why  string `json:"why"`
 }
 
 // Mode is a path and the permissions that it had.

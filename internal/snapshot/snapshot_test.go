@@ -105,7 +105,7 @@ func (b *bench) roundTrip(sel snapshot.Selection) snapshot.Saved {
 	b.destroy()
 	b.Git("fsck", "--no-dangling")
 	spec := b.spec()
-	spec.Contents = func(admin string) error { return restore.Admin(ctx, b.repo, saved.Commit, admin) }
+	spec.Contents = func(admin string) error { return restore.WriteAdmin(ctx, b.repo, saved.Commit, admin) }
 	tree, err := b.repo.Add(ctx, spec)
 	if err != nil {
 		b.t.Fatal(err)

@@ -21,8 +21,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// storeState stores what git knows of the worktree: what is staged, and its own
-// part of the git directory.
+// storeState stores the index, and the worktree's own part of the git directory.
 func (s *saver) storeState(ctx context.Context) ([]object.TreeEntry, error) {
 	var err error
 	if s.meta.Head.Branch, s.meta.Head.OID, err = s.w.Head(ctx); err != nil {
@@ -35,19 +34,17 @@ func (s *saver) storeState(ctx context.Context) ([]object.TreeEntry, error) {
 		part{"40000", "staged", func() (string, error) { return s.storeStaged(ctx) }},
 		part{"40000", "stages", s.storeStages},
 		part{"100644", "empty", s.storeEmpty},
-		part{"100644", "admin.tar", func() (string, error) {
-			return s.storeTar(s.admin(), func(name string) bool { return !StaysInAdmin(name) }, nil)
-		}},
+		part{"100644", "admin.tar", s.storeAdmin},
 	)
 }
 
 // part is an entry of a snapshot's tree.
 type part struct {
 	mode, name string
-	store      func() (string, error) // returns its object; "" means that there is none
+	store      func() (string, error) // returns its object; "": there is none
 }
 
-// storeParts stores parts, one after the other, and returns the entries for them.
+// storeParts stores parts, one after the other, and returns their tree entries.
 func storeParts(parts ...part) ([]object.TreeEntry, error) {
 	var entries []object.TreeEntry
 	for _, p := range parts {
@@ -62,7 +59,8 @@ func storeParts(parts ...part) ([]object.TreeEntry, error) {
 	return entries, nil
 }
 
-// storeEmpty stores the empty file that the index names for what is going to be added.
+// storeEmpty stores the empty file that the index names for files that are intended to
+// be added.
 func (s *saver) storeEmpty() (string, error) {
 	if !s.intended {
 		return "", nil
@@ -70,37 +68,42 @@ func (s *saver) storeEmpty() (string, error) {
 	return s.batch.WriteBlob(nil)
 }
 
-// storeStaged stores the tree that the index describes. Most often it is that
-// of HEAD.
+// storeStaged stores the tree that the index describes. Most often it is the tree of
+// HEAD.
 func (s *saver) storeStaged(ctx context.Context) (string, error) {
-	if s.index.Tree != "" && s.meta.Head.OID != "" {
+	tree, err := s.storeIndexTree(ctx)
+	if err != nil {
+		return "", err
+	}
+	if s.meta.Head.OID != "" {
 		head, err := s.w.Repo.Info(ctx, s.meta.Head.OID+"^{tree}")
-		if err != nil {
-			return "", err
-		}
-		if head.OID == s.index.Tree {
-			return head.OID, nil
+		if err != nil || head.OID == tree {
+			return tree, err
 		}
 	}
-	tree, err := indexTree(ctx, s.w, conflictedPaths(s.index))
+	s.surveyStaged(ctx, tree)
+	return tree, nil
+}
+
+// storeIndexTree stores the tree that the index describes, without entries in conflict. It
+// is computed from the entries: the tree that an index names need not be theirs, and then
+// nothing would keep their objects. Git can read it before the snapshot is complete.
+func (s *saver) storeIndexTree(ctx context.Context) (string, error) {
+	root, err := s.index.Trees(s.w.Repo.ObjectFormat())
+	if err != nil {
+		return "", err
+	}
+	b := s.w.Repo.Batch()
+	defer b.Discard()
+	tree, err := s.w.Repo.WriteIndexTrees(ctx, b, root)
 	if err == nil {
-		s.surveyStaged(ctx, tree)
+		err = b.Flush()
 	}
 	return tree, err
 }
 
-// indexTree has git write the tree that an index describes.
-func indexTree(ctx context.Context, w *git.Worktree, conflicted []string) (string, error) {
-	tmp, remove, err := w.Repo.TempDir()
-	if err != nil {
-		return "", err
-	}
-	defer remove()
-	return w.IndexTree(ctx, tmp, conflicted)
-}
-
-// storeRest stores what was found and is not stored yet, and returns the
-// entries for it.
+// storeRest stores the files that were found and are not stored yet, the nested
+// repositories and the metadata, and returns their tree entries.
 func (s *saver) storeRest() ([]object.TreeEntry, error) {
 	if err := s.storeFiles(slices.Sorted(maps.Keys(s.files))); err != nil {
 		return nil, err
@@ -123,19 +126,41 @@ func (s *saver) storeRest() ([]object.TreeEntry, error) {
 	)
 }
 
-// admin is the admin directory that is stored.
+// admin returns the admin directory that is stored.
 func (s *saver) admin() string {
 	if s.sel.Trashed == nil {
-		return s.w.Admin
+		return s.own
 	}
 	if _, err := os.Lstat(s.sel.Trashed.Admin); err != nil {
-		return s.w.Admin // there is only the one that was made for looking
+		return s.own // only the copy exists, which was made for reading
 	}
 	return s.sel.Trashed.Admin
 }
 
-// storeChanged stores those of some tracked files that are not as a checkout
-// would write them.
+// storeAdmin stores an archive of the admin directory, with the index that was read: that
+// of a copy of the directory has no entries that git would not make.
+func (s *saver) storeAdmin() (string, error) {
+	dir := s.admin()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	admin, read := archived{root: dir}, archived{root: s.w.Admin}
+	for _, e := range entries {
+		if name := e.Name(); name != indexName && !StaysInAdmin(name) {
+			admin.names = append(admin.names, []byte(name))
+		}
+	}
+	if fsx.IsThere(filepath.Join(read.root, indexName)) {
+		read.names = [][]byte{[]byte(indexName)}
+	}
+	return s.storeTar(admin, read)
+}
+
+// indexName is the name of the index in an admin directory.
+const indexName = "index"
+
+// storeChanged stores the tracked files that differ from what a checkout would write.
 func (s *saver) storeChanged(paths []string, conversions map[string]git.Conversion) error {
 	return s.storeEach(paths, func(path string) (object.TreeEntry, int64, error) {
 		staged, back := s.index.Entries[s.plain[path]], false
@@ -151,14 +176,14 @@ func (s *saver) storeChanged(paths []string, conversions map[string]git.Conversi
 		case err != nil:
 		case same && e.Mode == staged.Mode:
 			e.OID = ""
-		case back: // but with another mode
+		case back: // only the mode differs
 			e.OID, err = s.storeFile(filepath.Join(s.root, path), "")
 		}
 		return e, size, err
 	})
 }
 
-// storeFiles stores files whose objects may be known.
+// storeFiles stores files whose objects may be known already.
 func (s *saver) storeFiles(paths []string) error {
 	return s.storeEach(paths, func(path string) (object.TreeEntry, int64, error) {
 		return s.storeEntry(path, func(full string) (string, error) {
@@ -170,8 +195,7 @@ func (s *saver) storeFiles(paths []string) error {
 	})
 }
 
-// storeEach stores the raw contents of files and links. Several are written at
-// once.
+// storeEach stores the raw contents of files and links, several at once.
 func (s *saver) storeEach(paths []string, store func(path string) (object.TreeEntry, int64, error)) error {
 	entries, sizes := make([]object.TreeEntry, len(paths)), make([]int64, len(paths))
 	var g errgroup.Group
@@ -199,8 +223,8 @@ func (s *saver) storeEach(paths []string, store func(path string) (object.TreeEn
 // parallelWrites is how many files are stored at once.
 const parallelWrites = 4
 
-// storeEntry stores one file or link. Another kind of file gives no entry. A file that
-// has vanished is an error, after which Save begins again.
+// storeEntry stores one file or link. For another kind of file it returns no entry. It
+// fails if the file has vanished; then Save begins again.
 func (s *saver) storeEntry(path string, contents func(full string) (string, error)) (object.TreeEntry, int64, error) {
 	full, e := filepath.Join(s.root, path), object.TreeEntry{Mode: "100644"}
 	info, err := os.Lstat(full)
@@ -226,12 +250,12 @@ func (s *saver) storeEntry(path string, contents func(full string) (string, erro
 	return e, 0, nil
 }
 
-// racy is how long after a change a clock may still show the same time.
+// racy is how long a file's time may stay the same after a change.
 const racy = 50 * time.Millisecond
 
-// storeFile stores the contents of a file, all of one moment: a file that
-// changed while it was read is an error. Nothing is stored if they are those of
-// an object that is there.
+// storeFile stores the contents that a file has at one moment: it fails if the file
+// changes while it is read. It stores nothing if the contents are those of the object
+// there.
 func (s *saver) storeFile(full, there string) (string, error) {
 	f, err := fsx.Open(full)
 	if err != nil {
@@ -257,7 +281,8 @@ func (s *saver) storeFile(full, there string) (string, error) {
 	if began.Sub(after.ModTime()) > racy {
 		return oid, nil
 	}
-	// It changed just before; whether it did meanwhile, its time cannot tell.
+	// The file changed just before, so its time cannot tell whether it changed again
+	// while it was read.
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
@@ -268,7 +293,8 @@ func (s *saver) storeFile(full, there string) (string, error) {
 	return oid, err
 }
 
-// storeStages keeps the objects of a conflict: stages/1/path and so on.
+// storeStages stores a tree that keeps the objects of a conflict: stages/1/path and so
+// on.
 func (s *saver) storeStages() (string, error) {
 	var edits []object.TreeEdit
 	for _, e := range s.index.Entries {
@@ -282,16 +308,16 @@ func (s *saver) storeStages() (string, error) {
 	return object.EditTree(context.Background(), newTrees{s.batch}, "", edits)
 }
 
-// newTrees are trees that are made from nothing.
+// newTrees writes trees that are made from nothing.
 type newTrees struct{ *object.Batch }
 
-// ReadTree is never called: no tree is edited that exists.
+// ReadTree is never called, because no existing tree is edited.
 func (newTrees) ReadTree(context.Context, string) ([]object.TreeEntry, error) {
 	return nil, object.ErrMissing
 }
 
-// storeSecrets copies files to a directory that only the user can read. None of them
-// becomes an object, also if there is no such directory.
+// storeSecrets copies private files to a directory that only the user can read. None of
+// them becomes an object, even if there is no such directory.
 func (s *saver) storeSecrets(ctx context.Context, paths []string) error {
 	for _, p := range paths {
 		delete(s.files, p)
@@ -328,7 +354,7 @@ func (s *saver) storeSecrets(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// storeNested stores repositories inside the worktree whole.
+// storeNested stores nested repositories whole.
 func (s *saver) storeNested() (string, error) {
 	if len(s.nested) == 0 {
 		return "", nil
@@ -340,35 +366,23 @@ func (s *saver) storeNested() (string, error) {
 	if err := s.listNested(s.meta.Nested); err != nil {
 		return "", err
 	}
-	return s.storeTar(s.root, nil, s.meta.Nested)
+	return s.storeTar(archived{s.root, s.meta.Nested})
 }
 
-// storeTar stores what lies in a directory: the entries that keep accepts, or
-// those named.
-func (s *saver) storeTar(root string, keep func(name string) bool, names [][]byte) (string, error) {
-	if keep != nil {
-		entries, err := os.ReadDir(root)
-		if err != nil {
-			return "", err
-		}
-		for _, e := range entries {
-			if keep(e.Name()) {
-				names = append(names, []byte(e.Name()))
-			}
-		}
-	}
-	size, err := tarSize(root, names)
+// storeTar stores an archive of entries of directories.
+func (s *saver) storeTar(from ...archived) (string, error) {
+	size, err := tarSize(from)
 	if err != nil {
 		return "", err
 	}
 	in, out := io.Pipe()
-	go func() { out.CloseWithError(writeTar(out, root, names, copyFile)) }()
+	go func() { out.CloseWithError(writeTar(out, from, copyFile)) }()
 	oid, err := s.batch.WriteBlobFrom(in, size)
 	_ = in.CloseWithError(err)
 	return oid, err
 }
 
-// deleteSecrets deletes what a snapshot that failed had written.
+// deleteSecrets deletes the private files that were written for this snapshot.
 func (s *saver) deleteSecrets() {
 	for _, path := range s.secrets {
 		_ = os.Remove(path)

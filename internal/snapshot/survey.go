@@ -12,12 +12,14 @@ import (
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
-// surveyIndex reads the index and notes what is to be stored in any case:
-// conflicts, files that git does not look at, and those that are going to be
-// added.
+// surveyIndex reads the index and notes the files that are stored in any case: those in
+// conflict, those that git does not examine, and those that are intended to be added.
 func (s *saver) surveyIndex(ctx context.Context) error {
 	var err error
 	if s.index, err = s.w.Index(ctx); err != nil {
+		return err
+	}
+	if err := s.leaveOutFaults(); err != nil {
 		return err
 	}
 	s.files, s.deleted, s.nested, s.linked = map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -41,23 +43,33 @@ func (s *saver) surveyIndex(ctx context.Context) error {
 	return nil
 }
 
-// conflictedPaths lists the paths of an index that are in conflict.
-func conflictedPaths(ix *index.Index) []string {
-	var list []string
-	for _, e := range ix.Entries { // which are sorted
-		if e.Stage > 0 && (len(list) == 0 || list[len(list)-1] != e.Path) {
-			list = append(list, e.Path)
+// leaveOutFaults notes the entries that git would not make, and goes on without them:
+// neither could git be asked about the files, nor would the snapshot be restorable.
+func (s *saver) leaveOutFaults() (err error) {
+	faults := s.index.Faults
+	if len(faults) > 0 {
+		if s.w, s.removeCopy, err = s.w.WithSoundIndex(s.index); err != nil {
+			return err
 		}
+	} else if s.sel.Trashed != nil {
+		faults = s.sel.Trashed.Faults
 	}
-	return list
+	s.saved.LeftOut = len(faults)
+	for _, f := range faults[:min(len(faults), mostLeftOut)] {
+		s.meta.LeftOut = append(s.meta.LeftOut, LeftOut{[]byte(f.Path), f.Why})
+	}
+	return nil
 }
 
-// surveyFiles finds out which files have to be stored, and stores those that
-// are tracked. Git is not asked for a status: a file whose time, size, inode
-// and mode are those in the index is as it was staged, and any other is read.
-// A checkout may still write such a file differently, because the attributes may have
-// changed since it was staged. If its size is that of the staged object, git converted
-// nothing, unless a filter keeps sizes.
+// mostLeftOut bounds the list of entries that a snapshot says it left out.
+const mostLeftOut = 100
+
+// surveyFiles finds the files that have to be stored, and stores the tracked ones. It
+// does not run git status: a file whose time, size, inode and mode are those in the
+// index is as it was staged, and any other is read. A checkout may still write such a
+// file differently, because the attributes may have changed since it was staged. If its
+// size is that of the staged object, git converted nothing, unless a filter keeps
+// sizes.
 func (s *saver) surveyFiles(ctx context.Context) error {
 	w := s.newWalk()
 	var found map[string]git.Conversion
@@ -108,21 +120,20 @@ func (s *saver) surveyFiles(ctx context.Context) error {
 	return nil
 }
 
-// stagedSizes asks for the sizes of what is staged, by place in the index.
+// stagedSizes returns the sizes of the staged objects, by place in the index.
 func (s *saver) stagedSizes(ctx context.Context) ([]int64, error) {
 	oids := make([]string, len(s.index.Entries))
 	for i, e := range s.index.Entries {
 		oids[i] = e.OID
 		if e.Mode == "160000" {
-			oids[i] = s.w.Repo.ZeroOID() // it is in another repository
+			oids[i] = s.w.Repo.ZeroOID() // the commit of a submodule is in another repository
 		}
 	}
-	return s.w.Repo.Sizes(ctx, oids)
+	return s.w.Repo.BlobSizes(ctx, oids)
 }
 
-// addUnseen looks for tracked files that the walk did not see: they are
-// gone, or are called otherwise in a file system that does not tell the
-// difference.
+// addUnseen notes the tracked files that the walk did not see: they are deleted, or
+// have a name in other case in a file system that ignores case.
 func (s *saver) addUnseen(w *walk) error {
 	for path, i := range s.plain {
 		if w.as[i] != unseen {
@@ -133,7 +144,7 @@ func (s *saver) addUnseen(w *walk) error {
 		case err != nil:
 		case now == nil || now.Mode.IsDir():
 			err = s.addFile(path)
-		case s.index.Unchanged(s.index.Entries[i], *now):
+		case s.index.IsUnchanged(s.index.Entries[i], *now):
 			w.as[i] = asNoted
 		default:
 			w.noteToRead(path, i)
@@ -145,8 +156,8 @@ func (s *saver) addUnseen(w *walk) error {
 	return nil
 }
 
-// addFilteredChanges has git say which files changed that a filter reads and writes:
-// only git can tell, because it compares what the filter makes of them.
+// addFilteredChanges notes the changed files among those that a filter reads and
+// writes. It asks git, which alone can compare the output of the filter.
 func (s *saver) addFilteredChanges(ctx context.Context, converted map[string]git.Conversion) error {
 	for e, err := range s.w.Status(ctx, git.UntrackedNone, git.RefreshNothing) {
 		if err != nil {
@@ -162,9 +173,9 @@ func (s *saver) addFilteredChanges(ctx context.Context, converted map[string]git
 	return nil
 }
 
-// surveyUntracked notes the files that git does not track and that are saved.
-// It is given what the walk saw; most often that is nothing, and git is not
-// asked.
+// surveyUntracked notes the untracked files that are saved. seen are the untracked
+// paths that the walk saw; if there are none, as is most often the case, git is not
+// run.
 func (s *saver) surveyUntracked(ctx context.Context, seen []string) error {
 	if len(seen) == 0 {
 		return nil
@@ -180,7 +191,7 @@ func (s *saver) surveyUntracked(ctx context.Context, seen []string) error {
 		return err
 	}
 	for _, p := range slices.Concat(others, ignored, hit) {
-		if dir, ok := strings.CutSuffix(p, "/"); ok { // a repository that git does not enter
+		if dir, ok := strings.CutSuffix(p, "/"); ok { // a nested repository, which git does not enter
 			s.nested[dir] = true
 			continue
 		}
@@ -194,7 +205,7 @@ func (s *saver) surveyUntracked(ctx context.Context, seen []string) error {
 }
 
 // matchingPatterns returns the patterns, in .gitignore's syntax, that may match one of
-// the paths. It errs on the side of yes: git has the last word.
+// the paths. It may return too many, because git decides.
 func matchingPatterns(patterns, paths []string) []string {
 	names := map[string]bool{}
 	for _, p := range paths {
@@ -216,8 +227,8 @@ func matchingPatterns(patterns, paths []string) []string {
 	})
 }
 
-// addSubmodule notes the directory of a submodule: a repository, or gone, or
-// something else altogether.
+// addSubmodule notes the directory of a submodule: whether it is a repository, is
+// absent, or is not a directory.
 func (s *saver) addSubmodule(path string) error {
 	info, err := s.lstat(path)
 	if err != nil || info == nil || !info.Mode.IsDir() {
@@ -226,10 +237,10 @@ func (s *saver) addSubmodule(path string) error {
 	if s.isRepository(path) {
 		s.nested[path] = true
 	}
-	return nil // else what it holds is untracked, or it is empty
+	return nil // otherwise its files are untracked, or it is empty
 }
 
-// addFile notes a path whose bytes are stored, or that there is no file.
+// addFile notes that the content of a path is stored, or that the path has no file.
 func (s *saver) addFile(path string) error {
 	info, err := s.lstat(path)
 	switch {
@@ -247,10 +258,10 @@ func (s *saver) addFile(path string) error {
 	return nil
 }
 
-// lstat looks at a path; nil means that there is no file. A path that leads through a
-// link is outside of the worktree, so there is none.
+// lstat returns the state of a file, or nil if there is none. A path that leads through
+// a link is outside of the worktree, so there is no file.
 func (s *saver) lstat(path string) (*index.FileStat, error) {
-	if s.behindLink(filepath.Dir(path)) {
+	if s.isBehindLink(filepath.Dir(path)) {
 		return nil, nil
 	}
 	info, err := index.Lstat(filepath.Join(s.root, path))
@@ -260,16 +271,15 @@ func (s *saver) lstat(path string) (*index.FileStat, error) {
 	return &info, err
 }
 
-// behindLink reports whether a path that should be a directory, or one above
-// it, is something else.
-func (s *saver) behindLink(dir string) bool {
+// isBehindLink reports whether a path, or one above it, exists and is not a directory.
+func (s *saver) isBehindLink(dir string) bool {
 	if dir == "." {
 		return false
 	}
 	known, ok := s.linked[dir]
 	if !ok {
 		info, err := os.Lstat(filepath.Join(s.root, dir))
-		known = err == nil && !info.IsDir() || s.behindLink(filepath.Dir(dir))
+		known = err == nil && !info.IsDir() || s.isBehindLink(filepath.Dir(dir))
 		s.linked[dir] = known
 	}
 	return known
@@ -280,10 +290,9 @@ func (s *saver) isRepository(path string) bool {
 	return err == nil
 }
 
-// overwrittenFiles picks, of the untracked files in a worktree, those that another
-// snapshot would overwrite if it were restored: at its paths, below its files
-// and repositories, and above any of them. The second list are those that it
-// would overwrite by private files.
+// overwrittenFiles returns the untracked files that another snapshot would overwrite if
+// it were restored: those at its paths, below its files and repositories, and above any
+// of them. secrets are those that it would overwrite by private files.
 func (s *saver) overwrittenFiles(ctx context.Context, untracked []string) (files, secrets []string, err error) {
 	if s.sel.Before == "" {
 		return nil, nil, nil
@@ -303,7 +312,7 @@ func (s *saver) overwrittenFiles(ctx context.Context, untracked []string) (files
 		add(path, at)
 	}
 	for _, path := range p.Empty {
-		add(path, above) // a directory there may stay
+		add(path, above) // if it is a directory, it may stay
 	}
 	for _, path := range p.Secrets {
 		add(path, private)

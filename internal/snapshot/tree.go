@@ -12,21 +12,27 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// flatName makes one name of a path. One directory for all files needs one
-// object, and no name in it means anything to git, as .gitmodules would.
+// flatName encodes a path as one name. With one directory for all files a snapshot
+// needs one tree object, and no name in it means anything to git, as .gitmodules would.
 func flatName(path string) string {
 	return "=" + strings.NewReplacer("%", "%25", "/", "%2F").Replace(path)
 }
 
-// flatPath undoes flatName.
+// flatPath decodes a name that flatName encoded.
 func flatPath(name string) string {
 	return strings.NewReplacer("%25", "%", "%2F", "/").Replace(strings.TrimPrefix(name, "="))
 }
 
-// tarSize is how long the archive of some names is going to be.
-func tarSize(root string, names [][]byte) (int64, error) {
+// archived are entries of a directory that an archive has.
+type archived struct {
+	root  string
+	names [][]byte
+}
+
+// tarSize returns the size of the archive of some entries.
+func tarSize(from []archived) (int64, error) {
 	var n counter
-	err := writeTar(&n, root, names, func(w io.Writer, _ string, size int64) error {
+	err := writeTar(&n, from, func(w io.Writer, _ string, size int64) error {
 		_, err := io.CopyN(w, zeros{}, size)
 		return err
 	})
@@ -47,33 +53,35 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// writeTar writes a tar archive of what lies below a directory: the named files, and
-// directories with all below them. Links are stored as links; times and owners are not.
-// A file's contents are written by fill.
-func writeTar(to io.Writer, root string, names [][]byte, fill func(w io.Writer, full string, size int64) error) error {
+// writeTar writes a tar archive of entries of directories, with everything below them.
+// Links are stored as links; times and owners are not stored. fill writes the contents
+// of a file.
+func writeTar(to io.Writer, from []archived, fill func(w io.Writer, full string, size int64) error) error {
 	w := tar.NewWriter(to)
-	for _, name := range names {
-		err := filepath.WalkDir(filepath.Join(root, string(name)), func(full string, d fs.DirEntry, err error) error {
+	for _, a := range from {
+		for _, name := range a.names {
+			err := filepath.WalkDir(filepath.Join(a.root, string(name)), func(full string, d fs.DirEntry, err error) error {
+				if err != nil {
+					return err
+				}
+				h, err := tarHeader(a.root, full, d)
+				if err != nil || h == nil {
+					return err
+				}
+				if err := w.WriteHeader(h); err != nil || h.Size == 0 {
+					return err
+				}
+				return fill(w, full, h.Size)
+			})
 			if err != nil {
 				return err
 			}
-			h, err := tarHeader(root, full, d)
-			if err != nil || h == nil {
-				return err
-			}
-			if err := w.WriteHeader(h); err != nil || h.Size == 0 {
-				return err
-			}
-			return fill(w, full, h.Size)
-		})
-		if err != nil {
-			return err
 		}
 	}
 	return w.Close()
 }
 
-// tarHeader describes an entry of a directory; nil means that an archive does not have it.
+// tarHeader returns the header of an entry, or nil if an archive leaves it out.
 func tarHeader(root, full string, d fs.DirEntry) (*tar.Header, error) {
 	rel, err := filepath.Rel(root, full)
 	if err != nil {
@@ -100,8 +108,8 @@ func tarHeader(root, full string, d fs.DirEntry) (*tar.Header, error) {
 	return h, err
 }
 
-// copyFile writes a file's contents. One that has another size now, or that
-// changes meanwhile, is an error.
+// copyFile writes a file's contents. It fails if the file no longer has the size, or
+// changes meanwhile.
 func copyFile(w io.Writer, full string, size int64) error {
 	f, err := fsx.Open(full)
 	if err != nil {

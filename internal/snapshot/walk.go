@@ -17,7 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
-// walk looks at everything in a worktree once, several directories at a time.
+// walk reads the state of every entry of a worktree once, several directories at a
+// time.
 type walk struct {
 	s       *saver
 	tracked map[string]bool // directories that hold tracked files
@@ -28,25 +29,25 @@ type walk struct {
 	findings
 }
 
-// judgement is what is known of a tracked file.
+// judgement is the result of comparing a tracked file with the index.
 type judgement byte
 
 const (
 	unseen  judgement = iota
-	asNoted           // it is the file that git noted
-	suspect           // it may be another
+	asNoted           // it is as the index says
+	suspect           // it may have changed
 )
 
-// findings are what a walk finds.
+// findings are the results of a walk.
 type findings struct {
-	suspects  []string // tracked files that are not provably unchanged
-	untracked []string // what is neither tracked nor a directory
+	suspects  []string // tracked files that may have changed
+	untracked []string // untracked entries that are not directories
 	nested    []string // repositories in directories that hold tracked files
 	empty     [][]byte
 	modes     []Mode
 	special   []Mode
-	vanished  []string          // directories that were not there any more
-	seen      []index.NamedStat // by path; filled with Selection.Before only
+	vanished  []string          // directories that vanished while they were read
+	seen      []index.NamedStat // by path; filled only with Selection.Before
 }
 
 func (f *findings) add(g findings) {
@@ -74,11 +75,12 @@ func (w *walk) run() error {
 	if err := failpoint.Hit("snapshot.walk"); err != nil {
 		return err
 	}
-	return errors.Join(w.dir("."), w.group.Wait())
+	return errors.Join(w.walkDir("."), w.group.Wait())
 }
 
-// dir walks a directory, and those below that no other goroutine is free to walk.
-func (w *walk) dir(dir string) error {
+// walkDir walks a directory, and the directories below it that no other goroutine is
+// free to walk.
+func (w *walk) walkDir(dir string) error {
 	entries, err := index.ReadDir(filepath.Join(w.s.root, dir))
 	if errors.Is(err, os.ErrNotExist) && dir != "." {
 		w.mu.Lock()
@@ -111,12 +113,12 @@ func (w *walk) dir(dir string) error {
 		} else if path == ".git" {
 			continue
 		}
-		w.note(&found, path, d.FileStat)
+		w.judgeEntry(&found, path, d.FileStat)
 		if !d.Mode.IsDir() || w.s.nested[path] {
 			continue
 		}
-		if !w.group.TryGo(func() error { return w.dir(path) }) {
-			if err := w.dir(path); err != nil {
+		if !w.group.TryGo(func() error { return w.walkDir(path) }) {
+			if err := w.walkDir(path); err != nil {
 				return err
 			}
 		}
@@ -124,8 +126,8 @@ func (w *walk) dir(dir string) error {
 	return nil
 }
 
-// note judges one file or directory.
-func (w *walk) note(found *findings, path string, now index.FileStat) {
+// judgeEntry compares one entry with the index, or notes it as untracked.
+func (w *walk) judgeEntry(found *findings, path string, now index.FileStat) {
 	perm := uint32(now.Mode.Perm())
 	switch {
 	case now.Mode.IsDir():
@@ -148,7 +150,7 @@ func (w *walk) note(found *findings, path string, now index.FileStat) {
 		found.untracked = append(found.untracked, path)
 		return
 	}
-	if w.s.index.Unchanged(w.s.index.Entries[i], now) {
+	if w.s.index.IsUnchanged(w.s.index.Entries[i], now) {
 		w.as[i] = asNoted
 	} else {
 		w.as[i] = suspect
@@ -162,8 +164,8 @@ func (w *walk) noteToRead(path string, i int) {
 	w.suspects = append(w.suspects, path)
 }
 
-// storeFound puts what a walk found into the snapshot, but for what lies in a
-// repository of its own, which is stored whole. What lies above comes first.
+// storeFound adds the findings of a walk to the snapshot, except those in nested
+// repositories, which are stored whole. A directory comes before those below it.
 func (s *saver) storeFound(w *walk) {
 	for _, p := range slices.Sorted(maps.Keys(s.deleted)) {
 		s.meta.Deleted = append(s.meta.Deleted, []byte(p))

@@ -50,19 +50,19 @@ func explainVanished(rec journal.Record, err error) error {
 // there.
 func (svc *Trash) FollowTrash(ctx context.Context, r *project.Project, rec *journal.Record, to string) error {
 	t, w := *rec.Trash, &rec.Workspace
-	from, into := project.MovedBy(t.Dir, to)
+	from, into := project.MovedAncestors(t.Dir, to)
 	if !fsx.IsThere(filepath.Dir(w.Path)) {
-		w.Path = project.FollowMove(w.Path, from, into)
+		w.Path = project.PathAfterMove(w.Path, from, into)
 	}
 	if rec.BaseDir != "" && !fsx.IsThere(rec.BaseDir) {
-		rec.BaseDir = project.FollowMove(rec.BaseDir, from, into)
+		rec.BaseDir = project.PathAfterMove(rec.BaseDir, from, into)
 	}
 	t.Dir = to
 	if within, err := fsx.IdentityOf(filepath.Dir(to)); err == nil {
 		t.Within = string(within)
 	}
 	rec.Trash = &t
-	if err := r.TrashDirs().Put(string(w.ID), fsx.Made{Path: to, Identity: fsx.Identity(t.Identity)}); err != nil {
+	if err := r.TrashDirLedger().Put(string(w.ID), fsx.Made{Path: to, Identity: fsx.Identity(t.Identity)}); err != nil {
 		return err
 	}
 	return svc.SaveRecord(ctx, rec, nil)
@@ -99,9 +99,9 @@ func (svc *Trash) locateTrashed(ctx context.Context, r *project.Project, rec *jo
 			return err
 		}
 	case isCopy:
-		return project.CopyTrashed(*rec, "else croft restore --commits "+string(rec.Workspace.ID)+", which leaves it alone")
+		return project.CopyTrashedError(*rec, "else croft restore --commits "+string(rec.Workspace.ID)+", which leaves it alone")
 	case fsx.IsThere(rec.Trash.Dir):
-		return project.NotOurs(rec.Trash.Dir)
+		return project.NotOursError(rec.Trash.Dir)
 	default:
 		return &croft.Error{
 			Code: croft.WorkspaceBroken, Message: "its directory in the trash is not there: it was moved or deleted, or its drive is not mounted",
@@ -127,7 +127,9 @@ func (svc *Trash) pinStateApart(ctx context.Context, r *project.Project, id crof
 }
 
 // BindTrashed gives an imported record the trash directory that has its ID as name, if
-// there is one. The user was shown it before.
+// there is one with a checkout beside the repository or in its git directory. If the
+// checkout has a git directory of its own, the record becomes that of an isolated
+// workspace. The user was shown it before.
 func BindTrashed(r *project.Project, rec *journal.Record) error {
 	for _, trash := range TrashDirs(r, nil) {
 		dir, err := fsx.OpenDir(filepath.Join(trash, string(rec.Workspace.ID)))
@@ -146,7 +148,7 @@ func BindTrashed(r *project.Project, rec *journal.Record) error {
 		}
 		rec.Identity = string(tree)
 		rec.Trash.Dir, rec.Trash.Identity = dir.Path(), string(now)
-		return r.TrashDirs().Put(string(rec.Workspace.ID), fsx.Made{Path: dir.Path(), Identity: now})
+		return r.TrashDirLedger().Put(string(rec.Workspace.ID), fsx.Made{Path: dir.Path(), Identity: now})
 	}
 	return nil
 }

@@ -42,8 +42,10 @@ type tidying struct {
 	errs  []error
 }
 
-// Tidy deletes from the trash of a repository what has expired or exceeds the budget. A
-// lock lets one process at a time do it.
+// Tidy deletes from the trash of a repository what has expired or exceeds the budget, and
+// directories that can be made again once regenerable_after is over. It announces the
+// deletion of unmerged work before, and finishes deletions that were begun. A workspace
+// that fails stops no other. A lock lets one process at a time do it.
 func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCResult) error {
 	l, err := flock.Acquire(ctx, filepath.Join(r.Dir, "gc-lock"))
 	if err != nil {
@@ -62,11 +64,11 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	}
 	for _, it := range t.items {
 		if !t.now.Before(it.rec.Trash.RemovedAt.Add(time.Duration(r.Config.Trash.RegenerableAfter))) {
-			t.strip(ctx, it)
+			t.stripItem(ctx, it)
 		}
 	}
-	t.expire(ctx)
-	t.shrink(ctx)
+	t.expireItems(ctx)
+	t.shrinkToBudget(ctx)
 	if ctx.Err() != nil {
 		return errors.Join(append(t.errs, ctx.Err())...)
 	}
@@ -122,7 +124,7 @@ func (t *tidying) surveyAll(ctx context.Context) error {
 	}
 	for _, rec := range slices.Backward(records) {
 		it := &trashItem{rec: rec, integrated: sync.OnceValue(func() bool {
-			done, err := t.Removals.Integrated(ctx, t.r, rec)
+			done, err := t.Removals.IsIntegrated(ctx, t.r, rec)
 			return err == nil && done
 		})}
 		if dir := rec.Trash.Dir; dir != "" && filepath.Base(dir) != string(rec.Workspace.ID) {
@@ -138,7 +140,7 @@ func (t *tidying) surveyAll(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			it.hasFailed = t.addItemFailure(ctx, it, err)
+			it.hasFailed = t.isKept(ctx, it, err) || t.addItemFailure(ctx, it, err)
 		} else {
 			it.IsJudged, it.IsDirty = true, t.WhatIsLeft(ctx, t.r, rec) == croft.LeftSnapshot
 		}
@@ -147,8 +149,8 @@ func (t *tidying) surveyAll(ctx context.Context) error {
 	return nil
 }
 
-// strip deletes the directories of an item that can be made again.
-func (t *tidying) strip(ctx context.Context, it *trashItem) {
+// stripItem deletes the directories of an item that can be made again.
+func (t *tidying) stripItem(ctx context.Context, it *trashItem) {
 	if it.hasFailed || len(it.Regenerable) == 0 || ctx.Err() != nil {
 		return
 	}
@@ -157,8 +159,9 @@ func (t *tidying) strip(ctx context.Context, it *trashItem) {
 	}
 }
 
-// expire purges items whose retention is over, and announces the deletion of unmerged work.
-func (t *tidying) expire(ctx context.Context) {
+// expireItems purges items whose retention is over, and announces the deletion of
+// unmerged work.
+func (t *tidying) expireItems(ctx context.Context) {
 	notice := time.Duration(t.r.Config.Trash.Notice)
 	for _, it := range t.items {
 		trash := it.rec.Trash
@@ -175,7 +178,7 @@ func (t *tidying) expire(ctx context.Context) {
 			if noticed := t.now.Add(notice); noticed.After(at) {
 				at = noticed
 			}
-			t.dropOrAnnounce(ctx, it, at, croft.TrashExpired)
+			t.purgeOrAnnounce(ctx, it, at, croft.TrashExpired)
 		}
 	}
 }
@@ -190,17 +193,11 @@ func (t *tidying) purgeItem(ctx context.Context, it *trashItem) {
 		final = true
 		err = t.purgeRecord(ctx, t.r, it)
 	} else {
-		t.strip(ctx, it)
+		t.stripItem(ctx, it)
 		all = it.amount
 		err = t.deleteDirectory(ctx, t.r, it)
 	}
-	if stays, ok := errors.AsType[unkept](err); ok {
-		it.hasFailed = true
-		t.addItemFailure(ctx, it, t.recordStays(ctx, t.r, it, stays.why.Details))
-		t.res.Kept = append(t.res.Kept, croft.Kept{ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Reason: stays.why})
-		return
-	}
-	if it.hasFailed = t.addItemFailure(ctx, it, err); it.hasFailed {
+	if it.hasFailed = t.isKept(ctx, it, err) || t.addItemFailure(ctx, it, err); it.hasFailed {
 		return
 	}
 	it.freed.add(all)
@@ -215,10 +212,22 @@ func (t *tidying) purgeItem(ctx context.Context, it *trashItem) {
 	}
 }
 
-// dropOrAnnounce purges a removed workspace whose announced time has come. If no time was
-// announced, or at is earlier, it announces at; if at has already passed, because the
-// notice is zero, it purges the workspace at once.
-func (t *tidying) dropOrAnnounce(ctx context.Context, it *trashItem, at time.Time, why croft.TrashReason) {
+// isKept reports whether err says that the directory of an item stays, or that git cannot
+// read it. Then it notes that in the result: one such item is no failure of the run.
+func (t *tidying) isKept(ctx context.Context, it *trashItem, err error) bool {
+	stays, ok := errors.AsType[unkept](explainUnreadable(ctx, it.rec, err))
+	if !ok || !fsx.IsThere(it.rec.Trash.Dir) {
+		return false
+	}
+	t.addItemFailure(ctx, it, t.recordStays(ctx, t.r, it, stays.why.Details))
+	t.res.Kept = append(t.res.Kept, croft.Kept{ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Reason: stays.why})
+	return true
+}
+
+// purgeOrAnnounce purges a removed workspace whose announced time has come. If no time
+// was announced, or at is earlier, it announces at; if at has already passed, because
+// the notice is zero, it purges the workspace at once.
+func (t *tidying) purgeOrAnnounce(ctx context.Context, it *trashItem, at time.Time, why croft.TrashReason) {
 	announced := it.rec.Trash.PurgeAt
 	switch {
 	case !announced.IsZero() && !announced.After(t.now):
@@ -234,12 +243,12 @@ func (t *tidying) dropOrAnnounce(ctx context.Context, it *trashItem, at time.Tim
 	}
 }
 
-// shrink deletes items until the trash is within its budget: first regenerable directories,
-// then finished items, the oldest removal first. Unmerged work is announced first, and
-// deleted only once the notice is over.
-func (t *tidying) shrink(ctx context.Context) {
+// shrinkToBudget deletes items until the trash is within its budget: first regenerable
+// directories, then finished items, the oldest removal first. Unmerged work is
+// announced first, and deleted only once the notice is over.
+func (t *tidying) shrinkToBudget(ctx context.Context) {
 	steps := []func(*trashItem){
-		func(it *trashItem) { t.strip(ctx, it) },
+		func(it *trashItem) { t.stripItem(ctx, it) },
 		func(it *trashItem) {
 			if it.isFinished() {
 				t.purgeItem(ctx, it)
@@ -248,7 +257,7 @@ func (t *tidying) shrink(ctx context.Context) {
 	}
 	for _, step := range steps {
 		for _, it := range t.items {
-			if it.hasDir() && !it.hasFailed && t.isOver(t.total()) && ctx.Err() == nil {
+			if it.hasDir() && !it.hasFailed && t.isOverBudget(t.total()) && ctx.Err() == nil {
 				step(it)
 			}
 		}
@@ -258,9 +267,9 @@ func (t *tidying) shrink(ctx context.Context) {
 	for _, it := range t.items {
 		switch {
 		case !it.hasDir() || it.hasFailed || ctx.Err() != nil:
-		case t.isOver(held):
+		case t.isOverBudget(held):
 			size := it.amount
-			t.dropOrAnnounce(ctx, it, at, croft.TrashOverBudget)
+			t.purgeOrAnnounce(ctx, it, at, croft.TrashOverBudget)
 			held.subtract(size)
 		case it.rec.Trash.PurgeWhy == string(croft.TrashOverBudget):
 			it.hasFailed = t.addItemFailure(ctx, it, t.withdrawAnnouncement(ctx, t.r, it))
@@ -268,7 +277,7 @@ func (t *tidying) shrink(ctx context.Context) {
 	}
 }
 
-// total returns how much the trash holds.
+// total returns the size of the whole trash.
 func (t *tidying) total() amount {
 	var sum amount
 	for _, it := range t.items {
@@ -277,6 +286,6 @@ func (t *tidying) total() amount {
 	return sum
 }
 
-func (t *tidying) isOver(a amount) bool {
+func (t *tidying) isOverBudget(a amount) bool {
 	return a.Bytes > t.r.Config.Trash.MaxBytes || a.Inodes > t.r.Config.Trash.MaxInodes
 }

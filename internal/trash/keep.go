@@ -9,6 +9,8 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
@@ -64,11 +66,7 @@ func (svc *Trash) keepTrashed(ctx context.Context, r *project.Project, it *trash
 	if err == nil || pinning != nil || ctx.Err() != nil {
 		return errors.Join(pinning, ctx.Err())
 	}
-	return unkept{&croft.Error{
-		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Details: err.Error(), Err: err,
-		Message: "its directory stays in the trash, because not all that its own git directory has could be brought to the project",
-		Hint:    "croft restore " + string(id) + ", and mend it there; or, to delete it for good: rm -rf " + project.ShellWord(rec.Trash.Dir),
-	}}
+	return staysError(rec, "its directory stays in the trash, because not all that its own git directory has could be brought to the project", err)
 }
 
 // recordStays records why a directory stays in the trash.
@@ -136,11 +134,44 @@ func explainMissingInTrash(rec journal.Record, err error) error {
 	}}
 }
 
+// explainUnrestorable returns the error for a directory in the trash that stays there
+// because its snapshot could not be restored. It returns errors that say nothing about the
+// snapshot as they are.
+func explainUnrestorable(ctx context.Context, rec journal.Record, err error) error {
+	if ctx.Err() != nil || !isUnreadable(err) && !errors.Is(err, snapshot.ErrFormat) && !errors.Is(err, object.ErrMissing) {
+		return err
+	}
+	return staysError(rec, "its directory stays in the trash, because the snapshot of it could not be restored", err)
+}
+
+// explainUnreadable returns the error for a directory in the trash that stays there because
+// git cannot read it: an agent wrote its git files. It returns other errors as they are.
+func explainUnreadable(ctx context.Context, rec journal.Record, err error) error {
+	if ctx.Err() != nil || !isUnreadable(err) {
+		return err
+	}
+	return staysError(rec, "its directory stays in the trash, because git cannot read it", err)
+}
+
+// isUnreadable reports whether git failed, or would fail, because of the files that it
+// read, and not because of the system.
+func isUnreadable(err error) bool {
+	failed, isGits := errors.AsType[*gitcmd.Error](err)
+	return errors.Is(err, git.ErrIncomplete) || isGits && (failed.Kind == "" || failed.Kind == gitcmd.KindIndex)
+}
+
+func staysError(rec journal.Record, message string, err error) error {
+	return unkept{&croft.Error{
+		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Message: message, Details: err.Error(), Err: err,
+		Hint: "croft restore " + string(rec.Workspace.ID) + ", and mend it there; or, to delete it for good: rm -rf " + project.ShellWord(rec.Trash.Dir),
+	}}
+}
+
 // mendTrashed stores the objects that the index of a directory in the trash names and the
 // repository lacks, as far as the files in the directory have them.
 func (svc *Trash) mendTrashed(ctx context.Context, r *project.Project, rec journal.Record) error {
 	if info, err := os.Lstat(filepath.Join(rec.Trash.Dir, "tree")); err != nil || !info.IsDir() {
-		return nil // it is gone, or a link is in its place
+		return nil // the directory is gone, or a link is in its place
 	}
 	p, err := svc.openTrashed(ctx, r, rec)
 	if err != nil {

@@ -28,10 +28,10 @@ func isPathFree(r *project.Project, rec journal.Record) bool {
 	return r.Trees.At(project.SpecOf(rec)).IsThere() && (rec.Trash.Dir == "" || !fsx.IsThere(filepath.Join(rec.Trash.Dir, "tree")))
 }
 
-// rebuildDirectory checks a workspace out anew whose directory is neither at its path nor
-// in the trash: from its commits, and from its snapshot or its registration if there is
-// one. It never deletes a directory at the path, and writes only to one that an earlier
-// attempt was making.
+// rebuildDirectory checks out a workspace anew if its directory is neither at its path
+// nor in the trash: from its commits, and from its snapshot or its registration if
+// there is one. It never deletes a directory at the path, and writes only to one that
+// an earlier attempt was making.
 func (svc *Trash) rebuildDirectory(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
 	beside, err := fsx.MakeDir(filepath.Dir(spec.Path), 0o777)
 	if err != nil {
@@ -94,15 +94,15 @@ func (svc *Trash) writeFiles(ctx context.Context, r *project.Project, rec *journ
 func (svc *Trash) adoptRebuilt(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) (isWhole bool, err error) {
 	tree := r.Trees.At(spec)
 	if fsx.Identity(rec.Identity).IsAt(spec.Path) || !tree.IsThere() { // it has no registration, or is not of this workspace
-		return false, project.NotOurs(spec.Path)
+		return false, project.NotOursError(spec.Path)
 	}
 	switch r.Trees.Checkouts.Health(spec) { // the path has another identity than the record: it was made anew
 	case checkout.Intact:
-		return r.Trees.IsBorn(spec), nil
+		return r.Trees.IsReleased(spec), nil
 	case checkout.Unregistered:
 		return true, tree.Register(ctx, worktree.AddSpec{Admin: rec.Admin, Path: spec.Path, Branch: spec.Branch, Head: spec.Base})
 	}
-	return false, project.NotOurs(spec.Path)
+	return false, project.NotOursError(spec.Path)
 }
 
 // preparePlace makes the directory and the registration of a workspace: around the
@@ -123,7 +123,7 @@ func (svc *Trash) preparePlace(ctx context.Context, r *project.Project, rec *jou
 	return r.Trees.Prepare(ctx, spec)
 }
 
-// restoration is what applyRestoration found before it changed anything.
+// restoration is the state that applyRestoration found before it changed anything.
 type restoration struct {
 	startedAt  time.Time
 	madeBranch bool         // the branch was not there
@@ -140,7 +140,7 @@ func (svc *Trash) undoRestoration(ctx context.Context, r *project.Project, rec j
 	if err := svc.removeRestored(r, rec, tree, how); err != nil {
 		return err
 	}
-	err := errors.Join(project.DropRef(ctx, r, project.BaseRef(rec.Workspace.ID)), project.DropRef(ctx, r, project.HeldRef(rec.Workspace.ID)))
+	err := errors.Join(project.DeleteRef(ctx, r, project.BaseRef(rec.Workspace.ID)), project.DeleteRef(ctx, r, project.HeldRef(rec.Workspace.ID)))
 	if err != nil || !how.madeBranch || rec.Workspace.Branch == "" {
 		return err
 	}
@@ -176,7 +176,7 @@ func (svc *Trash) removeRestored(r *project.Project, rec journal.Record, tree *g
 	now, err := fsx.IdentityOf(rec.Workspace.Path)
 	isThere := err == nil
 	switch {
-	case isThere && now == how.before && (now == fsx.Identity(rec.Identity) || r.Trees.IsBorn(spec)):
+	case isThere && now == how.before && (now == fsx.Identity(rec.Identity) || r.Trees.IsReleased(spec)):
 		return svc.keepRegistration(r, rec, tree)
 	case isThere && now == fsx.Identity(rec.Identity):
 		return r.Trees.MoveToTrash(spec, dir)
@@ -204,15 +204,15 @@ func (svc *Trash) keepRegistration(r *project.Project, rec journal.Record, tree 
 	if rec.Trash.Dir == "" {
 		return r.Trees.DiscardRest(project.SpecOf(rec))
 	}
-	if err := dropKeptRegistration(rec.Trash); err != nil {
+	if err := deleteKeptRegistration(rec.Trash); err != nil {
 		return err
 	}
 	return tree.Deregister(filepath.Join(rec.Trash.Dir, "admin"))
 }
 
-// dropKeptRegistration deletes the registration in the trash, before a newer one is moved
-// there.
-func dropKeptRegistration(t *journal.Trash) error {
+// deleteKeptRegistration deletes the registration in the trash, before a newer one is
+// moved there.
+func deleteKeptRegistration(t *journal.Trash) error {
 	dir, err := project.OpenTrashDir(t)
 	if err != nil {
 		return err

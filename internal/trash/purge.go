@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
 // mostStripped bounds the list of directories that a record names.
@@ -167,6 +168,11 @@ func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *t
 	if err := failpoint.Hit("trash.saved"); err != nil {
 		return err
 	}
+	if work != "" {
+		if err := restore.Verify(ctx, r.Git, work); err != nil {
+			return explainUnrestorable(ctx, it.rec, err)
+		}
+	}
 	event := croft.EventTrashReduced
 	if it.isFinished() {
 		event = croft.EventTrashPurged
@@ -226,7 +232,7 @@ func (svc *Trash) pinAndRename(ctx context.Context, r *project.Project, it *tras
 	}
 	if isThere {
 		if away, err = renameTrashedToDelete(r, it.rec); err != nil {
-			return "", explainVanished(it.rec, errors.Join(err, r.DeletedLedger().Drop(string(it.rec.Workspace.ID))))
+			return "", explainVanished(it.rec, errors.Join(err, r.DeletedLedger().Delete(string(it.rec.Workspace.ID))))
 		}
 	}
 	if err := fsx.SyncAll(filepath.Dir(dir)); err != nil {
@@ -260,12 +266,12 @@ func (svc *Trash) saveTrashed(ctx context.Context, r *project.Project, rec journ
 		Identity: fsx.Identity(rec.Identity),
 		Ignored:  r.Config.Snapshot.Ignored, Secrets: r.Config.Snapshot.Secrets, SecretsDir: secrets,
 		Message: "Work of " + rec.Workspace.Name + ", which was removed",
-		Trashed: &snapshot.Trashed{Admin: filepath.Join(rec.Trash.Dir, "admin"), Branch: p.Branch},
+		Trashed: &snapshot.Trashed{Admin: filepath.Join(rec.Trash.Dir, "admin"), Branch: p.Branch, Faults: p.Faults},
 	})
 	return saved.Commit, err
 }
 
-// purgeRecord marks a removed workspace as purged whose directory is already deleted, and
+// purgeRecord marks a removed workspace as purged after its directory was deleted, and
 // deletes its snapshot. Its commits stay archived.
 func (svc *Trash) purgeRecord(ctx context.Context, r *project.Project, it *trashItem) error {
 	err := svc.changeTrash(ctx, r, &it.rec, croft.EventTrashPurged, func(_ context.Context, t *journal.Trash) error {
@@ -281,8 +287,8 @@ func (svc *Trash) purgeRecord(ctx context.Context, r *project.Project, it *trash
 	return svc.DeleteWork(ctx, r, it.rec.Workspace.ID)
 }
 
-// DeleteWork deletes the snapshot and the survey of a workspace that was restored, or that
-// cannot be restored any more.
+// DeleteWork deletes the snapshot, with its private files, and the survey of a workspace
+// that was restored, or that cannot be restored any more.
 func (svc *Trash) DeleteWork(ctx context.Context, r *project.Project, id croft.ID) error {
 	if err := fsx.RemoveOwn(svc.SecretsDir(r, id)); err != nil {
 		return err // while the pin is there, the next gc tries again
@@ -340,7 +346,7 @@ func renameToDelete(r *project.Project, from *fsx.Dir, name string, want fsx.Ide
 		return "", err
 	}
 	if err := from.Move(name, want, trash, away); err != nil {
-		return "", errors.Join(err, r.DeletingLedger().Drop(away))
+		return "", errors.Join(err, r.DeletingLedger().Delete(away))
 	}
 	return away, nil
 }
@@ -360,11 +366,11 @@ func deleteAway(ctx context.Context, r *project.Project, name string) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist): // it is gone, or was never renamed
 	case errors.Is(err, fsx.ErrOther):
-		err = project.NotOurs(doomed.Path)
+		err = project.NotOursError(doomed.Path)
 	case err != nil:
 		return err
 	}
-	if dropped := r.DeletingLedger().Drop(name); err == nil || errors.Is(err, os.ErrNotExist) {
+	if dropped := r.DeletingLedger().Delete(name); err == nil || errors.Is(err, os.ErrNotExist) {
 		err = dropped
 	}
 	return err
@@ -387,8 +393,8 @@ func (d *gentleDeletion) pauseAfterPortion() error {
 	return nil
 }
 
-// finishDeletions deletes what earlier processes had renamed for deletion, and the
-// directories of dirs that are empty.
+// finishDeletions deletes the directories that earlier processes had renamed for
+// deletion, and those of dirs that are empty.
 func finishDeletions(ctx context.Context, r *project.Project, dirs []string) error {
 	names, err := r.DeletingLedger().Names()
 	errs := []error{err}

@@ -20,7 +20,8 @@ import (
 )
 
 // FindTrashed finds a removed workspace that can be restored, by its ID or its name. Of
-// several with that name it returns the one removed last.
+// several with that name it returns the one removed last. It fails with WorktreeNotFound
+// if there is none.
 func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref string) (journal.Record, error) {
 	list, err := svc.Journal.Removed(ctx, r.ID, ref)
 	if err != nil {
@@ -34,8 +35,10 @@ func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref strin
 	}
 }
 
-// RestoreOne records a restoration in the journal and applies it. If it fails it is rolled
-// back, and the workspace stays in the trash.
+// RestoreOne records a restoration in the journal and applies it. Once it is in the
+// journal, the end of ctx does not stop it. If it fails it is rolled back, and the
+// workspace stays in the trash; if that fails too, recovery continues. It is no error if
+// another process has restored the workspace.
 func (svc *Trash) RestoreOne(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RestoreMode, a project.Act) error {
 	op, err := svc.Begin(a, "restore", r)
 	if err != nil {
@@ -48,7 +51,7 @@ func (svc *Trash) RestoreOne(ctx context.Context, r *project.Project, rec journa
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := failpoint.Hit("restore.journalled"); err != nil {
-		return op.Failed(ctx, err)
+		return op.EndFailed(ctx, err)
 	}
 	return svc.applyRestoration(ctx, r, op, rec, mode)
 }
@@ -65,11 +68,11 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 		return err
 	}
 	if rec.Workspace.State != croft.Trashed { // another process was faster
-		return op.Done(ctx)
+		return op.EndDone(ctx)
 	}
 	begun := op.IsRecovered() // by the process that died
 	if err := svc.locateTrashed(ctx, r, &rec, mode); err != nil {
-		return op.Failed(ctx, err)
+		return op.EndFailed(ctx, err)
 	}
 	how := restoration{startedAt: op.StartedAt}
 	how.before, _ = fsx.IdentityOf(rec.Workspace.Path)
@@ -77,7 +80,7 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	how.madeBranch = errors.Is(err, refs.ErrNoRef) || begun && rec.Trash.BranchGone
 	if err = svc.requireVacant(ctx, r, rec); err == nil {
 		begun = true
-		err = svc.bringBack(ctx, r, op, &rec)
+		err = svc.restoreWorkspace(ctx, r, op, &rec)
 	}
 	if err != nil {
 		if begun {
@@ -85,7 +88,7 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 				return errors.Join(err, back) // the journal still says what was begun
 			}
 		}
-		return op.Failed(ctx, err)
+		return op.EndFailed(ctx, err)
 	}
 	rec.Workspace.State = croft.Ready
 	rec.Identity = string(r.Trees.At(project.SpecOf(rec)).Made())
@@ -154,8 +157,9 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 	return nil
 }
 
-// bringBack restores the branch, the registration and the files.
-func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.Op, rec *journal.Record) error {
+// restoreWorkspace restores the branch, the registration and the files of a removed
+// workspace, and deletes the pin that kept its commits.
+func (svc *Trash) restoreWorkspace(ctx context.Context, r *project.Project, op *oplog.Op, rec *journal.Record) error {
 	w := rec.Workspace
 	updates := []refs.Update{}
 	add := func(ref, oid string) {
@@ -174,7 +178,7 @@ func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.O
 		return err
 	}
 	spec := project.SpecOf(*rec)
-	spec.Inherit = op.Inherit()
+	spec.Inherit = op.InheritedFiles()
 	err := checkout.ErrGone
 	if rec.Trash.Dir != "" || fsx.Identity(rec.Identity).IsAt(w.Path) {
 		err = r.Trees.MoveBack(spec, rec.Trash.Dir)
@@ -194,11 +198,11 @@ func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.O
 	if err := r.Trees.Release(spec); err != nil {
 		return err
 	}
-	if err := r.PullAgain(ctx, spec); err != nil {
+	if err := r.PullIsolated(ctx, spec); err != nil {
 		return err
 	}
 	// From here on branch and registration hold the commits.
-	return svc.Removals.DropArchive(ctx, r, w.ID, rec.Trash.Tip)
+	return svc.Removals.UnpinArchive(ctx, r, w.ID, rec.Trash.Tip)
 }
 
 // placeRoleFiles copies role files into a workspace that was checked out anew, if the role
@@ -235,12 +239,14 @@ func clearTrashDir(r *project.Project, t *journal.Trash) {
 		project.RemoveEmpty(t.Dir)
 	}
 	if !fsx.IsThere(t.Dir) {
-		_ = r.TrashDirs().Drop(filepath.Base(t.Dir))
+		_ = r.TrashDirLedger().Delete(filepath.Base(t.Dir))
 	}
 	project.RemoveEmpty(filepath.Dir(t.Dir))
 }
 
-// RecoverRestore finishes a restoration whose process died.
+// RecoverRestore finishes a restoration whose process died, or rolls it back if it is
+// refused by now; that is no error. If the repository is gone, the operation is ended as
+// undone.
 func (svc *Trash) RecoverRestore(ctx context.Context, r *project.Project, op *oplog.Op) error {
 	for _, id := range op.Workspaces {
 		rec, err := svc.Journal.Record(ctx, id)
@@ -248,7 +254,7 @@ func (svc *Trash) RecoverRestore(ctx context.Context, r *project.Project, op *op
 			return err
 		}
 		if r.Git == nil {
-			return op.Undone(ctx, "the repository is gone")
+			return op.EndUndone(ctx, "the repository is gone")
 		}
 		r.Git.SweepRefLocks(op.StartedAt, project.BaseRef(id), project.HeldRef(id), project.ArchiveRef(id), project.ArchiveBranchRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id), project.ArchiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
 		err = svc.applyRestoration(ctx, r, op, rec, croft.RestoreWhole)

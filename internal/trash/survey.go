@@ -23,7 +23,7 @@ import (
 	"github.com/croft-sh/croft/internal/provision"
 )
 
-// survey is what is known about a directory in the trash. No process is expected to write
+// survey is a description of a directory in the trash. No process is expected to write
 // there, so a survey is made once and cached beside the database.
 type survey struct {
 	RemovedAt time.Time `json:"removedAt"` // identifies the removal
@@ -115,6 +115,9 @@ func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal
 		return s, err
 	}
 	defer func() { _ = p.Close() }()
+	if p.Unreadable != "" {
+		return s, staysError(rec, "its directory stays in the trash, because git cannot read its index", errors.New(p.Unreadable))
+	}
 	index, err := p.Index(ctx)
 	if err != nil {
 		return s, err
@@ -138,6 +141,7 @@ func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal
 	if s.IsDirty, err = isDirty(ctx, p, rec, index); err != nil {
 		return s, err
 	}
+	s.IsDirty = s.IsDirty || len(p.Faults) > 0 // an entry was staged that is left out
 	svc.writeSurvey(rec.Workspace.ID, s)
 	return s, nil
 }
@@ -153,7 +157,7 @@ func (svc *Trash) openTrashed(ctx context.Context, r *project.Project, rec journ
 // isDirty reports whether a checkout has uncommitted work. Files that Croft placed there do
 // not count.
 func isDirty(ctx context.Context, p *git.TrashedGit, rec journal.Record, index *index.Index) (bool, error) {
-	if p.InProgress() {
+	if p.HasOperationInProgress() {
 		return true, nil
 	}
 	for entry, err := range p.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
@@ -161,7 +165,7 @@ func isDirty(ctx context.Context, p *git.TrashedGit, rec journal.Record, index *
 			return false, err
 		}
 		ours := entry.Path == project.StateFile || isPlaced(p.Path, rec, entry.Path)
-		if !entry.Untracked() && !entry.Hidden || !ours {
+		if !entry.IsUntracked() && !entry.Hidden || !ours {
 			return true, nil
 		}
 	}
@@ -173,7 +177,7 @@ func isDirty(ctx context.Context, p *git.TrashedGit, rec journal.Record, index *
 	return false, nil
 }
 
-// maxPlaced bounds what Croft puts into a workspace.
+// maxPlaced bounds the size of a file that Croft puts into a workspace.
 const maxPlaced = 4 << 20
 
 // isPlaced reports whether a file is a role file with the content that Croft wrote.

@@ -1,14 +1,15 @@
-// Package trash keeps what was removed, gives it back, and deletes it when its time is over.
+// Package trash keeps removed workspaces, restores them, and deletes them when their
+// time is over.
 //
-// A removed workspace lies whole in a directory beside its project's workspaces. It can be
-// restored there until it is purged: after its retention, or earlier where the trash is
-// larger than its budget, the least costly first. Work that is in no target is announced
-// before it is deleted. What cannot be read, has moved or was replaced is never deleted by
-// its path: directories are known by their identity, and what is deleted is first moved
-// away and written down.
+// A removed workspace lies whole in a directory beside its project's workspaces. It can
+// be restored until it is purged: after its retention, or earlier if the trash is
+// larger than its budget, the least costly first. The deletion of work that is in no
+// target is announced before. A directory that cannot be read, has moved or was
+// replaced is never deleted by its path: directories are known by their identity, and a
+// directory is renamed and recorded in a ledger before it is deleted.
 //
-// It owns the trash directories, what is being deleted there, and the survey of what is in the
-// trash. It never touches a live workspace.
+// The package owns the trash directories, the ledgers of what is being deleted there,
+// and the surveys of the trash. It never touches a live workspace.
 package trash
 
 import (
@@ -50,7 +51,7 @@ type Trash struct {
 const deletingSuffix = ".deleting"
 
 // List lists the workspaces that can be restored, the last removed first.
-func (svc *Trash) List(ctx context.Context, s project.Location, dir string) ([]croft.TrashItem, error) {
+func (svc *Trash) List(ctx context.Context, s project.Location, _ croft.TrashRequest) ([]croft.TrashItem, error) {
 	records, err := svc.Records(ctx, s.Project)
 	if err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func (svc *Trash) List(ctx context.Context, s project.Location, dir string) ([]c
 		if items[i].Left == croft.LeftDirectory {
 			size, err := svc.measureDirectory(ctx, rec)
 			if err != nil && !errors.Is(err, os.ErrNotExist) { // it is being restored
-				return nil, explain.About(w.Name, err)
+				return nil, explain.WithWorkspace(w.Name, err)
 			}
 			items[i].Bytes, items[i].Inodes = size.Bytes, size.Inodes
 		}
@@ -82,8 +83,8 @@ func (svc *Trash) Records(ctx context.Context, r *project.Project) ([]journal.Re
 	return project.OnlyTrashed(all), nil
 }
 
-// WhatIsLeft returns what there is of a removed workspace: its directory, a snapshot, or
-// commits.
+// WhatIsLeft says which part of a removed workspace is left: its directory, a snapshot,
+// or commits; or that its directory is not at its path in the trash and may still exist.
 func (svc *Trash) WhatIsLeft(ctx context.Context, r *project.Project, rec journal.Record) croft.TrashLeft {
 	if rec.Trash.Dir != "" && fsx.IsThere(filepath.Join(rec.Trash.Dir, "tree")) || fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path) {
 		return croft.LeftDirectory
@@ -133,7 +134,8 @@ func (svc *Trash) changeTrash(ctx context.Context, r *project.Project, rec *jour
 	})
 }
 
-// RestoreNotes lists what a restored workspace lacks.
+// RestoreNotes lists the files and directories that a restored workspace lacks, in
+// sentences.
 func RestoreNotes(rec journal.Record, was croft.TrashLeft) []string {
 	var gone []string
 	for _, dir := range rec.Trash.Stripped {
@@ -158,7 +160,7 @@ func RestoreNotes(rec journal.Record, was croft.TrashLeft) []string {
 	return notes
 }
 
-// SomeOf joins the first few elements of a list.
+// SomeOf joins the first few elements of a list, and says how many more there are.
 func SomeOf(list []string) string {
 	const few = 5
 	if len(list) <= few {

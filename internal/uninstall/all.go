@@ -90,23 +90,24 @@ func notThereError(known journal.Repo) error {
 	}
 }
 
-// statePlan is what is deleted of the state and of its second copy.
+// statePlan lists the files that are deleted of the state and of its second copy, and
+// those that stay.
 type statePlan struct {
 	files []string // in the order of their deletion
 	dirs  []string // empty by then, the deepest first
 	left  []croft.Left
-	gone  map[string]bool // what is deleted with the repositories
-	named map[string]bool // what the repositories leave
+	gone  map[string]bool // paths that are deleted with the repositories
+	named map[string]bool // paths that the repositories leave
 	last  []string        // the database
 }
 
 func (p *statePlan) shown() []string { return slices.Concat(p.files, p.last, p.dirs) }
 
-// stateEntry says by their names which entries of a directory are Croft's own.
+// stateEntry says by a pattern which entries of a directory are Croft's own.
 type stateEntry struct {
 	dir   string
 	names *regexp.Regexp
-	left  croft.LeftKind // what others are
+	left  croft.LeftKind // the kind of the other entries
 }
 
 const idPattern = `[` + project.IDAlphabet + `]{16}`
@@ -114,8 +115,8 @@ const idPattern = `[` + project.IDAlphabet + `]{16}`
 var (
 	nothing = regexp.MustCompile(`^\z.`)
 
-	// stateEntries are the directories of the state, those inside others first.
-	// Other entries stay: they are work, or the user keeps other things there.
+	// stateEntries are the directories of the state, inner ones first. Entries that do
+	// not match stay: they are work, or the user's own.
 	stateEntries = []stateEntry{
 		{"repos", nothing, croft.LeftUnknown},
 		{"secrets", nothing, croft.LeftSecrets},
@@ -131,7 +132,8 @@ var (
 	}
 )
 
-// planState finds what is deleted of the state once no repository needs it.
+// planState finds the files of the state that are deleted once no repository needs
+// them.
 func (svc *Uninstaller) planState(res *croft.UninstallResult) *statePlan {
 	cfg := svc.Settings.Config()
 	p := &statePlan{left: []croft.Left{}, gone: map[string]bool{}, named: map[string]bool{}, last: svc.Journal.Files()}
@@ -149,17 +151,17 @@ func (svc *Uninstaller) planState(res *croft.UninstallResult) *statePlan {
 	for _, entry := range stateEntries {
 		p.planDirectory(filepath.Join(cfg.StateDir, filepath.FromSlash(entry.dir)), entry)
 	}
-	p.planDirectory(filepath.Join(cfg.DataDir, "state"), stateEntry{"state", nothing, ""}) // other states have theirs there
+	p.planDirectory(filepath.Join(cfg.DataDir, "state"), stateEntry{"state", nothing, ""}) // other states have their copies there
 	p.planDirectory(svc.Lanes.ChecksDir(), stateEntry{"checks", nothing, croft.LeftUnknown})
 	p.planDirectory(cfg.DataDir, stateEntry{"", nothing, ""})
 	return p
 }
 
-// planDirectory adds the entries of a directory to the plan. Entries that a repository left
-// are already named.
+// planDirectory adds the entries of a directory to the plan. It does not report an
+// entry as left that is reported for a repository already.
 func (p *statePlan) planDirectory(path string, entry stateEntry) {
 	if info, err := os.Lstat(path); err != nil || p.gone[path] || !info.IsDir() && entry.dir != "" {
-		return // a link is not what Croft made
+		return // Croft made no link there
 	}
 	isEmpty := true
 	for _, name := range entriesOf(path) {

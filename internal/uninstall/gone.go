@@ -27,9 +27,9 @@ func refuseUnshown(known journal.Repo, req croft.UninstallRequest) error {
 	return &croft.Error{Code: croft.WorkspaceBusy, Message: "it was made known meanwhile", Hint: "croft uninstall --all"}
 }
 
-// uninstallGone forgets a repository that a person says was deleted. A directory that is
-// not there may only be absent, so only a person can say that, and nothing is deleted that
-// may be work.
+// uninstallGone deletes the records and files of a repository that the user says was
+// deleted. A directory may also be absent for a while, so only the user can say that,
+// and no files are deleted that may be work.
 func (svc *Uninstaller) uninstallGone(ctx context.Context, res *croft.UninstallResult, req croft.UninstallRequest) error {
 	at := req.Repo
 	if !filepath.IsAbs(at) {
@@ -55,7 +55,7 @@ func (svc *Uninstaller) uninstallGone(ctx context.Context, res *croft.UninstallR
 		res.Repos = append(res.Repos, p.UninstalledRepo)
 	}
 	if len(res.Repos) == 0 {
-		if err := svc.forgetTrash(ctx, res, repos, req, at); err != nil {
+		if err := svc.recordTrashGone(ctx, res, repos, req, at); err != nil {
 			return err
 		}
 	}
@@ -67,9 +67,9 @@ func (svc *Uninstaller) uninstallGone(ctx context.Context, res *croft.UninstallR
 	return nil
 }
 
-// forgetTrash forgets trash directories that a person says were deleted, with the directory
-// that they were in. The commits of the workspaces can still be restored.
-func (svc *Uninstaller) forgetTrash(ctx context.Context, res *croft.UninstallResult, repos []journal.Repo, req croft.UninstallRequest, at string) error {
+// recordTrashGone records that trash directories at or below a path were deleted, as
+// the user says. The commits of the workspaces can still be restored.
+func (svc *Uninstaller) recordTrashGone(ctx context.Context, res *croft.UninstallResult, repos []journal.Repo, req croft.UninstallRequest, at string) error {
 	isForgotten := false
 	for _, known := range repos {
 		records, err := svc.Journal.Records(ctx, known.ID)
@@ -99,7 +99,8 @@ func (svc *Uninstaller) forgetTrash(ctx context.Context, res *croft.UninstallRes
 	return nil
 }
 
-// requireGone refuses to forget a repository while something is at a path of it.
+// requireGone refuses to treat a repository as deleted while something is at a path of
+// it.
 func requireGone(known journal.Repo, path string) error {
 	_, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -116,12 +117,15 @@ func placesOf(known journal.Repo) []string {
 	return []string{known.Path, strings.TrimPrefix(known.CommonDir, project.PlainPrefix)}
 }
 
-// planGone finds what is deleted and what stays of a repository that is gone.
+// planGone finds what is deleted and what stays of a repository that was deleted.
 func (svc *Uninstaller) planGone(ctx context.Context, known journal.Repo) (*uninstallPlan, error) {
 	for _, path := range placesOf(known) {
 		if err := requireGone(known, path); err != nil {
 			return nil, err
 		}
+	}
+	if err := svc.Journal.RequireReadable(ctx, known.ID); err != nil {
+		return nil, err
 	}
 	running, err := svc.Journal.RunningAt(ctx, known.ID)
 	if err != nil {

@@ -158,7 +158,7 @@ func (svc *Uninstaller) planChecks(p *uninstallPlan) error {
 		if of := checkPlace.FindStringSubmatch(name); of == nil || croft.ID(of[1]) != p.r.ID {
 			continue
 		}
-		l, err := flock.TryThere(filepath.Join(dir, "lock"))
+		l, err := flock.TryExisting(filepath.Join(dir, "lock"))
 		if errors.Is(err, flock.ErrHeld) {
 			return &croft.Error{
 				Code: croft.WorkspaceBusy, Message: "a process of a check is still at work", Details: dir, Hint: "end it, then run the command again",
@@ -179,7 +179,7 @@ var checkPlace = regexp.MustCompile(`-(` + idPattern + `)-[0-9]+$`)
 // removeCheckPlace deletes a checkout for checks, the lock last.
 func removeCheckPlace(dir string) error {
 	lock := filepath.Join(dir, "lock")
-	l, err := flock.TryThere(lock)
+	l, err := flock.TryExisting(lock)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -216,15 +216,17 @@ func entriesOf(dir string) []string {
 
 func hasEntries(dir string) bool { return len(entriesOf(dir)) > 0 }
 
-// dropOwnLocks removes git's locks of worktrees that Croft took for itself.
-func dropOwnLocks(trees []*git.Worktree) error {
-	for _, tree := range trees {
-		_, personal, err := project.IsPersonal(tree)
-		if err == nil && !personal {
-			err = tree.ClearLock()
-		}
+// planLocks finds git's locks of worktrees that are Croft's, such as those of leases. The
+// locks of a user stay.
+func (p *uninstallPlan) planLocks() error {
+	for _, tree := range p.trees {
+		reason, isLocked, err := tree.LockReason()
 		if err != nil {
 			return err
+		}
+		if isLocked && strings.HasPrefix(reason, project.OwnLock) {
+			p.locked = append(p.locked, tree)
+			p.Files = append(p.Files, filepath.Join(tree.Admin, "locked"))
 		}
 	}
 	return nil

@@ -1,10 +1,11 @@
-// Package uninstall takes Croft out of a project, or off the machine.
+// Package uninstall removes Croft from a project, or from the machine.
 //
-// It refuses while an isolated workspace is alive, a merge waits, an operation runs, or a
-// trash directory cannot be seen; other workspaces and what is in the trash stay, and are
-// named. It shows its whole plan before it acts, and deletes only what the records and
-// ledgers say that Croft made. What it cannot delete or does not know is named and left. A project that is
-// gone is forgotten only if a user says that it is gone for good and no process works in it.
+// It refuses while an isolated workspace is live, a merge waits, an operation runs, or
+// a trash directory is absent; other workspaces and the contents of the trash stay, and
+// are named. It shows its whole plan before it acts, and deletes only what the records
+// and ledgers say that Croft made. It leaves and names what it cannot delete or does
+// not know. It deletes the records of an absent project only if the user says that it
+// was deleted and no process works in it.
 package uninstall
 
 import (
@@ -28,7 +29,7 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// Uninstaller takes Croft away.
+// Uninstaller removes Croft from projects and from the machine.
 type Uninstaller struct {
 	*project.Projects
 	Forecasts  *radar.Forecasts      // required
@@ -40,7 +41,7 @@ type Uninstaller struct {
 // keptBranches begins the names of the branches that an uninstallation makes.
 const keptBranches = "croft-kept/"
 
-// UninstallRepos removes all that is Croft's own from a repository, or from the machine.
+// UninstallRepos removes everything of Croft's from a repository, or from the machine.
 func (svc *Uninstaller) UninstallRepos(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
 	res := &croft.UninstallResult{Repos: []croft.UninstalledRepo{}, Kept: []croft.KeptRepo{}, Files: []string{}, Left: []croft.Left{}}
 	if req.All == croft.ScopeAll {
@@ -61,8 +62,8 @@ func (svc *Uninstaller) UninstallRepos(ctx context.Context, req croft.UninstallR
 	return res, nil
 }
 
-// uninstallOne removes all that is Croft's own from a repository, or with DryRunOn says
-// what that is.
+// uninstallOne removes everything of Croft's from a repository, or with DryRunOn lists
+// it.
 func (svc *Uninstaller) uninstallOne(ctx context.Context, r *project.Project, dry croft.DryRun) (_ *croft.UninstalledRepo, err error) {
 	if err := svc.Recover(ctx, r.ID); err != nil {
 		return nil, err
@@ -79,26 +80,31 @@ func (svc *Uninstaller) uninstallOne(ctx context.Context, r *project.Project, dr
 		return nil, err
 	}
 	if dry != croft.DryRunOn {
-		p.removeOwn() // the lock is there, too
+		p.removeOwn() // also the lock, which is held
 	}
 	return &p.UninstalledRepo, nil
 }
 
-// uninstallPlan is what is deleted from a repository and what stays.
+// uninstallPlan lists the files and refs that are deleted from a repository, and the
+// work that stays.
 type uninstallPlan struct {
 	croft.UninstalledRepo
 	r      *project.Project
 	pins   []journal.Pin
 	needed git.Needed
-	own    []string        // what goes outside of the repository
+	own    []string        // paths outside of the repository that are deleted
 	checks []string        // checkouts for checks, with their locks
 	trees  []*git.Worktree // the worktrees that stay
+	locked []*git.Worktree // those of them with a lock of Croft's, which is deleted
 }
 
-// planUninstall finds what is deleted and what stays. It refuses if something would be left
+// planUninstall finds what is deleted and what stays. It refuses if files would be left
 // that only Croft can use. The caller holds the repository's lock.
 func (svc *Uninstaller) planUninstall(ctx context.Context, r *project.Project) (*uninstallPlan, error) {
 	p := &uninstallPlan{r: r, UninstalledRepo: nothingOf(r.Path)}
+	if err := svc.Journal.RequireReadable(ctx, r.ID); err != nil {
+		return nil, err
+	}
 	records, err := svc.Journal.Records(ctx, r.ID)
 	if err != nil {
 		return nil, err
@@ -137,11 +143,15 @@ func (svc *Uninstaller) planUninstall(ctx context.Context, r *project.Project) (
 		}
 		p.needed = git.Needed{Excludes: p.neededExcludes(records), Others: isShared(r, names)}
 		p.Files = append(p.Files, r.Git.OwnFiles(p.needed)...)
+		if err := p.planLocks(); err != nil {
+			return nil, err
+		}
 	}
 	return p, svc.planOwn(ctx, p, records)
 }
 
-// nothingOf is the answer about a repository of which nothing goes and nothing stays.
+// nothingOf returns the answer for a repository of which nothing is deleted and nothing
+// stays.
 func nothingOf(path string) croft.UninstalledRepo {
 	return croft.UninstalledRepo{
 		Path: path, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
@@ -239,7 +249,7 @@ func (svc *Uninstaller) keptWork(ctx context.Context, r *project.Project, pins [
 			owner[p.OID] = names[croft.ID(id)] + "\x00" + kind
 		}
 	}
-	alone, err := r.Git.OnNoBranch(ctx, commits)
+	alone, err := r.Git.CommitsOnNoBranch(ctx, commits)
 	if err != nil {
 		return nil, err
 	}
@@ -258,8 +268,9 @@ func (svc *Uninstaller) keptWork(ctx context.Context, r *project.Project, pins [
 	return kept, nil
 }
 
-// applyPlan makes the branches first, so that a failure loses nothing, and the same call
-// again continues. The caller holds the repository's lock.
+// applyPlan deletes a repository's records, refs and registrations. It makes the
+// branches first, so that a failure loses nothing and the same call continues. The
+// caller holds the repository's lock.
 func (svc *Uninstaller) applyPlan(ctx context.Context, p *uninstallPlan) error {
 	r := p.r
 	if r.Git != nil {
@@ -267,18 +278,18 @@ func (svc *Uninstaller) applyPlan(ctx context.Context, p *uninstallPlan) error {
 			return err
 		}
 	}
-	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.ForgetRepo(r.ID) }); err != nil {
+	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.DeleteRepoState(r.ID) }); err != nil {
 		return err
 	}
-	svc.ForgetOpened(cmp.Or(r.CommonDir, r.Path))
+	svc.DeleteOpened(cmp.Or(r.CommonDir, r.Path))
 	if r.Git != nil {
 		_ = r.Git.Close()
 	}
 	return nil
 }
 
-// removeOwn deletes what is outside of the repository. The repository is no longer known
-// then, so what cannot be deleted is only named as left.
+// removeOwn deletes the files outside of the repository. The repository is no longer
+// known then, so a file that cannot be deleted is only reported as left.
 func (p *uninstallPlan) removeOwn() {
 	remove := func(path string, removal error) {
 		if removal == nil || !fsx.IsThere(path) {
@@ -295,7 +306,8 @@ func (p *uninstallPlan) removeOwn() {
 	}
 }
 
-// uninstallGit deletes what is in the repository.
+// uninstallGit makes the branches that keep work, and deletes everything of Croft's in
+// the repository.
 func (svc *Uninstaller) uninstallGit(ctx context.Context, p *uninstallPlan) error {
 	r := p.r
 	var updates []refs.Update
@@ -314,11 +326,13 @@ func (svc *Uninstaller) uninstallGit(ctx context.Context, p *uninstallPlan) erro
 	if err := r.Git.UpdateRefs(ctx, updates...); err != nil {
 		return err
 	}
-	if err := r.DropPinRefs(ctx, p.Refs); err != nil {
+	if err := r.DeletePinRefs(ctx, p.Refs); err != nil {
 		return err
 	}
-	if err := dropOwnLocks(p.trees); err != nil {
-		return err
+	for _, tree := range p.locked {
+		if err := tree.ClearLock(); err != nil {
+			return err
+		}
 	}
 	return r.Git.DeleteOwnFiles(p.needed)
 }

@@ -27,9 +27,13 @@ import (
 // debrisTime is more than enough to make a registration and rename it into place.
 const debrisTime = time.Minute
 
-// Collect deletes trash and branches that are not needed, and then what no root needs.
-func (svc *Upkeep) Collect(ctx context.Context, s project.Location, dir string) (*croft.GCResult, error) {
-	if err := svc.RecoverElsewhere(ctx, s.ID); err != nil {
+// Collect recovers the interrupted operations of all projects, tidies the trash of this
+// one, deletes the branches of its removed workspaces whose work is merged and all else
+// that it does not need any more, prunes the history, and joins packs. Without a git
+// repository it only recovers, and deletes lock files of dead processes and old checkouts
+// of checks.
+func (svc *Upkeep) Collect(ctx context.Context, s project.Location, _ croft.GCRequest) (*croft.GCResult, error) {
+	if err := svc.RecoverEverywhere(ctx, s.ID); err != nil {
 		return nil, err
 	}
 	svc.SweepLocks(ctx)
@@ -43,14 +47,14 @@ func (svc *Upkeep) Collect(ctx context.Context, s project.Location, dir string) 
 	s.Git.DeleteEmptyAdmins(worktree.AdminPrefix, debrisTime)
 	var err error
 	res.Branches, err = svc.sweepBranches(ctx, s.Project, croft.DryRunOff, func(rec journal.Record) bool {
-		done, err := svc.Removals.Integrated(ctx, s.Project, rec)
+		done, err := svc.Removals.IsIntegrated(ctx, s.Project, rec)
 		return err == nil && done
 	})
 	c := &collection{Upkeep: svc, r: s.Project, res: res}
 	if err == nil {
 		err = errors.Join(svc.Trash.Tidy(ctx, s.Project, res), c.sweep(ctx), svc.pruneHistory(ctx))
 	}
-	if err == nil { // the stores are named after the packs
+	if err == nil { // stores are named after packs, so the packs are joined first
 		err = errors.Join(svc.tidyPacks(ctx, s.Project, odb.AllPacks), s.Git.PackRefs(ctx, project.PinRefs), c.sweepStores(ctx))
 	}
 	return res, err
@@ -63,16 +67,17 @@ type collection struct {
 	res *croft.GCResult
 }
 
-// kind is a kind of thing that a collection deletes.
+// kind is a kind of thing that a collection deletes, such as archive refs.
 type kind struct {
-	names   []string // of all there are
+	names   []string // of all things of the kind
 	needed  func(m *roots, name string) bool
-	held    func(ctx context.Context, m *roots, names []string) (map[string]bool, error) // needed by what git has; nil if git is not asked
+	held    func(ctx context.Context, m *roots, names []string) (map[string]bool, error) // reports the names that git shows to be needed; nil if git is not asked
 	delete  func(ctx context.Context, m *roots, names []string) error
-	isFinal bool // what is not needed never will be: it is deleted without the project's lock
+	isFinal bool // a thing that is not needed never will be: it is deleted without the project's lock
 }
 
-// kinds lists all that may be deleted, after what hangs on it.
+// kinds lists the kinds of things that may be deleted. A kind comes after those that
+// are found by it.
 func (c *collection) kinds(m *roots) ([]kind, error) {
 	var errs []error
 	namesIn := func(dir string) []string {
@@ -85,23 +90,23 @@ func (c *collection) kinds(m *roots) ([]kind, error) {
 		works = append(works, strings.TrimSuffix(survey, ".json"))
 	}
 	secrets, mounts := namesIn(c.SecretsDir(c.r, "")), fsx.Ledger{Dir: workspace.MountsDir(c.r)}
-	made, dirs, deleted := c.r.Git.Made(), c.r.TrashDirs(), c.r.DeletedLedger()
+	made, dirs, deleted := c.r.Git.Made(), c.r.TrashDirLedger(), c.r.DeletedLedger()
 	return []kind{
-		{names: works, needed: (*roots).needsWork, delete: each(c.deleteWork)},
+		{names: works, needed: (*roots).needsWork, delete: deleteEach(c.deleteWork)},
 		{names: slices.Sorted(maps.Keys(m.archive)), needed: (*roots).needsArchive, held: c.heldArchive, delete: c.unpin},
 		{names: slices.Sorted(maps.Keys(m.reviews)), needed: (*roots).needsReview, held: c.heldReviews, delete: c.deleteReviews},
-		{names: slices.Sorted(maps.Keys(m.sessions)), needed: (*roots).needsSession, delete: each(c.deleteSession), isFinal: true},
-		{names: secrets, needed: (*roots).needsSecrets, delete: each(c.deleteSecrets)},
-		{names: namesIn(mounts.Dir), needed: (*roots).needsMount, delete: each(func(_ context.Context, _ *roots, id string) error { return mounts.Drop(id) })},
-		{names: namesIn(made.Dir), needed: (*roots).needsMade, delete: each(forgetIn(made))},
-		{names: namesIn(dirs.Dir), needed: (*roots).needsTrashDir, delete: each(forgetIn(dirs))},
-		{names: namesIn(deleted.Dir), needed: (*roots).needsTrashDir, delete: each(forgetIn(deleted))},
+		{names: slices.Sorted(maps.Keys(m.sessions)), needed: (*roots).needsSession, delete: deleteEach(c.deleteSession), isFinal: true},
+		{names: secrets, needed: (*roots).needsSecrets, delete: deleteEach(c.deleteSecrets)},
+		{names: namesIn(mounts.Dir), needed: (*roots).needsMount, delete: deleteEach(func(_ context.Context, _ *roots, id string) error { return mounts.Delete(id) })},
+		{names: namesIn(made.Dir), needed: (*roots).needsMade, delete: deleteEach(deleteFromLedger(made))},
+		{names: namesIn(dirs.Dir), needed: (*roots).needsTrashDir, delete: deleteEach(deleteFromLedger(dirs))},
+		{names: namesIn(deleted.Dir), needed: (*roots).needsTrashDir, delete: deleteEach(deleteFromLedger(deleted))},
 		{names: slices.Sorted(maps.Keys(m.records)), needed: (*roots).needsRecord, held: c.heldRecords, delete: c.deleteRecords},
 	}, errors.Join(errs...)
 }
 
-// each deletes things one by one.
-func each(del func(ctx context.Context, m *roots, name string) error) func(context.Context, *roots, []string) error {
+// deleteEach returns a function that deletes things one by one by del.
+func deleteEach(del func(ctx context.Context, m *roots, name string) error) func(context.Context, *roots, []string) error {
 	return func(ctx context.Context, m *roots, names []string) (err error) {
 		for _, name := range names {
 			err = errors.Join(err, del(ctx, m, name))
@@ -110,11 +115,16 @@ func each(del func(ctx context.Context, m *roots, name string) error) func(conte
 	}
 }
 
-// sweepStep is how many things are deleted at once: others wait for the lock meanwhile.
+// sweepStep is how many things are deleted at once. Other processes wait for the lock
+// meanwhile.
 const sweepStep = 500
 
-// sweep deletes what no root needs.
+// sweep deletes the things that no root needs. It deletes nothing while a row of the
+// journal cannot be read: what the row needs is not known.
 func (c *collection) sweep(ctx context.Context) error {
+	if err := c.Journal.RequireReadable(ctx, c.r.ID); err != nil {
+		return err
+	}
 	m, err := c.readRoots(ctx)
 	if err != nil {
 		return err
@@ -137,7 +147,7 @@ func (c *collection) sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// mark finds the things of a kind that are not needed.
+// mark returns the names of the things of a kind that are not needed.
 func (k kind) mark(ctx context.Context, m *roots) ([]string, error) {
 	names := slices.DeleteFunc(k.names, func(name string) bool { return k.needed(m, name) })
 	if k.held == nil || len(names) == 0 {
@@ -150,7 +160,7 @@ func (k kind) mark(ctx context.Context, m *roots) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return held[name] }), nil
 }
 
-// deleteMarked deletes things that were not needed, unless they are by now.
+// deleteMarked deletes things that were not needed, unless they are needed by now.
 func (c *collection) deleteMarked(ctx context.Context, k kind, m *roots, names []string) error {
 	if k.isFinal {
 		return k.delete(ctx, m, names)
@@ -177,15 +187,15 @@ func (c *collection) deleteWork(ctx context.Context, _ *roots, id string) error 
 	return c.Trash.DeleteWork(ctx, c.r, croft.ID(id))
 }
 
-// heldArchive finds the refs that keep commits which no branch has, or tags and files
-// that the project has by no other ref. They stay for good.
+// heldArchive returns the archive refs that stay for good: those that keep commits
+// which no branch has, or tags and files that the project has by no other ref.
 func (c *collection) heldArchive(ctx context.Context, m *roots, refs []string) (map[string]bool, error) {
 	held, keeps := map[string]bool{}, map[string][]string{}
 	var tips []string
 	for _, ref := range refs {
 		switch path.Base(ref) {
-		case "state": // only an index needed it
-		case path.Base(project.ArchiveOwnRef("")): // it keeps its parents
+		case "state": // only the index of the workspace needed it
+		case path.Base(project.ArchiveOwnRef("")): // its parents are what it keeps
 			own, err := c.r.Git.ReadCommit(ctx, m.archive[ref])
 			if errors.Is(err, object.ErrMissing) {
 				continue
@@ -202,7 +212,7 @@ func (c *collection) heldArchive(ctx context.Context, m *roots, refs []string) (
 		}
 		tips = append(tips, keeps[ref]...)
 	}
-	alone, err := c.r.Git.OnNoBranch(ctx, tips)
+	alone, err := c.r.Git.CommitsOnNoBranch(ctx, tips)
 	for ref, oids := range keeps {
 		held[ref] = held[ref] || slices.ContainsFunc(oids, func(oid string) bool { return alone[oid] })
 	}
@@ -213,7 +223,8 @@ func (c *collection) unpin(ctx context.Context, _ *roots, refs []string) error {
 	return c.Unpin(ctx, c.r, refs...)
 }
 
-// heldReviews finds the reviews that are young. One that cannot be read is not.
+// heldReviews returns the reviews that are younger than trash.retention. One that
+// cannot be read counts as old.
 func (c *collection) heldReviews(ctx context.Context, m *roots, ids []string) (map[string]bool, error) {
 	held := map[string]bool{}
 	for _, id := range ids {
@@ -238,7 +249,8 @@ func (c *collection) deleteSession(ctx context.Context, m *roots, id string) err
 	return c.Rounds.DeleteSession(ctx, m.sessions[id])
 }
 
-// deleteSecrets deletes the private files of a snapshot, unless its process still makes it.
+// deleteSecrets deletes the private files of a snapshot, unless a process is still
+// making it.
 func (c *collection) deleteSecrets(ctx context.Context, m *roots, id string) error {
 	file := c.Ops.LockPath(project.DraftSnapshot + id)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -265,20 +277,20 @@ func (c *collection) deleteSecrets(ctx context.Context, m *roots, id string) err
 	return fsx.RemoveOwn(c.SecretsDir(c.r, croft.ID(id)))
 }
 
-// forgetIn deletes the file of a directory from a ledger, unless the directory is there and
-// not empty.
-func forgetIn(l fsx.Ledger) func(context.Context, *roots, string) error {
+// deleteFromLedger returns a function that deletes an entry from a ledger, unless its
+// directory exists and is not empty.
+func deleteFromLedger(l fsx.Ledger) func(context.Context, *roots, string) error {
 	return func(_ context.Context, _ *roots, name string) error {
 		made := l.Find(name)
 		if project.RemoveEmpty(made.Path); made.Identity.IsAt(made.Path) {
 			return nil
 		}
-		return l.Drop(name)
+		return l.Delete(name)
 	}
 }
 
-// heldRecords finds the workspaces that have left a branch which only the record knows to
-// be Croft's.
+// heldRecords returns the removed workspaces whose branch still exists: only their
+// records show that it is Croft's.
 func (c *collection) heldRecords(ctx context.Context, m *roots, ids []string) (map[string]bool, error) {
 	held := map[string]bool{}
 	for _, id := range ids {
@@ -297,7 +309,7 @@ func (c *collection) deleteRecords(ctx context.Context, _ *roots, ids []string) 
 	}
 	err := c.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, id := range ids {
-			if err := tx.Delete(croft.ID(id)); err != nil {
+			if err := tx.DeleteRecord(croft.ID(id)); err != nil {
 				return err
 			}
 		}
@@ -314,7 +326,7 @@ func (svc *Upkeep) pruneHistory(ctx context.Context) error {
 	before := svc.Now().Add(-time.Duration(svc.Settings.Config().History.Retention))
 	for more := true; more; {
 		err := svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
-			more, err = tx.Forget(before, sweepStep)
+			more, err = tx.Prune(before, sweepStep)
 			return err
 		})
 		if err = errors.Join(err, ctx.Err()); err != nil {
@@ -324,8 +336,8 @@ func (svc *Upkeep) pruneHistory(ctx context.Context) error {
 	return nil
 }
 
-// sweepStores deletes the stores of objects that no checkout borrows from. Which checkouts
-// borrow, only the stores know.
+// sweepStores deletes the object stores from which no checkout borrows. Only the stores
+// say which checkouts borrow.
 func (c *collection) sweepStores(ctx context.Context) error {
 	return c.UnderLock(ctx, c.r, func() error {
 		m, err := c.readRoots(ctx)

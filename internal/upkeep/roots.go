@@ -25,14 +25,15 @@ import (
 //	made/, a checkout's identity   the workspace is not purged; or the directory is there
 //	dirs/, deleted/, of the trash  the record names a directory in the trash, or a rewind may
 //	                               use it; or the directory is there
-//	objects lent to a checkout     the workspace is live, or its directory is in the trash
+//	objects lent to a checkout     the workspace is live, or its directory is in the trash; or
+//	                               it has no record
 //	record                         the workspace is not purged, or was until history.retention
 //	                               ago, or a pin or a branch of it is left
 //
 // These hold for every deletion:
 //
-//   - Snapshots and archived commits of a workspace without a record are needed: another state
-//     may know it. Other files of the state that have no record or pin are not.
+//   - Snapshots and archived commits of a workspace without a record are needed, and the
+//     objects that were lent to it: another state may know it, or it is imported. Other files of the state that have no record or pin are not.
 //   - A thing is deleted only after the journal was read again under the project's lock: an
 //     act that makes a thing needed, such as a restoration, holds that lock. Sessions are
 //     deleted without it, because one that has ended never opens again. The private files of
@@ -49,15 +50,15 @@ type roots struct {
 	admins   map[string]journal.Record // the same, by the names of their registrations
 	asides   map[string]bool           // directories in the trash that a rewind may use
 	archive  map[string]string         // objects that are archived, by their refs
-	works    map[string]bool           // workspaces of which there is a snapshot in the archive
-	reviews  map[string][]string       // refs, by the reviews that they are of
+	works    map[string]bool           // workspaces with a snapshot in the archive
+	reviews  map[string][]string       // the refs of each review
 	pinned   map[string]bool           // workspaces that have an archive or a snapshot
 	saved    map[string]bool           // snapshots, and workspaces that have an archive: they may have private files
-	awaited  map[string]bool           // reviews, of a part of which a merge waits
+	awaited  map[string]bool           // reviews with a merge of a part that waits
 	sessions map[string]journal.Session
 }
 
-// readRoots reads what a project still needs.
+// readRoots reads from the journal what a project still needs.
 func (c *collection) readRoots(ctx context.Context) (*roots, error) {
 	m := &roots{
 		now: c.Now(), retention: time.Duration(c.r.Config.Trash.Retention), history: time.Duration(c.Settings.Config().History.Retention),
@@ -80,7 +81,7 @@ func (c *collection) readRoots(ctx context.Context) (*roots, error) {
 	return m, errors.Join(err, werr, derr, serr, c.readPins(ctx, m))
 }
 
-// readPins reads which objects are pinned, and for what.
+// readPins reads which objects are pinned, and sorts them by what needs them.
 func (c *collection) readPins(ctx context.Context, m *roots) error {
 	m.archive, m.works, m.reviews = map[string]string{}, map[string]bool{}, map[string][]string{}
 	m.pinned, m.saved = map[string]bool{}, map[string]bool{}
@@ -146,7 +147,7 @@ func (m *roots) needsTrashDir(name string) bool {
 
 func (m *roots) needsLent(admin string) bool {
 	rec, isKnown := m.admins[admin]
-	return isKnown && (rec.Trash == nil || rec.Trash.Dir != "")
+	return !isKnown || rec.Trash == nil || rec.Trash.Dir != ""
 }
 
 func (m *roots) needsRecord(id string) bool {

@@ -58,7 +58,7 @@ func TestRoots(t *testing.T) {
 		{"mount", m.needsMount, []string{"creating", "live"}, []string{"trashed", "reduced", "purged", "odd", "unknown"}},
 		{"made", m.needsMade, []string{"creating", "live", "trashed", "reduced", "odd"}, []string{"purged", "recent", "unknown"}},
 		{"directory of the trash", m.needsTrashDir, []string{"trashed", "live.aside"}, []string{"live", "reduced", "purged", "odd", "unknown"}},
-		{"lent", m.needsLent, []string{"creating", "live", "trashed", "odd"}, []string{"reduced", "purged", "unknown"}},
+		{"lent", m.needsLent, []string{"creating", "live", "trashed", "odd", "unknown"}, []string{"reduced", "purged"}},
 		{"record", m.needsRecord, []string{"creating", "live", "trashed", "reduced", "pinned", "recent", "odd", "unknown"}, []string{"purged"}},
 	} {
 		for _, name := range c.yes {
@@ -94,7 +94,7 @@ func TestForgetIn(t *testing.T) {
 		if err == nil && name == "gone" {
 			err = os.Remove(dir)
 		}
-		if err = errors.Join(err, l.Put(name, fsx.Made{Path: dir, Identity: id}), forgetIn(l)(t.Context(), nil, name)); err != nil {
+		if err = errors.Join(err, l.Put(name, fsx.Made{Path: dir, Identity: id}), deleteFromLedger(l)(t.Context(), nil, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

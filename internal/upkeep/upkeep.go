@@ -27,7 +27,7 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// Upkeep tidies.
+// Upkeep removes finished and orphaned workspaces, and deletes what is not needed.
 type Upkeep struct {
 	*project.Projects
 	Removals *removal.Removals // required
@@ -37,25 +37,28 @@ type Upkeep struct {
 	Rounds   *round.Rounds     // required
 }
 
-// ReapOrphans removes workspaces whose owners are gone, or that are older than the request
-// says.
+// ReapOrphans removes workspaces whose leases have expired and whose owners are dead, or
+// that are older than the request says. A workspace that a guard protects is in Kept. So
+// is one with unmerged commits, unless it is an orphan of this start of the machine or
+// the request has OlderThan and RemoveForce: then its branch stays. With DryRunOn nothing
+// is removed.
 func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req croft.ReapRequest) (*croft.CleanResult, error) {
 	leases, err := svc.Journal.Leases(ctx, s.ID)
 	if err != nil {
 		return nil, err
 	}
 	how := func(rec journal.Record) (removal.Spec, error) {
-		if err := s.GuardLock(rec); err != nil { // force is for uncommitted work, not for a person's word
+		if err := s.GuardLock(rec); err != nil { // force is for uncommitted work, not for a user's lock
 			return removal.Spec{}, err
 		}
 		if err := svc.guardOwners(leases[rec.Workspace.ID]); err != nil {
 			return removal.Spec{}, err
 		}
-		done, err := svc.Removals.Integrated(ctx, s.Project, rec)
+		done, err := svc.Removals.IsIntegrated(ctx, s.Project, rec)
 		if err != nil {
 			return removal.Spec{}, err
 		}
-		if err := guardOnly(rec, req, done, svc.isOrphaned(leases[rec.Workspace.ID])); err != nil {
+		if err := guardUnmerged(rec, req, done, svc.isOrphaned(leases[rec.Workspace.ID])); err != nil {
 			return removal.Spec{}, err
 		}
 		mode := croft.BranchDelete
@@ -66,14 +69,15 @@ func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req crof
 	}
 	wanted := func(rec journal.Record) bool {
 		return svc.isOrphaned(leases[rec.Workspace.ID]) ||
-			req.OlderThan > 0 && svc.Now().Sub(rec.Workspace.CreatedAt) > req.OlderThan && rec.Workspace.Mode != croft.ModeLegacy
+			req.OlderThan > 0 && svc.Now().Sub(rec.Workspace.CreatedAt) > time.Duration(req.OlderThan) && rec.Workspace.Mode != croft.ModeLegacy
 	}
 	return svc.removeWanted(ctx, s.Project, sweeping{req.Mode, req.DryRun, req.Agreed, wanted, how})
 }
 
-// guardOnly refuses a workspace with commits that its target does not have. Its age does
-// not show that nobody wants them; the branch of an orphan is kept.
-func guardOnly(rec journal.Record, req croft.ReapRequest, isDone, isOrphan bool) error {
+// guardUnmerged refuses a workspace that has commits which its target does not have. It
+// allows an orphan, whose branch is kept, unless the machine was restarted since, and
+// any workspace if the request has OlderThan and RemoveForce.
+func guardUnmerged(rec journal.Record, req croft.ReapRequest, isDone, isOrphan bool) error {
 	isForced := req.OlderThan > 0 && req.Mode == croft.RemoveForce
 	restarted := rec.Boot != proc.Here().Boot
 	if isDone || isForced || isOrphan && !restarted {
@@ -88,8 +92,8 @@ func guardOnly(rec journal.Record, req croft.ReapRequest, isDone, isOrphan bool)
 	return e
 }
 
-// isOrphaned reports whether all leases of a workspace expired and all their
-// owners are provably gone. Without a lease there is no orphan.
+// isOrphaned reports whether all leases of a workspace expired and all their owners are
+// dead. A workspace without a lease is no orphan.
 func (svc *Upkeep) isOrphaned(leases []croft.Lease) bool {
 	return len(leases) > 0 && svc.guardOwners(leases) == nil
 }
@@ -105,7 +109,10 @@ func (svc *Upkeep) guardOwners(leases []croft.Lease) error {
 	return nil
 }
 
-// CleanUp removes workspaces whose work is merged, or with ScopeAll every workspace.
+// CleanUp removes the workspaces whose work is merged. With All it removes every
+// workspace, the recorded branches of removed workspaces and the empty base directories;
+// with Branches only those branches and base directories. A workspace that a guard
+// protects is in Kept, with All too. With DryRunOn nothing is removed.
 func (svc *Upkeep) CleanUp(ctx context.Context, s project.Location, req croft.CleanRequest) (*croft.CleanResult, error) {
 	leases, err := svc.Journal.Leases(ctx, s.ID)
 	if err != nil {
@@ -150,7 +157,7 @@ type sweeping struct {
 	dry    croft.DryRun
 	agreed *croft.Agreed
 	wanted func(journal.Record) bool
-	how    func(journal.Record) (removal.Spec, error) // or what keeps it
+	how    func(journal.Record) (removal.Spec, error) // an error keeps the workspace
 }
 
 // removeWanted removes the wanted workspaces that the guards allow.
@@ -192,7 +199,7 @@ func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweep
 // guardUnseen refuses a workspace whose directory is not found. The caller named no
 // workspace, so its force is not meant for an absent one.
 func (svc *Upkeep) guardUnseen(ctx context.Context, r *project.Project, rec journal.Record) error {
-	if !r.IsAway(rec) || fsx.IsThere(rec.Workspace.Path) || r.Whereabouts(ctx, []journal.Record{rec})[0] != "" {
+	if !r.IsAway(rec) || fsx.IsThere(rec.Workspace.Path) || r.FindMoved(ctx, []journal.Record{rec})[0] != "" {
 		return nil
 	}
 	return svc.Removals.BrokenError(r, rec)
@@ -208,7 +215,7 @@ func (svc *Upkeep) isFinished(ctx context.Context, r *project.Project, rec journ
 	if err != nil || head == "" || head == rec.Workspace.Base {
 		return false
 	}
-	done, err := svc.Removals.Integrated(ctx, r, rec)
+	done, err := svc.Removals.IsIntegrated(ctx, r, rec)
 	return err == nil && done
 }
 
@@ -264,7 +271,7 @@ func (svc *Upkeep) retireBranch(ctx context.Context, r *project.Project, rec jou
 	return gone, err
 }
 
-// removeEmptyBases removes the base directories of workspaces that are empty.
+// removeEmptyBases removes the base directories of workspaces, if they are empty.
 func (svc *Upkeep) removeEmptyBases(ctx context.Context, r *project.Project) error {
 	records, err := svc.Journal.Records(ctx, r.ID)
 	if err != nil {
@@ -281,9 +288,10 @@ func (svc *Upkeep) removeEmptyBases(ctx context.Context, r *project.Project) err
 // joinTime is longer than it takes to join small packs.
 const joinTime = 30 * time.Second
 
-// JoinPacks joins the small packs of the project with this common directory, in the
-// background: every snapshot adds one, and each costs every git that runs there. It does
-// not touch the git directories of isolated workspaces.
+// JoinPacks joins the small packs of a project in the background: every snapshot adds a
+// pack, and each slows down every git that runs there. It does nothing if the project is
+// not open, and does not touch the git directories of isolated workspaces. If it fails,
+// the next gc joins them.
 func (svc *Upkeep) JoinPacks(commonDir string) {
 	r := svc.OpenedAt(commonDir)
 	if r == nil || r.Git == nil {

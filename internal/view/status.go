@@ -10,34 +10,35 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// StatusByID looks for uncommitted work.
-func (svc *Views) StatusByID(ctx context.Context, id croft.ID) (*croft.Status, error) {
-	r, rec, err := svc.FindByID(ctx, id)
+// ShowStatus returns the status of the live workspace that a request names.
+func (svc *Views) ShowStatus(ctx context.Context, req croft.StatusRequest) (*croft.Status, error) {
+	r, rec, err := svc.FindByID(ctx, req.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	st, err := svc.StatusOf(ctx, r, rec)
-	return st, explain.About(rec.Workspace.Name, err)
+	return st, explain.WithWorkspace(rec.Workspace.Name, err)
 }
 
-// StatusOf looks for uncommitted work in a workspace.
+// StatusOf counts the uncommitted changes of a workspace, and the commits between it
+// and its target.
 func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Status, error) {
 	st := &croft.Status{Workspace: rec.Workspace.ID}
 	if rec.Workspace.Mode == croft.ModeLegacy {
 		return st, nil
 	}
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return nil, project.Broken(rec, h)
+		return nil, project.BrokenError(rec, h)
 	}
 	changes, err := r.Trees.Changes(ctx, project.SpecOf(rec))
 	if err != nil {
-		return nil, svc.Vanished(ctx, rec, err)
+		return nil, svc.VanishedError(ctx, rec, err)
 	}
 	for _, c := range changes {
 		if c.Kind == checkout.Untracked && c.Path == project.StateFile {
 			continue
 		}
-		if (c.Kind == checkout.Untracked || c.Kind == checkout.Hidden) && rec.Placed(c.Path) {
+		if (c.Kind == checkout.Untracked || c.Kind == checkout.Hidden) && rec.IsPlaced(c.Path) {
 			continue
 		}
 		switch c.Kind {
@@ -53,13 +54,13 @@ func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.
 		st.Paths = append(st.Paths, c.Path)
 	}
 	if _, st.Head, err = r.Trees.At(project.SpecOf(rec)).Head(ctx); err != nil {
-		return nil, svc.Vanished(ctx, rec, err)
+		return nil, svc.VanishedError(ctx, rec, err)
 	}
 	return st, svc.countDistance(ctx, r, rec, st)
 }
 
-// countDistance counts the commits between a workspace and its target. A target
-// that is gone leaves the counts at zero.
+// countDistance counts the commits by which a workspace is ahead of and behind its
+// target. If the target cannot be read, the counts stay zero.
 func (svc *Views) countDistance(ctx context.Context, r *project.Project, rec journal.Record, st *croft.Status) error {
 	if rec.Workspace.Target == "" || st.Head == "" {
 		return nil

@@ -1,8 +1,9 @@
 // Package view shows workspaces: what the journal records of each, and what git and the
 // disk say of it now.
 //
-// It owns nothing and changes nothing. A view is made from a few small files per workspace,
-// on all cores, so that hundreds can be listed in the time of some git commands.
+// It owns nothing and changes nothing. A view is made from a few small files per
+// workspace, on all cores, so that hundreds can be listed in the time of some git
+// commands.
 package view
 
 import (
@@ -27,22 +28,22 @@ import (
 	"github.com/croft-sh/croft/internal/radar"
 )
 
-// Views shows workspaces.
+// Views shows workspaces to callers.
 type Views struct {
 	*project.Projects
-	Forecasts *radar.Forecasts // required: the last forecasts are shown
+	Forecasts *radar.Forecasts // required, for the last forecast of each project
 	Approvals Approvals        // required
 }
 
-// view turns records into what callers see: the record and what the disk says
-// now.
+// view turns the records of a project into workspaces as callers see them: with what
+// git and the disk say now.
 type view struct {
 	r       *project.Project
 	refs    *refs.Reader
 	leases  map[croft.ID][]croft.Lease
-	pending map[croft.ID]journal.Merge // the merges of those that stay pending
-	rewind  map[croft.ID]string        // those whose files are being put back, and what hinders that
-	agreed  map[string]string          // of targets whose checks were not approved and hinder nothing now: why
+	pending map[croft.ID]journal.Merge // the last merge of each workspace that stays pending
+	rewind  map[croft.ID]string        // workspaces whose files a rewind is changing, with the error of the last attempt
+	agreed  map[string]string          // targets whose checks were not approved and do not stop merges now, with the reason
 
 	isRoundOver func(session string, number int) bool
 	here        proc.Identity
@@ -58,7 +59,7 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 	if err != nil {
 		return nil, err
 	}
-	rewinds, err := svc.Rewinds(ctx, r)
+	rewinds, err := svc.RunningRewinds(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 	return v, nil
 }
 
-// viewOf looks one workspace up, by reading a few small files.
+// viewOf returns a workspace as callers see it. It reads a few small files.
 func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 	w := rec.Workspace
 	w.Env = map[string]string{"CROFT_REPO": w.Repo, "CROFT_WORKSPACE": string(w.ID)}
@@ -98,7 +99,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 		w.Env["CROFT_HOME"] = rec.Home
 	}
 	tree := v.r.Trees.At(project.SpecOf(rec))
-	if reason, personal, err := project.IsPersonal(tree); err == nil && personal {
+	if reason, personal, err := project.IsLockedByPerson(tree); err == nil && personal {
 		w.IsLocked, w.LockReason = true, reason
 	}
 	if w.State == croft.Creating {
@@ -109,7 +110,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 	}
 	if h := v.r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
 		w.State, w.Fault = croft.Broken, faults[h]
-		if h == checkout.Foreign && fsx.Identity(rec.Identity).IsAt(w.Path) { // it is the directory, and has lost its way to git
+		if h == checkout.Foreign && fsx.Identity(rec.Identity).IsAt(w.Path) { // the workspace's directory, whose .git is lost or replaced
 			w.Fault = croft.FaultUnregistered
 		}
 		w.Head, _ = v.refs.Ref("refs/heads/" + w.Branch)
@@ -125,16 +126,16 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 	return w
 }
 
-// faults are what callers are told of a checkout that is not as its record says.
+// faults has the fault that callers see for each health of a checkout.
 var faults = map[checkout.Health]croft.Fault{
 	checkout.Missing: croft.FaultMissing, checkout.Unregistered: croft.FaultUnregistered, checkout.Foreign: croft.FaultTaken,
 	checkout.Replaced: croft.FaultTaken,
 }
 
-// showMoved looks for those of the workspaces that are not at their paths, and shows
-// them where they are.
+// showMoved looks for the workspaces that are not at their paths, and shows each at its
+// new path.
 func (v *view) showMoved(ctx context.Context, records []journal.Record, list []croft.Workspace) {
-	for i, to := range v.r.Whereabouts(ctx, records) {
+	for i, to := range v.r.FindMoved(ctx, records) {
 		if to == "" {
 			continue
 		}
@@ -147,13 +148,13 @@ func (v *view) showMoved(ctx context.Context, records []journal.Record, list []c
 }
 
 func (v *view) head(ctx context.Context, tree *git.Worktree) (branch, oid string, err error) {
-	if v.r.Git.NativeRefs() {
+	if v.r.Git.HasNativeRefs() {
 		return tree.PrivateHead(v.refs)
 	}
 	return v.r.Git.HeadByGit(ctx, tree.Admin)
 }
 
-// lease is the longest lease that is held.
+// lease returns the active lease of a workspace that expires last, or nil.
 func (v *view) lease(id croft.ID) *croft.Lease {
 	for _, l := range slices.Backward(v.leases[id]) {
 		if project.IsActive(l, v.now) {
@@ -164,7 +165,8 @@ func (v *view) lease(id croft.ID) *croft.Lease {
 	return nil
 }
 
-// viewAll looks many workspaces up, on all cores.
+// viewAll returns workspaces as callers see them, in parallel. It also looks for those
+// that were moved.
 func (v *view) viewAll(ctx context.Context, records []journal.Record) []croft.Workspace {
 	out := make([]croft.Workspace, len(records))
 	var g errgroup.Group
@@ -180,7 +182,7 @@ func (v *view) viewAll(ctx context.Context, records []journal.Record) []croft.Wo
 	return out
 }
 
-// ViewsOf shows workspaces by their IDs.
+// ViewsOf returns the workspaces with some IDs as callers see them.
 func (svc *Views) ViewsOf(ctx context.Context, r *project.Project, ids []croft.ID) ([]croft.Workspace, error) {
 	v, err := svc.newView(ctx, r)
 	if err != nil {
@@ -195,7 +197,7 @@ func (svc *Views) ViewsOf(ctx context.Context, r *project.Project, ids []croft.I
 	return v.viewAll(ctx, records), nil
 }
 
-// ViewOf shows one workspace.
+// ViewOf returns the workspace with an ID as callers see it.
 func (svc *Views) ViewOf(ctx context.Context, r *project.Project, id croft.ID) (*croft.Workspace, error) {
 	list, err := svc.ViewsOf(ctx, r, []croft.ID{id})
 	if err != nil {
@@ -204,8 +206,9 @@ func (svc *Views) ViewOf(ctx context.Context, r *project.Project, id croft.ID) (
 	return &list[0], nil
 }
 
-// ListWorkspaces lists workspaces, oldest first.
-func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f croft.Filter) ([]croft.Workspace, error) {
+// ListWorkspaces lists the workspaces that match a filter, oldest first. It lists
+// removed ones only if the filter names states or merge statuses.
+func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f croft.WorkspacesRequest) ([]croft.Workspace, error) {
 	r := s.Project
 	read := svc.Journal.Live
 	if len(f.States)+len(f.MergeStatuses) > 0 {
@@ -220,7 +223,7 @@ func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f crof
 		return nil, err
 	}
 	out, all := []croft.Workspace{}, v.viewAll(ctx, records)
-	svc.Forecasts.RadarOf(r).Show(v.refs, all)
+	svc.Forecasts.RadarOf(r).SetCollisions(v.refs, all)
 	for _, w := range all {
 		if matchesFilter(w, f) {
 			out = append(out, w)
@@ -229,7 +232,7 @@ func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f crof
 	return out, nil
 }
 
-func matchesFilter(w croft.Workspace, f croft.Filter) bool {
+func matchesFilter(w croft.Workspace, f croft.WorkspacesRequest) bool {
 	if f.Session != "" && w.Session != f.Session || f.Role != "" && w.Role != f.Role {
 		return false
 	}
@@ -239,16 +242,17 @@ func matchesFilter(w croft.Workspace, f croft.Filter) bool {
 	return len(f.States) == 0 || slices.Contains(f.States, w.State)
 }
 
-// CountLive counts the live workspaces.
-func (svc *Views) CountLive(ctx context.Context, s project.Location, dir string) (int, error) {
-	return svc.Journal.CountLive(ctx, s.ID)
+// CountLive counts the live workspaces of a project.
+func (svc *Views) CountLive(ctx context.Context, s project.Location, _ croft.CountRequest) (*croft.Count, error) {
+	n, err := svc.Journal.CountLive(ctx, s.ID)
+	return &croft.Count{Active: n}, err
 }
 
-// ShowWorkspace finds one workspace.
+// ShowWorkspace finds and shows one workspace; with ScopeAll also a removed one.
 func (svc *Views) ShowWorkspace(ctx context.Context, s project.Location, req croft.WorkspaceRequest) (*croft.Workspace, error) {
 	rec, err := svc.Find(ctx, s, req.Ref)
 	if errors.Is(err, croft.WorktreeNotFound) && req.Scope == croft.ScopeAll && req.Ref != "" {
-		rec, err = svc.FindGone(ctx, s.Project, req.Ref, err)
+		rec, err = svc.FindRemoved(ctx, s.Project, req.Ref, err)
 	}
 	if err != nil {
 		return nil, err
@@ -256,8 +260,8 @@ func (svc *Views) ShowWorkspace(ctx context.Context, s project.Location, req cro
 	return svc.ViewOf(ctx, s.Project, rec.Workspace.ID)
 }
 
-// ListWorktrees lists what git has registered.
-func (svc *Views) ListWorktrees(ctx context.Context, s project.Location, dir string) ([]croft.Worktree, error) {
+// ListWorktrees lists the worktrees that git has registered.
+func (svc *Views) ListWorktrees(ctx context.Context, s project.Location, _ croft.WorktreesRequest) ([]croft.Worktree, error) {
 	entries, err := s.Git.List(ctx)
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// whyPending says why the work of a workspace stays pending, unless it has other
-// commits than were tried.
+// whyPending says why the work of a workspace stays pending, unless it has commits that
+// its last merge did not have.
 func (v *view) whyPending(w croft.Workspace, tree *git.Worktree) (croft.Code, string) {
 	m, ok := v.pending[w.ID]
 	switch {
@@ -25,16 +25,16 @@ func (v *view) whyPending(w croft.Workspace, tree *git.Worktree) (croft.Code, st
 	return m.Reason, m.Message
 }
 
-// Approvals are what the views ask of the rules.
+// Approvals answers whether the checks of a target stop a merge.
 type Approvals interface {
-	// ApprovedNow says why a target's checks hinder nothing now; "": they do, or that
-	// cannot be told.
+	// ApprovedNow says why a target's checks do not stop a merge now. It returns the
+	// empty string if they do, or if that cannot be found out.
 	ApprovedNow(ctx context.Context, r *project.Project, target string) string
 }
 
-// approvedSince finds the targets of merges that waited for an approval of checks and
-// need wait no more, and says why. A target whose approval cannot be read counts as not
-// approved.
+// approvedSince returns the targets of merges that stayed pending because checks were
+// not approved, and that could be merged now, with the reason. A target whose approval
+// cannot be read counts as not approved.
 func (svc *Views) approvedSince(ctx context.Context, r *project.Project, turned []journal.Merge) map[string]string {
 	out := map[string]string{}
 	for _, m := range turned {
@@ -45,8 +45,9 @@ func (svc *Views) approvedSince(ctx context.Context, r *project.Project, turned 
 	return out
 }
 
-// roundsOver tells whether rounds have ended, or their sessions. The sessions are read
-// when the first is asked for; where they cannot be, none has ended.
+// roundsOver returns a function that reports whether a round or its session has ended.
+// It reads the sessions when it is first called; if they cannot be read, no round has
+// ended.
 func (svc *Views) roundsOver(ctx context.Context) func(session string, number int) bool {
 	read := sync.OnceValues(func() ([]journal.Session, error) { return svc.Journal.Sessions(ctx, "") })
 	return func(session string, number int) bool {

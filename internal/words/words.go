@@ -1,5 +1,5 @@
-// Package words refuses requests with a word that nothing knows: taken for the default, a
-// misspelt "dry run" would act.
+// Package words refuses requests with an unknown word: if a misspelt "dry run" were
+// taken for the default, the call would act.
 package words
 
 import (
@@ -11,15 +11,17 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// known are the words that requests choose between, by their type. The empty word
-// is the default of each.
-func known() map[reflect.Type][]string {
+// knownWords returns the words that requests choose between, by their type. The empty
+// word is the default of each type.
+func knownWords() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
 		reflect.TypeFor[croft.AfterMerge]():  {string(croft.AfterKeep)},
+		reflect.TypeFor[croft.Applied]():     {string(croft.AppliedHidden)},
 		reflect.TypeFor[croft.BranchMode]():  {string(croft.BranchKeep)},
 		reflect.TypeFor[croft.Carry]():       {string(croft.CarryDirty)},
 		reflect.TypeFor[croft.Context]():     {string(croft.ContextNone)},
 		reflect.TypeFor[croft.DryRun]():      {string(croft.DryRunOn)},
+		reflect.TypeFor[croft.EndMode]():     {string(croft.EndForce)},
 		reflect.TypeFor[croft.Fetch]():       {string(croft.FetchFirst)},
 		reflect.TypeFor[croft.FixMode]():     {string(croft.FixAll)},
 		reflect.TypeFor[croft.Follow]():      {string(croft.FollowNew)},
@@ -73,7 +75,7 @@ func check(v reflect.Value) error {
 		if v.Len() == 0 || v.Type() == reflect.TypeFor[string]() {
 			return nil
 		}
-		list, ok := known()[v.Type()]
+		list, ok := knownWords()[v.Type()]
 		if ok && !slices.Contains(list, v.String()) {
 			return &croft.Error{
 				Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no %s %q", v.Type().Name(), v.String()), Details: strings.Join(list, ", "),

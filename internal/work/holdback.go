@@ -13,43 +13,46 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// Uncommitted is what a checkout holds beside its commits, sorted by what is to be
-// done with it.
+// Uncommitted lists the changes in a checkout that are not committed, sorted by what a
+// commit does with them.
 type Uncommitted struct {
 	paths      []string // to be committed as they are on disk
 	gone       []string // to be committed as deleted
 	unstage    []string // staged, and not to be committed
 	HeldBack   []string // not to be committed unasked, staged or not
 	conflicted []string
-	isStaged   bool // something is, and is committed as it is staged
+	isStaged   bool // there are staged changes, to be committed as they are staged
 }
 
-// IsSomething reports whether a commit of the work may differ from HEAD.
-func (w Uncommitted) IsSomething() bool {
+// HasWork reports whether a commit of the work may differ from HEAD.
+func (w Uncommitted) HasWork() bool {
 	return len(w.paths) > 0 || len(w.gone) > 0 || len(w.unstage) > 0 || w.isStaged
 }
 
-// Request is what git is asked to commit.
+// Request returns the changes in the form that git.Worktree commits.
 func (w Uncommitted) Request() git.Work {
 	return git.Work{Paths: w.paths, Gone: w.gone, Without: w.unstage}
 }
 
-// LargeFiles says what becomes of new files that are large.
+// LargeFiles says whether untracked files of more than commit.max_bytes are committed. A
+// large file that is staged or tracked always is.
 type LargeFiles string
 
 // The values of LargeFiles.
 const (
-	HoldLarge   LargeFiles = ""       // they would be in the target's history for good
-	CommitLarge LargeFiles = "commit" // the branch is private, and nothing else is left of the checkout
+	HoldLarge   LargeFiles = ""       // not committed: they would stay in the target's history
+	CommitLarge LargeFiles = "commit" // committed: the branch is private, and the checkout is not kept
 )
 
-// Sort looks at all that is uncommitted in a checkout. What Croft itself put into a
-// workspace is left out. For the project's own checkout the record is empty.
+// SortUncommitted finds and sorts all uncommitted changes in a checkout. It leaves out
+// the files that Croft put into a workspace, changed or not, as long as they are untracked
+// or git was told not to compare them; one that the agent staged is committed. For the
+// project's own checkout rec is empty.
 //
-// Without what is held back, the result is what "git add --all" would stage. So Sort takes
-// a file that differs from HEAD only in the index as it is staged: a file that was taken
-// out of the index, and is ignored since, stays out.
-func Sort(ctx context.Context, r *project.Project, tree *git.Worktree, rec journal.Record, large LargeFiles) (Uncommitted, error) {
+// Apart from the files that are held back, the result is what "git add --all" would
+// stage. So a file that differs from HEAD only in the index is committed as it is
+// staged: a file that was removed from the index, and is ignored since, stays removed.
+func SortUncommitted(ctx context.Context, r *project.Project, tree *git.Worktree, rec journal.Record, large LargeFiles) (Uncommitted, error) {
 	var w Uncommitted
 	patterns, most := r.Config.Commit.HoldBackPatterns(), r.Config.Commit.MaxBytes
 	if large == CommitLarge {
@@ -62,28 +65,28 @@ func Sort(ctx context.Context, r *project.Project, tree *git.Worktree, rec journ
 		case entry.Conflicted:
 			w.conflicted = append(w.conflicted, entry.Path)
 			w.paths = append(w.paths, entry.Path)
-		case entry.Untracked() && rec.Workspace.ID != "" && (entry.Path == project.StateFile || rec.Placed(entry.Path)):
+		case entry.IsUntracked() && rec.Workspace.ID != "" && (entry.Path == project.StateFile || rec.IsPlaced(entry.Path)):
 		case entry.Hidden:
-			if !rec.Placed(entry.Path) {
+			if !rec.IsPlaced(entry.Path) {
 				w.HeldBack = append(w.HeldBack, entry.Path)
 			}
 		case entry.Work == 'D':
 			w.gone = append(w.gone, entry.Path)
 		case (entry.Work == 'T' || entry.Work == 'A') && isDir(tree.Path, entry.Path):
-			// A repository lies where a file was, or was going to be.
+			// A repository lies at the path of a tracked or an added file.
 			w.HeldBack = append(w.HeldBack, entry.Path+"/")
 			if entry.Work == 'A' {
 				w.unstage = append(w.unstage, entry.Path)
 			}
 			w.isStaged = w.isStaged || entry.Index != '.'
-		case entry.Untracked() && (looksSecret(patterns, entry.Path) || isNestedOrLarge(tree.Path, entry.Path, most)):
+		case entry.IsUntracked() && (isSecretName(patterns, entry.Path) || isNestedOrLarge(tree.Path, entry.Path, most)):
 			w.HeldBack = append(w.HeldBack, entry.Path)
-		case entry.Added() && looksSecret(patterns, entry.Path):
+		case entry.IsAdded() && isSecretName(patterns, entry.Path):
 			merged, err := tree.IsMergedIn(ctx, entry.Path)
 			if err != nil {
 				return w, err
 			}
-			if merged { // to leave it out would delete it from what is merged
+			if merged { // a commit without the file would delete it from the branch that is merged
 				w.addEntry(entry)
 				break
 			}
@@ -104,8 +107,8 @@ func (w *Uncommitted) addEntry(entry odb.StatusEntry) {
 	w.paths = append(w.paths, entry.Path)
 }
 
-// isNestedOrLarge reports whether an untracked path is a repository of its own, or a large
-// file; zero means that none is.
+// isNestedOrLarge reports whether an untracked path is a repository of its own, or a
+// file with more than most bytes. If most is zero, no file is large.
 func isNestedOrLarge(dir, name string, most int64) bool {
 	if strings.HasSuffix(name, "/") {
 		return true
@@ -119,18 +122,18 @@ func isDir(dir, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// looksSecret reports whether the last of the patterns that match a path says
-// that it is a secret; one that begins with "!" says that it is none. A pattern
-// with a slash is compared with as many of the last parts of the path as it has
-// itself. Upper and lower case are the same.
-func looksSecret(patterns []string, name string) bool {
+// isSecretName reports whether the last pattern that matches a path says that it is a
+// secret; a pattern that begins with "!" says that it is none. A pattern with slashes
+// is compared with as many of the last components of the path as it has itself. Case
+// does not matter.
+func isSecretName(patterns []string, name string) bool {
 	parts := strings.Split(strings.ToLower(name), "/")
 	secret := false
 	for _, pattern := range patterns {
 		pattern, isException := strings.CutPrefix(strings.ToLower(pattern), "!")
 		n := strings.Count(pattern, "/") + 1
 		if n > len(parts) || isException != secret {
-			continue // it cannot match, or it would change nothing
+			continue // the pattern cannot match, or a match would change nothing
 		}
 		tail := strings.Join(parts[len(parts)-n:], "/")
 		if ok, err := path.Match(pattern, tail); ok || err != nil && pattern == tail {

@@ -18,7 +18,7 @@ func TestLooksSecret(t *testing.T) {
 		"client_secret_12345.apps.googleusercontent.com.json", "app-firebase-adminsdk-x1.json", "AuthKey_123.p8", "putty.ppk", "token.txt",
 		".cargo/credentials.toml", ".config/gcloud/legacy", "application_default_credentials.json", "\u212aubeconfig",
 	} {
-		if !looksSecret(known, name) {
+		if !isSecretName(known, name) {
 			t.Errorf("%s is taken for no secret", name)
 		}
 	}
@@ -29,7 +29,7 @@ func TestLooksSecret(t *testing.T) {
 		"locales/en/auth.json", "config.json", "docker/config.json", ".aws/task-definition.json", ".github/config", "keyboard.go", "monkey",
 		"token.go", "credentials.go", "kube/config", "README.md", "key", "id.go", "tfstate.go", "rsa.go", "config/hub.go",
 	} {
-		if looksSecret(known, name) {
+		if isSecretName(known, name) {
 			t.Errorf("%s is taken for a secret", name)
 		}
 	}
@@ -53,13 +53,13 @@ func TestLooksSecretByOwnPatterns(t *testing.T) {
 		{[]string{"a/b/c"}, "c", false},
 		{[]string{"[", "a["}, "x/a[", true}, // not a pattern: the name itself
 	} {
-		if got := looksSecret(c.patterns, c.name); got != c.want {
+		if got := isSecretName(c.patterns, c.name); got != c.want {
 			t.Errorf("%q, %s: %v", c.patterns, c.name, got)
 		}
 	}
 	own := config.Commit{HoldBack: []string{config.KnownSecrets, "*.pw", "!.env.ci"}}.HoldBackPatterns()
 	for name, want := range map[string]bool{".env": true, "a.pw": true, ".env.ci": false} {
-		if got := looksSecret(own, name); got != want {
+		if got := isSecretName(own, name); got != want {
 			t.Errorf("%s with what Croft knows: %v", name, got)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// NoteConflicts writes down what bringing a target in has left in conflict.
+// NoteConflicts records in a workspace's record the files that a merge of its target
+// has left in conflict, or that there are none.
 func (svc *Commits) NoteConflicts(ctx context.Context, r *project.Project, id croft.ID, tip, head string, paths []string) error {
 	rec, err := svc.Journal.Record(ctx, id)
 	if err != nil {
@@ -42,8 +43,8 @@ func (svc *Commits) noteResolved(ctx context.Context, id croft.ID) error {
 	return svc.SaveRecord(ctx, &rec, nil)
 }
 
-// refuseUnresolved fails if files are in conflict: those of which the index has several
-// stages, and those that are as the merge left them. An index with one stage does not
+// refuseUnresolved fails if files are in conflict: files with several stages in the
+// index, and files that are as the merge left them. An index with one stage does not
 // prove that the agent resolved the file: "git add --all" stages files as a merge left
 // them, with one side's content where there are no markers.
 func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, rec journal.Record, conflicted []string) error {
@@ -69,10 +70,11 @@ func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, re
 	}
 }
 
-// unresolvedFiles names the files that are as a merge left them, or in part.
+// unresolvedFiles lists the recorded conflict files that have conflict markers or are
+// as the merge left them, except those in seen.
 func unresolvedFiles(ctx context.Context, tree *git.Worktree, rec journal.Record, seen map[string]bool) ([]string, error) {
 	if in, err := tree.IsMergeConcluded(ctx, rec.Resolving.Commit); err != nil || !in {
-		return nil, err // the merge was given up
+		return nil, err // the agent aborted the merge
 	}
 	var lines []string
 	for _, noted := range rec.Resolving.Files {

@@ -24,16 +24,16 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// isVerified reports whether a workspace was looked at since the machine was
-// started, or was made since.
+// isVerified reports whether a workspace was verified, or made, since the machine was
+// started.
 func isVerified(rec journal.Record) bool {
 	boot := proc.Here().Boot
 	return boot == "" || cmp.Or(rec.Verified, rec.Boot) == boot || rec.Workspace.Mode == croft.ModeLegacy
 }
 
 // RequireVerified refuses a workspace whose files look damaged. Every function that
-// commits without asking calls it first. It examines the files once after each start of
-// the machine, and costs nothing otherwise.
+// commits without asking calls it first. It examines the files after each start of the
+// machine until nothing is found, and costs nothing otherwise.
 func (svc *Commits) RequireVerified(ctx context.Context, r *project.Project, rec journal.Record) error {
 	found, err := svc.Verify(ctx, r, rec)
 	if err != nil || len(found) == 0 {
@@ -46,11 +46,14 @@ func (svc *Commits) RequireVerified(ctx context.Context, r *project.Project, rec
 	}
 }
 
-// Verify looks, once after each start of the machine, whether a
-// workspace holds what an agent left there. A power cut may leave files empty,
-// and a worktree that was being removed looks healthy: its deletions would be
-// committed. The result is sentences about what was found. That nothing was found is remembered until the next start; what
-// was found is looked for again, because the user may have mended it.
+// Verify examines the files of a workspace once after each start of the machine, and
+// returns a sentence for each sign of damage; after twenty, one more says how many others
+// there are. A power cut may leave files empty, and a worktree that was being removed looks
+// healthy: its deletions would be committed. If nothing was found, that is recorded in the
+// journal until the next start; rec is not changed, so with an old rec the files are
+// examined again. Otherwise the next call examines the workspace again, because the user
+// may have repaired it. Legacy and removed workspaces are not examined, nor are those of a
+// plain directory.
 func (svc *Commits) Verify(ctx context.Context, r *project.Project, rec journal.Record) ([]string, error) {
 	if isVerified(rec) || r.Git == nil || rec.Workspace.State == croft.Trashed {
 		return nil, nil
@@ -65,11 +68,11 @@ func (svc *Commits) Verify(ctx context.Context, r *project.Project, rec journal.
 			return err
 		}
 		now.Verified = proc.Here().Boot
-		return tx.Put(now)
+		return tx.PutRecord(now)
 	})
 }
 
-// examineWorkspace looks at everything that a commit would take.
+// examineWorkspace examines everything that a commit of the workspace would contain.
 func examineWorkspace(ctx context.Context, r *project.Project, rec journal.Record) ([]string, error) {
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
 		return []string{"It is not a worktree any more: it is " + string(h) + "."}, nil
@@ -82,7 +85,7 @@ func examineWorkspace(ctx context.Context, r *project.Project, rec journal.Recor
 			}
 			x.addSuspicion("It cannot be examined: %v.", err)
 		}
-		if len(x.found) > 0 { // what comes later relies on what came before
+		if len(x.found) > 0 { // each step relies on what the steps before it examined
 			break
 		}
 	}
@@ -92,7 +95,7 @@ func examineWorkspace(ctx context.Context, r *project.Project, rec journal.Recor
 	return x.found, nil
 }
 
-// maxSuspicions is how many are told one by one.
+// maxSuspicions is how many signs of damage are reported one by one.
 const maxSuspicions = 20
 
 type examination struct {
@@ -100,14 +103,14 @@ type examination struct {
 	rec   journal.Record
 	tree  *git.Worktree
 	boot  time.Time
-	found []string // sentences: reasons not to commit what the workspace holds without asking
+	found []string // a sentence for each sign of damage
 }
 
 func (x *examination) addSuspicion(format string, args ...any) {
 	x.found = append(x.found, fmt.Sprintf(format, args...))
 }
 
-// examineRegistration looks at the registration and the index.
+// examineRegistration examines the registration and the index of the workspace.
 func (x *examination) examineRegistration(context.Context) error {
 	if err := x.tree.CheckAdmin(); err != nil {
 		x.addSuspicion("Its git directory was damaged: %v.", err)
@@ -115,8 +118,8 @@ func (x *examination) examineRegistration(context.Context) error {
 	return nil
 }
 
-// examineHistory looks whether HEAD, and what it has beyond the base, can be read: git
-// does not sync what an agent commits.
+// examineHistory checks that HEAD, and the objects that it has and the base does not,
+// can be read. Git does not sync the objects that an agent commits.
 func (x *examination) examineHistory(ctx context.Context) error {
 	_, head, err := x.tree.Head(ctx)
 	if err != nil {
@@ -147,7 +150,7 @@ func (x *examination) examineHistory(ctx context.Context) error {
 	return nil
 }
 
-// examineFiles compares the files with what the index says of them.
+// examineFiles compares the tracked files with the index.
 func (x *examination) examineFiles(ctx context.Context) error {
 	index, err := x.tree.Index(ctx)
 	if err != nil {
@@ -176,7 +179,8 @@ func (x *examination) examineFiles(ctx context.Context) error {
 	return nil
 }
 
-// examineFile looks at one file that was last written before the machine was started.
+// examineFile examines a tracked file that was last written before the machine was
+// started: it may not be empty, or hold only NUL bytes, unless the index has it so.
 func (x *examination) examineFile(ctx context.Context, entry index.Entry, info os.FileInfo) error {
 	blob, err := x.r.Git.Info(ctx, entry.OID)
 	if ctx.Err() != nil {
@@ -204,8 +208,9 @@ func (x *examination) examineFile(ctx context.Context, entry index.Entry, info o
 	return nil
 }
 
-// examineUntracked looks at new files. One that is empty is as its agent may have
-// left it; one of zero bytes only is not.
+// examineUntracked reports untracked files that were last written before the machine
+// was started and hold only NUL bytes. It does not report empty files: an agent may
+// have left them so.
 func (x *examination) examineUntracked(ctx context.Context) error {
 	for entry, err := range x.tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
 		if err != nil {
@@ -213,7 +218,7 @@ func (x *examination) examineUntracked(ctx context.Context) error {
 		}
 		path := filepath.Join(x.tree.Path, filepath.FromSlash(entry.Path))
 		info, err := os.Lstat(path)
-		if !entry.Untracked() || err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.ModTime().After(x.boot) {
+		if !entry.IsUntracked() || err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.ModTime().After(x.boot) {
 			continue
 		}
 		if zero, err := isZero(path); err == nil && zero {
@@ -223,8 +228,8 @@ func (x *examination) examineUntracked(ctx context.Context) error {
 	return nil
 }
 
-// isZero reports whether a file holds nothing but zero bytes. Of most files it
-// reads the beginning.
+// isZero reports whether a file holds only NUL bytes. It reads the first 512 bytes, and
+// more only if these are all NUL.
 func isZero(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -247,8 +252,8 @@ func isZero(path string) (bool, error) {
 	}
 }
 
-// census counts files by the directory at the top that they lie in. Files at
-// the top itself count under "".
+// census counts files by the topmost directory of their paths. Files in no directory
+// count under "".
 type census map[string]int
 
 func (c census) count(path string) {
@@ -266,8 +271,8 @@ func (c census) total() (n int) {
 	return n
 }
 
-// examineDeletions looks for files that are missing in a way that a removal leaves,
-// which was interrupted.
+// examineDeletions reports missing files if an interrupted removal may have deleted
+// them: most of the files, or all files of a directory.
 func (x *examination) examineDeletions(tracked, missing census) {
 	if n, all := missing.total(), tracked.total(); 2*n > all {
 		x.addSuspicion("%d of its %d files are missing, as an interrupted removal leaves it.", n, all)

@@ -1,12 +1,16 @@
-// Package work finds and commits what an agent has left uncommitted in a workspace.
+// Package work finds and commits the changes that an agent has left uncommitted in a
+// workspace.
 //
-// It owns the rule of what is committed: what git add -A would take, less what looks like
-// a secret, large files unless they were asked for, and files that Croft put there itself.
-// Files that are held back are named, never dropped. It also owns the examination of files
-// after a restart of the machine: files that a crash may have emptied are not committed
-// unasked.
+// It owns the rule of what is committed: what git add -A would stage, without new files
+// that look like secrets (unless the branch that is being merged has them), untracked large
+// files unless they were asked for, nested repositories, files that git was told not to
+// compare, and untracked files that Croft put there itself. Files that are held back are
+// named to the caller. It also owns the
+// examination of files after a restart of the machine: files that a crash may have
+// emptied are not committed unasked.
 //
-// It reads a workspace and writes commits on its branch; it never writes its files.
+// It writes commits on a workspace's branch, its index, and what it found in its record; it
+// never writes its files.
 package work
 
 import (
@@ -19,6 +23,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
@@ -26,16 +31,18 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// Commits finds and commits work.
+// Commits finds and commits uncommitted work.
 type Commits struct {
 	*project.Projects
 }
 
-// FindUncommitted looks for uncommitted work and for what stands against committing
-// it.
+// FindUncommitted finds the uncommitted work of a workspace. It fails if that cannot be
+// committed because an operation of git other than a merge is in progress, or because
+// files are in conflict. A file that a recorded merge left in conflict counts until it has
+// neither markers nor the state that the merge left it in, also if it is staged.
 func (svc *Commits) FindUncommitted(ctx context.Context, r *project.Project, rec journal.Record, large LargeFiles) (Uncommitted, error) {
 	tree := r.Trees.At(project.SpecOf(rec))
-	w, err := Sort(ctx, r, tree, rec, large)
+	w, err := SortUncommitted(ctx, r, tree, rec, large)
 	if err != nil {
 		return w, err
 	}
@@ -48,34 +55,47 @@ func (svc *Commits) FindUncommitted(ctx context.Context, r *project.Project, rec
 	return w, svc.refuseUnresolved(ctx, tree, rec, w.conflicted)
 }
 
-// Commit commits what is uncommitted in a workspace that is as it was left,
-// and returns its head.
+// Commit commits the uncommitted work of a workspace, and a merge in progress, and
+// returns its new head; if there is neither, it returns the present head. heldBack lists
+// the files that it leaves uncommitted. An empty message means the template. It refuses a
+// workspace that is broken, looks damaged, or is not on its branch, and fails as
+// FindUncommitted does, and if the repository's git configuration was changed and not
+// accepted. The message gets a trailer Croft-Workspace with the workspace's ID.
 func (svc *Commits) Commit(ctx context.Context, r *project.Project, rec journal.Record, message string) (head string, heldBack []string, err error) {
-	return svc.CommitAs(ctx, r, rec, CommitSpec{message: message, When: svc.Clock()})
+	return svc.CommitSeen(ctx, r, rec, message, git.Seen{})
+}
+
+// CommitSeen commits the work of a workspace as Commit does, and fails with WorkChanged
+// if that is not the work that was seen.
+func (svc *Commits) CommitSeen(ctx context.Context, r *project.Project, rec journal.Record, message string, seen git.Seen) (head string, heldBack []string, err error) {
+	return svc.CommitAs(ctx, r, rec, CommitSpec{message: message, When: svc.Clock(), Seen: seen})
 }
 
 // CommitSpec says how work is committed.
 type CommitSpec struct {
-	message string // empty: that of the template
-	When    time.Time
-	Large   LargeFiles
+	message string     // empty: made from the template
+	When    time.Time  // of author and committer; required
+	Large   LargeFiles // default: held back
+	Seen    git.Seen   // other work fails with WorkChanged; default: any
 }
 
-// CommitAs is Commit as the caller chose.
+// CommitAs commits the uncommitted work of a workspace as Commit does, with the time and
+// the treatment of large files that the caller chose. Conflicts that the record has count
+// as resolved after that.
 func (svc *Commits) CommitAs(ctx context.Context, r *project.Project, rec journal.Record, as CommitSpec) (head string, heldBack []string, err error) {
 	head, heldBack, err = svc.commitFound(ctx, r, rec, as)
 	if err == nil && rec.Resolving != nil {
 		err = svc.noteResolved(ctx, rec.Workspace.ID)
 	}
-	return head, heldBack, svc.Vanished(ctx, rec, err)
+	return head, heldBack, svc.VanishedError(ctx, rec, err)
 }
 
 func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec journal.Record, as CommitSpec) (head string, heldBack []string, err error) {
 	if rec.Workspace.State != croft.Ready {
-		return "", nil, project.NotReady(croft.WorkspaceBroken, rec)
+		return "", nil, project.NotReadyError(croft.WorkspaceBroken, rec)
 	}
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return "", nil, r.BrokenNow(ctx, rec, h)
+		return "", nil, r.BrokenNowError(ctx, rec, h)
 	}
 	if err := svc.RequireVerified(ctx, r, rec); err != nil {
 		return "", nil, err
@@ -91,8 +111,11 @@ func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec jou
 		return "", nil, err
 	}
 	tree := r.Trees.At(project.SpecOf(rec))
-	if !found.IsSomething() && tree.Progress() == "" {
+	if !found.HasWork() && tree.Progress() == "" {
 		_, head, err = tree.Head(ctx)
+		if err == nil {
+			err = requireSeen(ctx, r, rec, head, as.Seen)
+		}
 		return head, found.HeldBack, err
 	}
 	id, err := r.Git.Identity(ctx)
@@ -101,7 +124,7 @@ func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec jou
 	}
 	text := cmp.Or(as.message, FillIn(commitMessage(r, rec), rec.Workspace))
 	work := found.Request()
-	work.Branch, work.Identity = rec.Workspace.Branch, id
+	work.Branch, work.Identity, work.Seen = rec.Workspace.Branch, id, as.Seen
 	work.Commit = object.Commit{
 		Signature: object.Signature(id.Committer, as.When), Author: object.Signature(id.Author, as.When), Message: WithTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
 	}
@@ -109,10 +132,33 @@ func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec jou
 	if errors.Is(err, gitcmd.KindRefStale) {
 		err = project.BranchMovesError(rec.Workspace.Branch, err)
 	}
+	if errors.Is(err, git.ErrUnseen) {
+		err = workChangedError(rec)
+	}
 	return head, found.HeldBack, project.ExplainBranch(rec, err)
 }
 
-// commitMessage is the template of the messages of a workspace's commits.
+// requireSeen refuses a workspace without uncommitted work whose commit is not the one
+// that the caller has seen.
+func requireSeen(ctx context.Context, r *project.Project, rec journal.Record, head string, seen git.Seen) error {
+	if seen == (git.Seen{}) {
+		return nil
+	}
+	c, err := r.Git.ReadCommit(ctx, head)
+	if err == nil && seen.Require(head, c) != nil {
+		err = workChangedError(rec)
+	}
+	return err
+}
+
+func workChangedError(rec journal.Record) error {
+	return &croft.Error{
+		Code: croft.WorkChanged, Message: "the workspace has other work than what was seen", Details: "Nothing was committed or submitted.",
+		Hint: "croft diff " + rec.Workspace.Name,
+	}
+}
+
+// commitMessage returns the template for the commit messages of a workspace.
 func commitMessage(r *project.Project, rec journal.Record) string {
 	l, err := layout.Preset(cmp.Or(rec.Workspace.Layout, r.Config.Layout))
 	if err == nil && l.Message != "" {
@@ -121,14 +167,15 @@ func commitMessage(r *project.Project, rec journal.Record) string {
 	return r.Config.Commit.Message
 }
 
-// FillIn replaces the placeholders of a message's template.
+// FillIn replaces {branch}, {target}, {name}, {id}, {role} and {session} in the template
+// of a message. All else stays.
 func FillIn(template string, w croft.Workspace) string {
 	return strings.NewReplacer(
 		"{branch}", w.Branch, "{target}", w.Target, "{name}", w.Name, "{id}", string(w.ID), "{role}", w.Role, "{session}", w.Session,
 	).Replace(template)
 }
 
-// WithTrailer adds a line such as "Key: value" at a message's end.
+// WithTrailer returns a message with a trailer such as "Key: value" at its end.
 func WithTrailer(message, key, value string) string {
 	message = strings.TrimRight(message, "\n")
 	last := message[strings.LastIndexByte(message, '\n')+1:]

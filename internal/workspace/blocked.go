@@ -10,13 +10,14 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// Blocked is a branch that cannot be made, for the workspace that it would be of.
+// Blocked is a new branch that git cannot make because of another branch: one name is a
+// directory of the other.
 type Blocked struct {
 	Workspace, Branch string
-	By                string // the branch in the way
+	By                string // the existing branch
 }
 
-// liveWorkspaceOn finds the live workspace that works on a branch. It is nil if none does.
+// liveWorkspaceOn finds the live workspace with a branch, or nil.
 func (svc *Workspaces) liveWorkspaceOn(ctx context.Context, r *project.Project, branch string) (*journal.Record, error) {
 	live, err := svc.Journal.Live(ctx, r.ID)
 	if err != nil {
@@ -30,9 +31,9 @@ func (svc *Workspaces) liveWorkspaceOn(ctx context.Context, r *project.Project, 
 	return nil, nil
 }
 
-// branchBlockedError says what is in the way of a new branch. A branch that a
-// workspace works on is not to be renamed: the record and the checkout would
-// disagree about it.
+// branchBlockedError returns the error for a new branch that an existing one blocks. If
+// a workspace works on the existing branch, the hint does not rename it: the record and
+// the checkout would disagree.
 func (svc *Workspaces) branchBlockedError(ctx context.Context, r *project.Project, b Blocked) error {
 	owner, err := svc.liveWorkspaceOn(ctx, r, b.By)
 	if err != nil {
@@ -51,8 +52,8 @@ func (svc *Workspaces) branchBlockedError(ctx context.Context, r *project.Projec
 	}
 }
 
-// RestoreBlockedError says what is in the way of the branch of a workspace that is to
-// come back.
+// RestoreBlockedError returns the error for a workspace that cannot be restored because
+// an existing branch blocks its own.
 func (svc *Workspaces) RestoreBlockedError(ctx context.Context, r *project.Project, b Blocked) error {
 	owner, err := svc.liveWorkspaceOn(ctx, r, b.By)
 	if err != nil {
@@ -69,7 +70,8 @@ func (svc *Workspaces) RestoreBlockedError(ctx context.Context, r *project.Proje
 	return why
 }
 
-// freeBranchName is a name for the branch in the way that is in the way no more.
+// freeBranchName suggests a name for the existing branch under which it does not block
+// the new one.
 func freeBranchName(b Blocked) string {
 	if below, ok := strings.CutPrefix(b.By, b.Branch+"/"); ok {
 		return b.Branch + "-" + strings.ReplaceAll(below, "/", "-")
@@ -77,8 +79,7 @@ func freeBranchName(b Blocked) string {
 	return b.By + "-old"
 }
 
-// otherName is a name for a workspace whose branch is not blocked by the one that
-// blocks that of its own name.
+// otherName suggests a name for a new workspace whose branch is not blocked.
 func otherName(name string) string {
 	if flat := strings.ReplaceAll(name, "/", "-"); flat != name {
 		return flat
@@ -86,8 +87,8 @@ func otherName(name string) string {
 	return name + "-2"
 }
 
-// blockedByEachOtherError says which of several new workspaces are in each other's way.
-// It is nil if none are.
+// blockedByEachOtherError returns the error for several new workspaces whose branches
+// block each other, or nil if none do.
 func blockedByEachOtherError(plans []*plan) error {
 	for _, p := range plans {
 		for _, q := range plans {

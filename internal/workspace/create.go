@@ -22,13 +22,22 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// Reaper makes room for new workspaces.
+// Reaper removes orphaned workspaces before new ones are made.
 type Reaper interface {
 	Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error)
 }
 
-// CreateMany makes workspaces; seats are those of a round, or nil. A round goes by
-// the codes of its errors, and calls them its own.
+// CreateRequested makes the workspaces of a request, all or none.
+func (svc *Workspaces) CreateRequested(ctx context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error) {
+	list, err := svc.CreateMany(ctx, req, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &croft.CreateResult{Workspaces: list}, nil
+}
+
+// CreateMany makes workspaces, all or none. seats are those of a round, or nil. For a
+// round it returns errors without an operation, because the round sets its own.
 func (svc *Workspaces) CreateMany(ctx context.Context, req croft.CreateAllRequest, seats []RoundSpec) ([]croft.Workspace, error) {
 	list, err := svc.createOnce(ctx, req, seats)
 	if seats != nil {
@@ -46,7 +55,7 @@ func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllReques
 	if err := svc.Recover(ctx, s.ID); err != nil {
 		return nil, err
 	}
-	if err := svc.Baseline(ctx, s.Project); err != nil {
+	if err := svc.CommitPlain(ctx, s.Project); err != nil {
 		return nil, err
 	}
 	if req.Key == "" {
@@ -64,7 +73,8 @@ func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllReques
 			continue
 		}
 		if err != nil {
-			// The failure may be that another process has just made them.
+			// It may have failed because another process has just made the same
+			// workspaces.
 			if list, done, aerr := svc.answerRepeated(ctx, s, req); aerr == nil && done {
 				return list, nil
 			}
@@ -73,8 +83,8 @@ func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllReques
 	}
 }
 
-// plainModeForRequest says what becomes of a directory without git that workspaces are
-// asked for in.
+// plainModeForRequest says what is done with a directory without git if a request asks
+// for workspaces of it.
 func (svc *Workspaces) plainModeForRequest(req croft.CreateAllRequest) project.PlainMode {
 	cfg := svc.Settings.Config()
 	if req.Repo != "" {
@@ -97,7 +107,7 @@ func (svc *Workspaces) plainModeForRequest(req croft.CreateAllRequest) project.P
 	return mode
 }
 
-// errKeyTaken says that another process used the key at the same moment.
+// errKeyTaken says that another process used the request's key at the same moment.
 var errKeyTaken = errors.New("the key was just used")
 
 func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req croft.CreateAllRequest, seats []RoundSpec) ([]croft.Workspace, error) {
@@ -124,12 +134,12 @@ func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req cr
 	if err := svc.applyCreation(ctx, s, op, plans); err != nil {
 		return nil, svc.rollBackCreation(ctx, s.Project, op, plans, err)
 	}
-	// They are there now: an interrupt that comes later does not unmake them.
+	// The workspaces exist now: an interrupt that comes later does not remove them.
 	return svc.Views.ViewsOf(context.WithoutCancel(ctx), s.Project, op.Workspaces)
 }
 
-// digestOfRequest identifies a request, so that a key cannot be used for another one.
-// How the repository was named is no part of it.
+// digestOfRequest identifies a request, so that its key cannot be used for another one.
+// The path by which the request names the repository does not count.
 func digestOfRequest(req croft.CreateAllRequest) string {
 	req.Repo = ""
 	req.Workspaces = slices.Clone(req.Workspaces)
@@ -139,7 +149,8 @@ func digestOfRequest(req croft.CreateAllRequest) string {
 	return project.DigestOf(req)
 }
 
-// answerRepeated answers a request whose key was used before.
+// answerRepeated answers a request whose key was used before. It reports false if the
+// key is new, or if its creation was undone.
 func (svc *Workspaces) answerRepeated(ctx context.Context, s project.Location, req croft.CreateAllRequest) ([]croft.Workspace, bool, error) {
 	key, err := svc.Journal.FindKey(ctx, s.ID, "create", req.Key)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -149,7 +160,7 @@ func (svc *Workspaces) answerRepeated(ctx context.Context, s project.Location, r
 		return nil, false, err
 	}
 	if key.Request != digestOfRequest(req) {
-		return nil, false, project.KeyConflict(req.Key)
+		return nil, false, project.KeyConflictError(req.Key)
 	}
 	op, err := svc.Ops.Await(ctx, key.Operation, svc.Recover)
 	if err != nil || op.State != journal.OpDone {
@@ -159,8 +170,8 @@ func (svc *Workspaces) answerRepeated(ctx context.Context, s project.Location, r
 	return list, true, err
 }
 
-// writeIntent settles the plans and writes them down with the operation: what
-// is going to be made is known before anything is.
+// writeIntent settles the names, branches and paths of the plans, and records them in
+// the journal together with the operation, before anything is made.
 func (svc *Workspaces) writeIntent(ctx context.Context, s project.Location, op *oplog.Op, req croft.CreateAllRequest, plans []*plan) error {
 	err := op.Write(ctx, nil, func(tx *journal.Tx) error {
 		if req.Key != "" {
@@ -183,9 +194,9 @@ func (svc *Workspaces) writeIntent(ctx context.Context, s project.Location, op *
 		op.Workspaces, op.Names = nil, nil
 		for _, p := range plans {
 			if err := svc.settlePlan(tx, s, p); err != nil {
-				return explain.About(p.req.Name, err)
+				return explain.WithWorkspace(p.req.Name, err)
 			}
-			if err := tx.Put(p.record); err != nil {
+			if err := tx.PutRecord(p.record); err != nil {
 				return err
 			}
 			op.Workspaces = append(op.Workspaces, p.record.Workspace.ID)
@@ -207,7 +218,8 @@ func limitReachedError(live, more, limit int) error {
 	}
 }
 
-// applyCreation makes what the journal says.
+// applyCreation carries out a create operation that is in the journal: it registers the
+// checkouts, fills and equips them, marks them Ready, and ends the operation.
 func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan) error {
 	if s.Git != nil {
 		if err := svc.registerAll(ctx, s, plans); err != nil {
@@ -243,11 +255,12 @@ func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op
 	return svc.endCreation(ctx, op, recordsOf(plans))
 }
 
-// endCreation writes records down as created, with their events, and ends the operation.
+// endCreation writes the records of created workspaces, emits their events, and ends
+// the operation, in one transaction.
 func (svc *Workspaces) endCreation(ctx context.Context, op *oplog.Op, records []journal.Record) error {
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, rec := range records {
-			if err := errors.Join(tx.Put(rec), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceCreated, rec))); err != nil {
+			if err := errors.Join(tx.PutRecord(rec), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceCreated, rec))); err != nil {
 				return err
 			}
 		}
@@ -263,11 +276,11 @@ func recordsOf(plans []*plan) []journal.Record {
 	return records
 }
 
-// registerAll registers all workspaces, under the repository's lock: first all
-// refs in one transaction, then the registrations.
+// registerAll makes the refs of all workspaces in one transaction, and then the
+// registrations, under the repository's lock.
 func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plans []*plan) error {
 	if slices.ContainsFunc(plans, func(p *plan) bool { return p.mode == croft.ModeIsolated }) && s.Git.CanIsolate() == nil {
-		if err := s.Git.PrepareStore(ctx); err != nil { // it may take a while, the first time
+		if err := s.Git.PrepareStore(ctx); err != nil { // the first time it may take long, so it runs without the lock
 			return err
 		}
 	}
@@ -283,7 +296,7 @@ func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plan
 		}
 		updates = append(updates, p.refs()...)
 		if err := svc.makeBaseDir(s, p); err != nil {
-			return explain.About(p.record.Workspace.Name, err)
+			return explain.WithWorkspace(p.record.Workspace.Name, err)
 		}
 	}
 	if err := failpoint.Hit("create.bases"); err != nil {
@@ -299,7 +312,7 @@ func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plan
 		spec := p.spec()
 		spec.Branches = p.baseBranch(ctx, s.Project)
 		if err := s.CheckoutFor(p.mode).Prepare(ctx, spec); err != nil {
-			return explain.About(p.record.Workspace.Name, err)
+			return explain.WithWorkspace(p.record.Workspace.Name, err)
 		}
 		if p.mode != croft.ModeLegacy {
 			p.record.Identity = string(s.Trees.At(spec).Made())
@@ -308,9 +321,9 @@ func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plan
 	return failpoint.Hit("create.prepared")
 }
 
-// refs are the refs of a new workspace: the pin of its base, and its branch. The
-// pin comes first: a git that is killed between the two never leaves a branch
-// without the pin by which it is known to be Croft's.
+// refs returns the refs of a new workspace: the pin of its base, and its branch. The
+// pin comes first, so that a git which is killed in between never leaves a branch
+// without the pin that shows it to be Croft's.
 func (p *plan) refs() []refs.Update {
 	w := p.record.Workspace
 	updates := []refs.Update{{Ref: project.BaseRef(w.ID), New: w.Base}}
@@ -320,15 +333,15 @@ func (p *plan) refs() []refs.Update {
 	return updates
 }
 
-// makeBaseDir makes the directory that the workspaces lie in, and has git ignore
-// it where it lies inside the main checkout.
+// makeBaseDir makes the directory that a workspace will lie in, and excludes it from
+// git if it lies inside the main checkout.
 func (svc *Workspaces) makeBaseDir(s project.Location, p *plan) error {
 	dir, err := fsx.MakeDir(filepath.Dir(p.record.Workspace.Path), 0o777)
 	if err != nil {
 		return err
 	}
 	_ = dir.Close()
-	if !p.layout.Nested(s.Path, s.Name(), p.req.Home) || s.Place.Bare {
+	if !p.layout.IsNested(s.Path, s.Name(), p.req.Home) || s.Place.Bare {
 		return nil
 	}
 	rel, err := filepath.Rel(s.Path, p.record.BaseDir)
@@ -341,7 +354,7 @@ func (svc *Workspaces) makeBaseDir(s project.Location, p *plan) error {
 // refsError finds out why refs could not be made, by looking at the refs that exist.
 func (svc *Workspaces) refsError(ctx context.Context, s project.Location, plans []*plan, cause error) error {
 	if errors.Is(cause, gitcmd.KindNoSpace) || errors.Is(cause, gitcmd.KindIO) {
-		return cause // whatever else is there now, that was it
+		return cause // that is the reason, whatever refs exist
 	}
 	for _, p := range plans {
 		branch, name := p.record.Workspace.Branch, p.record.Workspace.Name
@@ -349,10 +362,10 @@ func (svc *Workspaces) refsError(ctx context.Context, s project.Location, plans 
 			continue
 		}
 		if _, err := s.Git.ReadRef(ctx, "refs/heads/"+branch); err == nil {
-			return explain.About(name, branchExistsError(branch))
+			return explain.WithWorkspace(name, branchExistsError(branch))
 		}
 		if other, err := s.Git.ConflictingBranch(ctx, branch); err == nil && other != "" {
-			return explain.About(name, svc.branchBlockedError(ctx, s.Project, Blocked{Workspace: name, Branch: branch, By: other}))
+			return explain.WithWorkspace(name, svc.branchBlockedError(ctx, s.Project, Blocked{Workspace: name, Branch: branch, By: other}))
 		}
 	}
 	if blocked := blockedByEachOtherError(plans); blocked != nil {
@@ -368,7 +381,7 @@ func branchExistsError(branch string) error {
 	}
 }
 
-// fillCheckouts writes and verifies the files, outside any lock.
+// fillCheckouts writes and verifies the files of the checkouts, without a lock.
 func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan) error {
 	limit, workers := project.Parallel(len(plans), s.Config.Checkout.Workers)
 	g, gctx := errgroup.WithContext(ctx)
@@ -377,7 +390,7 @@ func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op
 		g.Go(func() error {
 			spec := p.spec()
 			spec.Workers = workers
-			spec.Inherit = op.Inherit()
+			spec.Inherit = op.InheritedFiles()
 			if svc.IsPlain(s.CommonDir) {
 				spec.Source, spec.Skip = s.Path, []string{p.record.BaseDir}
 			}
@@ -391,7 +404,7 @@ func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op
 				notes, err = co.Verify(gctx, spec)
 				p.record.Workspace.Notes = append(p.record.Workspace.Notes, notes...)
 			}
-			return explain.About(p.record.Workspace.Name, err)
+			return explain.WithWorkspace(p.record.Workspace.Name, err)
 		})
 	}
 	if err := g.Wait(); err != nil {

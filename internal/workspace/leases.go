@@ -17,36 +17,56 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// HoldByID takes a lease and renews it until it is released or the engine is
-// closed.
-func (svc *Workspaces) HoldByID(ctx context.Context, workspace croft.ID) (*croft.Lease, error) {
-	r, rec, err := svc.FindByID(ctx, workspace)
+// HoldByID takes a lease on a workspace, and renews it until it is released or the
+// engine is closed.
+func (svc *Workspaces) HoldByID(ctx context.Context, req croft.HoldRequest) (*croft.Lease, error) {
+	r, rec, err := svc.FindByID(ctx, req.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	l, err := svc.TakeLease(ctx, r, rec, croft.Lease{Owner: project.Self()})
 	if err != nil {
-		return nil, explain.About(rec.Workspace.Name, svc.Vanished(ctx, rec, err))
+		return nil, explain.WithWorkspace(rec.Workspace.Name, svc.VanishedError(ctx, rec, err))
 	}
 	svc.keepRenewing(*l)
 	return l, nil
 }
 
-// TakeLease takes a lease on a workspace for an owner.
+// HoldForProcess takes a lease on a workspace for another process of this machine, for as
+// long as that process lives.
+func (svc *Workspaces) HoldForProcess(ctx context.Context, s project.Location, rec journal.Record, req croft.LeaseRequest) (*croft.Lease, error) {
+	owner, err := OwnerFor(req)
+	if err != nil {
+		return nil, err
+	}
+	return svc.TakeLease(ctx, s.Project, rec, croft.Lease{Owner: owner, Term: croft.TermProcess})
+}
+
+// OwnerFor returns the process that a request names as the owner of a lease. It fails with
+// InvalidRequest if the process cannot be seen.
+func OwnerFor(req croft.LeaseRequest) (croft.Owner, error) {
+	id, seen := proc.Of(req.PID)
+	if !seen {
+		return croft.Owner{}, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no process %d that could hold a lease", req.PID), Hint: "croft hold NAME --pid $$"}
+	}
+	return project.OwnerOf(id), nil
+}
+
+// TakeLease takes a lease on a workspace for the owner and the term in asked.
 func (svc *Workspaces) TakeLease(ctx context.Context, r *project.Project, rec journal.Record, asked croft.Lease) (*croft.Lease, error) {
 	isolated := rec.Workspace.Mode != croft.ModeLegacy
 	if isolated {
 		if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-			return nil, r.BrokenNow(ctx, rec, h)
+			return nil, r.BrokenNowError(ctx, rec, h)
 		}
 	}
 	if rec.Workspace.State != croft.Ready {
-		return nil, project.NotReady(croft.WorkspaceBroken, rec)
+		return nil, project.NotReadyError(croft.WorkspaceBroken, rec)
 	}
 	if boot := proc.Here().Boot; rec.Boot != boot {
-		// A process works in it again after a restart of the machine. Damage that is
-		// found is reported by whatever commits; that none was found is recorded
-		// before the files change.
+		// The machine was restarted, and a process will work in the workspace again. If
+		// the files are damaged, the next commit reports it. If they are not, that is
+		// recorded before the process changes them.
 		if _, err := svc.Commits.Verify(ctx, r, rec); err != nil {
 			return nil, err
 		}
@@ -73,7 +93,7 @@ func (svc *Workspaces) TakeLease(ctx context.Context, r *project.Project, rec jo
 		}
 		return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 			if now, err := tx.Record(rec.Workspace.ID); err != nil || now.Workspace.State == croft.Trashed {
-				return project.WorkspaceNotFound("", rec.Workspace.Name)
+				return project.WorkspaceNotFoundError("", rec.Workspace.Name)
 			}
 			return svc.putLease(tx, rec, l)
 		})
@@ -88,7 +108,7 @@ func (svc *Workspaces) TakeLease(ctx context.Context, r *project.Project, rec jo
 	return l, err
 }
 
-// leaseExpiry returns when a lease that is taken now expires.
+// leaseExpiry returns the time at which a lease that is taken now expires.
 func (svc *Workspaces) leaseExpiry(r *project.Project) time.Time {
 	return svc.Now().Add(time.Duration(r.Config.Lease.TTL))
 }
@@ -99,7 +119,7 @@ type holding struct {
 	cancel context.CancelFunc
 }
 
-// heldLeases are the leases that this engine renews.
+// heldLeases has the leases that this engine renews.
 type heldLeases struct {
 	mu   sync.Mutex
 	byID map[croft.ID]holding
@@ -121,7 +141,7 @@ func (h *heldLeases) find(id croft.ID) (holding, bool) {
 	return l, ok
 }
 
-// end stops the renewing of a lease.
+// end stops renewing a lease.
 func (h *heldLeases) end(id croft.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,8 +157,8 @@ func (h *heldLeases) ids() []croft.ID {
 	return slices.Collect(maps.Keys(h.byID))
 }
 
-// keepRenewing renews a lease three times in its life, until it is released. A renewal is
-// no call: Close ends it by releasing the lease, and waits for it.
+// keepRenewing renews a lease until it is released, three times within its term. Close
+// of the engine stops this by releasing the lease, and waits for it to end.
 func (svc *Workspaces) keepRenewing(l croft.Lease) {
 	ctx, cancel := context.WithCancel(context.Background())
 	svc.leases.add(holding{l, cancel})
@@ -151,7 +171,7 @@ func (svc *Workspaces) keepRenewing(l croft.Lease) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if _, err := svc.RenewLease(ctx, l.ID); errors.Is(err, croft.LeaseLost) {
+				if _, err := svc.RenewLease(ctx, croft.RenewRequest{Lease: l.ID}); errors.Is(err, croft.LeaseLost) {
 					return
 				}
 			}
@@ -162,12 +182,13 @@ func (svc *Workspaces) keepRenewing(l croft.Lease) {
 	}
 }
 
-// RenewLease prolongs a lease.
-func (svc *Workspaces) RenewLease(ctx context.Context, lease croft.ID) (*croft.Lease, error) {
-	own, isOwn := svc.leases.find(lease)
+// RenewLease extends a lease from now on. It fails with LeaseLost if there is no such
+// lease.
+func (svc *Workspaces) RenewLease(ctx context.Context, req croft.RenewRequest) (*croft.Lease, error) {
+	own, isOwn := svc.leases.find(req.Lease)
 	var l croft.Lease
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
-		if l, err = tx.Lease(lease); errors.Is(err, journal.ErrNotFound) && isOwn {
+		if l, err = tx.Lease(req.Lease); errors.Is(err, journal.ErrNotFound) && isOwn {
 			l, err = reviveLease(tx, own)
 		}
 		if err != nil {
@@ -185,9 +206,9 @@ func (svc *Workspaces) RenewLease(ctx context.Context, lease croft.ID) (*croft.L
 	return &l, nil
 }
 
-// reviveLease finds a lease that this engine holds and that the database has
-// lost, which is no reason for the workspace to be without it. It takes the
-// place of the one that the workspace was given meanwhile.
+// reviveLease returns a lease that this engine renews and that the database has lost,
+// so that it is recorded again. It deletes the lease without an owner that the
+// workspace was given meanwhile.
 func reviveLease(tx *journal.Tx, h holding) (croft.Lease, error) {
 	rec, err := tx.Record(h.lease.Workspace)
 	if err != nil || rec.Workspace.State == croft.Trashed {
@@ -196,30 +217,30 @@ func reviveLease(tx *journal.Tx, h holding) (croft.Lease, error) {
 	others, err := tx.LeasesOf(h.lease.Workspace)
 	for _, l := range others {
 		if l.Owner == (croft.Owner{}) {
-			err = errors.Join(err, tx.DropLease(l.ID))
+			err = errors.Join(err, tx.DeleteLease(l.ID))
 		}
 	}
 	return h.lease, err
 }
 
-// ReleaseLease gives a lease back.
-func (svc *Workspaces) ReleaseLease(ctx context.Context, lease croft.ID) error {
-	if !project.IsID(string(lease)) { // none ever was called so
-		return &croft.Error{Code: croft.LeaseLost, Message: fmt.Sprintf("there is no lease %q", lease), Hint: "croft list"}
+// ReleaseLease releases a lease. It is no error if the lease is released already.
+func (svc *Workspaces) ReleaseLease(ctx context.Context, req croft.ReleaseRequest) (*croft.Released, error) {
+	if !project.IsID(string(req.Lease)) { // no lease ever had such an ID
+		return nil, &croft.Error{Code: croft.LeaseLost, Message: fmt.Sprintf("there is no lease %q", req.Lease), Hint: "croft list"}
 	}
-	return svc.dropLease(ctx, lease)
+	return &croft.Released{Lease: req.Lease}, svc.deleteLease(ctx, req.Lease)
 }
 
-// ReleaseAll gives back the leases that are renewed here.
+// ReleaseAll releases all leases that this engine renews.
 func (svc *Workspaces) ReleaseAll(ctx context.Context) []error {
 	var errs []error
 	for _, id := range svc.leases.ids() {
-		errs = append(errs, explain.Error("release", "", svc.dropLease(ctx, id)))
+		errs = append(errs, explain.Error("release", "", svc.deleteLease(ctx, id)))
 	}
 	return errs
 }
 
-func (svc *Workspaces) dropLease(ctx context.Context, lease croft.ID) error {
+func (svc *Workspaces) deleteLease(ctx context.Context, lease croft.ID) error {
 	svc.leases.end(lease)
 	var l croft.Lease
 	var rec journal.Record
@@ -227,7 +248,7 @@ func (svc *Workspaces) dropLease(ctx context.Context, lease croft.ID) error {
 		if l, err = tx.Lease(lease); err != nil {
 			return err
 		}
-		if err := tx.DropLease(lease); err != nil {
+		if err := tx.DeleteLease(lease); err != nil {
 			return err
 		}
 		if rec, err = tx.Record(l.Workspace); err != nil {
@@ -239,13 +260,13 @@ func (svc *Workspaces) dropLease(ctx context.Context, lease croft.ID) error {
 		return nil
 	}
 	if err == nil {
-		err = svc.dropLeaseLock(ctx, rec)
+		err = svc.clearLeaseLock(ctx, rec)
 	}
-	return explain.About(rec.Workspace.Name, err)
+	return explain.WithWorkspace(rec.Workspace.Name, err)
 }
 
-// dropLeaseLock takes git's lock away when the last lease is gone.
-func (svc *Workspaces) dropLeaseLock(ctx context.Context, rec journal.Record) error {
+// clearLeaseLock removes git's lock of a workspace once its last lease is released.
+func (svc *Workspaces) clearLeaseLock(ctx context.Context, rec journal.Record) error {
 	if rec.Workspace.Mode == croft.ModeLegacy || rec.Workspace.State == croft.Trashed {
 		return nil
 	}
@@ -267,9 +288,9 @@ func (svc *Workspaces) dropLeaseLock(ctx context.Context, rec journal.Record) er
 	})
 }
 
-// putLease records a lease, and deletes those of owners that are dead: they must not
-// make an orphan of the workspace when this one is released. A process that has a lease
-// gets the same one again.
+// putLease records a lease, and deletes the leases of dead owners, which would make the
+// workspace an orphan once this lease is released. If the lease is for the term of its
+// process, and that process has one already, it keeps that lease's ID.
 func (svc *Workspaces) putLease(tx *journal.Tx, rec journal.Record, l *croft.Lease) error {
 	others, err := tx.LeasesOf(rec.Workspace.ID)
 	if err != nil {
@@ -280,7 +301,7 @@ func (svc *Workspaces) putLease(tx *journal.Tx, rec journal.Record, l *croft.Lea
 		case l.Term == croft.TermProcess && o.Term == l.Term && o.Owner == l.Owner:
 			l.ID = o.ID
 		case project.Liveness(o.Owner) == proc.Dead:
-			if err := tx.DropLease(o.ID); err != nil {
+			if err := tx.DeleteLease(o.ID); err != nil {
 				return err
 			}
 		}

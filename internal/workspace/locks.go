@@ -12,11 +12,11 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// leaseLock is the reason of the lock while a lease is held: it keeps git's
-// own commands from pruning or removing what is in use.
+// leaseLock is the reason of the git lock that a leased workspace has. The lock keeps
+// git's own commands from pruning or removing the worktree.
 const leaseLock = "croft: in use"
 
-// LockWorkspace protects a workspace.
+// LockWorkspace sets git's lock of a workspace for the user.
 func (svc *Workspaces) LockWorkspace(ctx context.Context, s project.Location, rec journal.Record, req croft.LockRequest) (*croft.Workspace, error) {
 	if strings.HasPrefix(req.Reason, project.OwnLock) || strings.ContainsAny(req.Reason, "\x00") {
 		return nil, &croft.Error{
@@ -29,7 +29,8 @@ func (svc *Workspaces) LockWorkspace(ctx context.Context, s project.Location, re
 	})
 }
 
-// UnlockWorkspace takes a person's protection away.
+// UnlockWorkspace removes the user's lock of a workspace. A leased workspace keeps
+// Croft's own.
 func (svc *Workspaces) UnlockWorkspace(ctx context.Context, s project.Location, rec journal.Record, _ croft.LockRequest) (*croft.Workspace, error) {
 	return svc.changeLock(ctx, s.Project, rec, lockChange{
 		act: "unlock", event: croft.EventWorkspaceUnlocked,
@@ -42,8 +43,8 @@ func (svc *Workspaces) UnlockWorkspace(ctx context.Context, s project.Location, 
 	})
 }
 
-// lockChange is a change of a workspace's lock, and how the history and the events
-// call it.
+// lockChange is a change of a workspace's lock, with the kinds of the act and of the
+// event that record it.
 type lockChange struct {
 	act, event string
 	apply      func(tree project.Lockable, isLeased bool) error
@@ -54,7 +55,7 @@ func (svc *Workspaces) changeLock(ctx context.Context, r *project.Project, rec j
 		return nil, &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation cannot be locked: it is the project itself"}
 	}
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return nil, r.BrokenNow(ctx, rec, h)
+		return nil, r.BrokenNowError(ctx, rec, h)
 	}
 	if err := failpoint.Hit("lock.found"); err != nil {
 		return nil, err

@@ -15,7 +15,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// MountsFor says how a container mounts a workspace and the git directories that it needs.
+// MountsFor lists the directories and files that a container has to mount to work in a
+// workspace: the workspace and the git directories that it needs.
 func (svc *Workspaces) MountsFor(ctx context.Context, s project.Location, rec journal.Record, req croft.MountsRequest) (*croft.Mounts, error) {
 	w := rec.Workspace
 	m := &croft.Mounts{Workspace: w.ID, Workdir: cmp.Or(req.Workdir, s.Config.Containers.Workdir)}
@@ -23,8 +24,8 @@ func (svc *Workspaces) MountsFor(ctx context.Context, s project.Location, rec jo
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no directory for a workspace in a container", m.Workdir), Hint: "croft mounts --workdir /workspace " + w.Name}
 	}
 	m.Mounts = []croft.Mount{{Source: w.Path, Target: m.Workdir}}
-	// The owner of the files is rarely the user of the container, and git
-	// refuses a repository of another user.
+	// The owner of the files is rarely the user of the container, and git refuses a
+	// repository of another user.
 	m.Env = map[string]string{
 		"CROFT_WORKSPACE":  string(w.ID),
 		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": m.Workdir,
@@ -33,13 +34,13 @@ func (svc *Workspaces) MountsFor(ctx context.Context, s project.Location, rec jo
 		return m, nil
 	}
 	if h := s.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return nil, s.BrokenNow(ctx, rec, h)
+		return nil, s.BrokenNowError(ctx, rec, h)
 	}
 	return m, svc.mountGit(s.Project, rec, m)
 }
 
-// mountGit adds what git needs, and the archives of a round, at the paths that
-// they have outside.
+// mountGit adds the mounts of the git directories, and of the archives of a round, at
+// the same paths as on the host.
 func (svc *Workspaces) mountGit(r *project.Project, rec journal.Record, m *croft.Mounts) error {
 	tree := r.Trees.At(project.SpecOf(rec))
 	needs, err := tree.Needs()
@@ -50,7 +51,7 @@ func (svc *Workspaces) mountGit(r *project.Project, rec journal.Record, m *croft
 		m.Mounts = append(m.Mounts, croft.Mount{Source: need.Path, Target: need.Path, IsReadOnly: !need.Writable})
 	}
 	if !tree.IsIsolated() {
-		own, err := svc.ownRegistration(r, rec, m.Workdir)
+		own, err := svc.writeMountRegistration(r, rec, m.Workdir)
 		if err != nil {
 			return err
 		}
@@ -64,18 +65,18 @@ func (svc *Workspaces) mountGit(r *project.Project, rec journal.Record, m *croft
 	}
 	archive, err := openArchives(&journal.Home{Path: rec.Home}, looking)
 	if err != nil {
-		return nil // there is none yet, or it is not a plain directory
+		return nil // there are no archives yet, or a link is in their place
 	}
 	defer archive.Close()
 	m.Mounts = append(m.Mounts, croft.Mount{Source: archive.Path(), Target: archive.Path(), IsReadOnly: true})
 	return nil
 }
 
-// ownRegistration writes the file that takes the place of the worktree's own
-// gitdir in a container. From time to time git writes down there where it finds
-// the worktree to be; if the path in the container came to stand in the
-// repository, git outside would take the worktree for gone, and prune it.
-func (svc *Workspaces) ownRegistration(r *project.Project, rec journal.Record, workdir string) (string, error) {
+// writeMountRegistration writes the file that a container sees in place of the
+// worktree's own gitdir, and returns its path. From time to time git writes the
+// worktree's path to that file. If the path in the container came into the repository,
+// git on the host would take the worktree for deleted, and prune it.
+func (svc *Workspaces) writeMountRegistration(r *project.Project, rec journal.Record, workdir string) (string, error) {
 	if err := os.MkdirAll(MountsDir(r), 0o700); err != nil {
 		return "", err
 	}
@@ -88,6 +89,6 @@ func (svc *Workspaces) ownRegistration(r *project.Project, rec journal.Record, w
 	return filepath.Join(MountsDir(r), name), dir.WriteFile(name, []byte(path.Join(workdir, ".git")+"\n"), 0o666)
 }
 
-// MountsDir has the files that take the place of registrations in containers, by the ids of
-// the workspaces.
+// MountsDir returns the directory of the files that containers see in place of
+// registrations, by the IDs of the workspaces.
 func MountsDir(r *project.Project) string { return filepath.Join(r.Dir, "mounts") }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/base"
@@ -25,30 +26,29 @@ type plan struct {
 	layout layout.Layout
 	start  base.Start
 	mode   croft.Mode
-	note   string // why it is not the mode that was asked for
-	adopt  bool   // the branch is there already
+	note   string // why it has another mode than the request
+	adopt  bool   // the branch exists already, and is used
 	role   *croft.Role
 	seat   RoundSpec
 
 	record journal.Record
 }
 
-// RoundSpec is what a round knows about one of its workspaces beside the request
-// for it.
+// RoundSpec has the settings of a round for one of its workspaces, besides the request.
 type RoundSpec struct {
 	Round   int
 	DirName string // the last part of its path; default: the repository's name
 	Carried string // the commit of uncommitted changes that it starts from
-	NewOnly bool   // a branch that is there already is not taken
-	Ref     string // what its base is called
+	NewOnly bool   // an existing branch is not used
+	Ref     string // the name of its base
 }
 
 func (p *plan) spec() checkout.Spec {
 	return project.SpecOf(p.record)
 }
 
-// planAll finds out everything about the workspaces that does not depend on
-// which others there are, and touches nothing.
+// planAll plans the workspaces of a request, as far as that does not depend on other
+// workspaces. It changes nothing.
 func (svc *Workspaces) planAll(ctx context.Context, s project.Location, parts []croft.CreateRequest, seats []RoundSpec) ([]*plan, error) {
 	if len(parts) == 0 {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "no workspace was asked for"}
@@ -61,7 +61,7 @@ func (svc *Workspaces) planAll(ctx context.Context, s project.Location, parts []
 		}
 		p, err := svc.planOne(ctx, s, req, at)
 		if err != nil {
-			return nil, explain.About(req.Name, err)
+			return nil, explain.WithWorkspace(req.Name, err)
 		}
 		plans[i] = p
 	}
@@ -74,7 +74,7 @@ func (svc *Workspaces) planOne(ctx context.Context, s project.Location, req crof
 	if p.layout, err = LayoutFor(s.Project, req); err != nil {
 		return nil, err
 	}
-	if err := p.defaults(); err != nil {
+	if err := p.fillDefaults(); err != nil {
 		return nil, err
 	}
 	if p.mode, p.note, err = svc.modeFor(s.Project, p.layout, req); err != nil {
@@ -90,7 +90,7 @@ func (svc *Workspaces) planOne(ctx context.Context, s project.Location, req crof
 	if p.mode == croft.ModeLegacy {
 		return p, nil
 	}
-	if p.start, err = base.For(ctx, s, p.layout, req); err != nil {
+	if p.start, err = base.StartFor(ctx, s, p.layout, req); err != nil {
 		return nil, err
 	}
 	p.start.Ref = cmp.Or(at.Ref, p.start.Ref)
@@ -100,8 +100,9 @@ func (svc *Workspaces) planOne(ctx context.Context, s project.Location, req crof
 	return p, p.takeBranch(ctx, s)
 }
 
-// defaults fills in what follows from the layout and checks every name.
-func (p *plan) defaults() error {
+// fillDefaults sets the fields of the request that follow from the layout, and checks
+// every name.
+func (p *plan) fillDefaults() error {
 	req := &p.req
 	if p.layout.Role == layout.NeedRequired && req.Role == "" {
 		req.Role = req.Name
@@ -130,10 +131,13 @@ func (p *plan) defaults() error {
 	return nil
 }
 
-// checkRole refuses what cannot be the name of a role as a role that is not
-// there.
+// checkRole returns RoleNotFound for a text that cannot be the name of a role, and
+// InvalidName for one that is not UTF-8.
 func checkRole(role string) error {
 	err := layout.CheckRole(role)
+	if err != nil && !utf8.ValidString(role) {
+		return err // no client could send it
+	}
 	if err != nil {
 		why := croft.AsError("create", err)
 		return &croft.Error{Code: croft.RoleNotFound, Message: "there is no role " + strconv.Quote(role), Details: why.Message, Hint: "ls roles"}
@@ -141,7 +145,8 @@ func checkRole(role string) error {
 	return nil
 }
 
-// LayoutFor is the layout that a request or the project asks for.
+// LayoutFor returns the layout that a request or the project names, with the project's
+// templates.
 func LayoutFor(r *project.Project, req croft.CreateRequest) (layout.Layout, error) {
 	l, err := layout.Preset(cmp.Or(req.Layout, r.Config.Layout))
 	if err != nil {
@@ -149,12 +154,13 @@ func LayoutFor(r *project.Project, req croft.CreateRequest) (layout.Layout, erro
 	}
 	l.Prefix = cmp.Or(r.Config.Prefix, l.Prefix)
 	if req.Layout != "" && req.Layout != r.Config.Layout {
-		return l, nil // templates belong to the configured layout
+		return l, nil // the templates are for the configured layout
 	}
 	return l.With(r.Config.Path, r.Config.Branch)
 }
 
-// modeFor is the mode that a workspace gets, and what is to be said of it.
+// modeFor returns the mode of a new workspace, and a note if it is another than the
+// user may expect.
 func (svc *Workspaces) modeFor(r *project.Project, l layout.Layout, req croft.CreateRequest) (mode croft.Mode, note string, err error) {
 	if r.Git == nil || svc.IsPlain(r.CommonDir) {
 		if mode = req.Mode; mode == "" && r.Git != nil {
@@ -210,8 +216,8 @@ func unknownModeError(mode croft.Mode) error {
 	}
 }
 
-// takeBranch decides whether an existing branch is taken, and refuses one that
-// is checked out elsewhere.
+// takeBranch decides whether the branch of a request exists and is used. It refuses a
+// branch that is checked out elsewhere.
 func (p *plan) takeBranch(ctx context.Context, s project.Location) error {
 	if p.req.Branch == "" || p.seat.NewOnly {
 		return nil
@@ -234,11 +240,11 @@ func (p *plan) takeBranch(ctx context.Context, s project.Location) error {
 	return nil
 }
 
-// errPlanned ends the transaction of a plan, so that nothing of it is kept.
+// errPlanned ends the transaction of PlanCreation, so that nothing of it is kept.
 var errPlanned = errors.New("this was only a plan")
 
-// PlanCreation says what CreateAll would make.
-func (svc *Workspaces) PlanCreation(ctx context.Context, s project.Location, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+// PlanCreation returns the workspaces that CreateAll would make.
+func (svc *Workspaces) PlanCreation(ctx context.Context, s project.Location, req croft.CreateAllRequest) (*croft.CreateResult, error) {
 	plans, err := svc.planAll(ctx, s, req.Workspaces, nil)
 	if err != nil {
 		return nil, err
@@ -246,9 +252,9 @@ func (svc *Workspaces) PlanCreation(ctx context.Context, s project.Location, req
 	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, p := range plans {
 			if err := svc.settlePlan(tx, s, p); err != nil {
-				return explain.About(p.req.Name, err)
+				return explain.WithWorkspace(p.req.Name, err)
 			}
-			if err := tx.Put(p.record); err != nil { // those that follow must not get the same
+			if err := tx.PutRecord(p.record); err != nil { // the plans that follow must not get the same name, branch or path
 				return err
 			}
 		}
@@ -263,11 +269,11 @@ func (svc *Workspaces) PlanCreation(ctx context.Context, s project.Location, req
 		w.ID, w.State = "", croft.Planned
 		out[i] = w
 	}
-	return out, nil
+	return &croft.CreateResult{Workspaces: out}, nil
 }
 
-// baseBranch is the branch that a new isolated workspace began from, so that it
-// can be compared with there; a worktree sees all branches.
+// baseBranch returns the branch that a new isolated workspace begins from, with its
+// tip, so that the agent can compare with it. A worktree sees all branches anyway.
 func (p *plan) baseBranch(ctx context.Context, r *project.Project) map[string]string {
 	w := p.record.Workspace
 	if tip, err := r.Git.ReadRef(ctx, "refs/heads/"+w.BaseRef); p.mode == croft.ModeIsolated && err == nil && tip == w.Base {
@@ -276,11 +282,11 @@ func (p *plan) baseBranch(ctx context.Context, r *project.Project) map[string]st
 	return nil
 }
 
-// NewHome is a place for an agent's home, beside the other workspaces of a
+// NewHome returns a path for the home of an agent, beside the other workspaces of a
 // repository.
 func (svc *Workspaces) NewHome(r *project.Project, name string) string {
 	top := filepath.Dir(r.Path)
-	if !project.Writable(top) {
+	if !project.IsWritable(top) {
 		return filepath.Join(dataDirOf(r, svc.Settings.Config().DataDir), ".rounds", name)
 	}
 	return filepath.Join(top, r.Name()+".croft", ".rounds", name)

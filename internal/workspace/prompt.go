@@ -16,7 +16,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// PromptFor tells the agent of a round where it is and what others have done.
+// PromptFor describes to the agent of a round where it is, and what other agents have
+// done.
 func (svc *Workspaces) PromptFor(ctx context.Context, s project.Location, rec journal.Record, _ croft.WorkspaceRequest) (*croft.Prompt, error) {
 	w := rec.Workspace
 	if w.Session == "" || rec.Home == "" {
@@ -41,15 +42,15 @@ func (svc *Workspaces) PromptFor(ctx context.Context, s project.Location, rec jo
 	return p, svc.describeOtherRepos(ctx, &ses, w, p)
 }
 
-// liveBranch is a branch of a session that is still there.
+// liveBranch is an existing branch of a session.
 type liveBranch struct {
 	journal.RoundWorkspace
 	round int
 	Name  string
 }
 
-// LiveBranches lists the branches of a session's rounds that are there in a
-// repository, newest round first.
+// LiveBranches lists the branches of a session's rounds that exist in a repository,
+// newest round first.
 func (svc *Workspaces) LiveBranches(ctx context.Context, r *project.Project, ses *journal.Session) ([]liveBranch, error) {
 	var out []liveBranch
 	for _, t := range slices.Backward(ses.Rounds) {
@@ -77,15 +78,16 @@ func (svc *Workspaces) LiveBranches(ctx context.Context, r *project.Project, ses
 	return out, nil
 }
 
-// seenBranches are the branches that an agent is told of. Others and earlier
-// say which is whose newest; working and finished are the same branches as the
-// agent may see them: its own earlier ones are finished work among the finished
-// work of the others, so that it cannot tell which of them was its own.
+// seenBranches are the branches that an agent is told of. others has the newest branch
+// of each other agent, and earlier all older ones. working and finished are the same
+// branches as the agent may see them: its own earlier ones are among the finished work
+// of all agents, so that it cannot tell them apart.
 type seenBranches struct {
 	others, earlier, working, finished map[string]string
 }
 
-// branchesSeenFrom sorts the branches of a session for the reader of one workspace.
+// branchesSeenFrom sorts the branches of a session for the agent of the workspace
+// reader.
 func branchesSeenFrom(all []liveBranch, reader croft.ID) seenBranches {
 	seen := seenBranches{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}}
 	known := map[string]bool{}
@@ -109,7 +111,7 @@ func branchesSeenFrom(all []liveBranch, reader croft.ID) seenBranches {
 		}
 		for _, m := range []map[string]string{into, shown} {
 			key := b.Label
-			if _, taken := m[key]; taken { // the caller gives an agent the same label again
+			if _, taken := m[key]; taken { // the caller gave the agent the same label again
 				key = fmt.Sprintf("%s in round %d", b.Label, b.round)
 			}
 			m[key] = b.Name
@@ -141,7 +143,7 @@ func restartText(p *croft.Prompt, seen seenBranches) string {
 	return b.String()
 }
 
-// listBranches writes branches by their labels, if there are any.
+// listBranches writes a title and the branches by their labels, if there are any.
 func listBranches(b *strings.Builder, title string, branches map[string]string) {
 	if len(branches) == 0 {
 		return
@@ -152,8 +154,8 @@ func listBranches(b *strings.Builder, title string, branches map[string]string) 
 	}
 }
 
-// describeOtherRepos describes the checkouts that the agent of a workspace has of the
-// session's other repositories, and adds them to its prompt.
+// describeOtherRepos adds to a prompt the checkouts of the session's other repositories
+// that the agent of a workspace has.
 func (svc *Workspaces) describeOtherRepos(ctx context.Context, ses *journal.Session, own croft.Workspace, p *croft.Prompt) error {
 	for _, seat := range otherSeats(ses, own.ID) {
 		rec, err := svc.Journal.Record(ctx, seat.Workspace)
@@ -186,7 +188,7 @@ func (svc *Workspaces) describeOtherRepos(ctx context.Context, ses *journal.Sess
 	return nil
 }
 
-// otherSeats are the other seats that the agent of a workspace has in the same
+// otherSeats returns the other seats that the agent of a workspace has in the same
 // round.
 func otherSeats(ses *journal.Session, own croft.ID) []journal.RoundWorkspace {
 	var out []journal.RoundWorkspace
@@ -205,11 +207,11 @@ func otherSeats(ses *journal.Session, own croft.ID) []journal.RoundWorkspace {
 	return out
 }
 
-// mostNamed bounds what a prompt says of one workspace's held back files.
+// mostNamed bounds how many held back files of one workspace a prompt names.
 const mostNamed = 20
 
-// heldBackBefore names what was held back when rounds ended, everybody's, of one
-// repository. Agents chose the names: what does not belong in a line is quoted.
+// heldBackBefore returns the files of one repository that were held back when rounds
+// ended, those of all agents. Agents chose the names, so they are quoted.
 func heldBackBefore(ses *journal.Session, repo croft.ID) map[string][]string {
 	var out map[string][]string
 	for _, t := range ses.Rounds {
@@ -233,7 +235,7 @@ func heldBackBefore(ses *journal.Session, repo croft.ID) map[string][]string {
 	return out
 }
 
-// inlineName is a name as it can stand between backquotes in a line of text.
+// inlineName returns a name so that it can stand between backquotes in a line of text.
 func inlineName(name string) string {
 	const longest = 200
 	text := strings.Trim(strconv.Quote(name), `"`)
@@ -244,7 +246,7 @@ func inlineName(name string) string {
 	return text
 }
 
-// listHeld writes which files were not committed before.
+// listHeld writes which files of earlier rounds were not committed.
 func listHeld(b *strings.Builder, p *croft.Prompt) {
 	if len(p.HeldBack) == 0 {
 		return

@@ -19,7 +19,8 @@ import (
 	"github.com/croft-sh/croft/internal/provision"
 )
 
-// equipWorkspace links what workspaces share with the project and copies role files.
+// equipWorkspace makes the links to shared files, the scratch directories and the role
+// files of new workspaces.
 func (svc *Workspaces) equipWorkspace(ctx context.Context, s project.Location, plans []*plan) error {
 	for _, p := range plans {
 		err := svc.linkShared(ctx, s.Project, p)
@@ -33,20 +34,19 @@ func (svc *Workspaces) equipWorkspace(ctx context.Context, s project.Location, p
 			err = svc.copyRole(ctx, s.Project, &p.record, *p.role, provision.Fresh)
 		}
 		if err != nil {
-			return explain.About(p.record.Workspace.Name, err)
+			return explain.WithWorkspace(p.record.Workspace.Name, err)
 		}
 	}
 	return failpoint.Hit("create.equipped")
 }
 
-// hideRoles has git ignore, in Croft's worktrees, what [HideRoles] names: role files,
-// links, and what agents of a layout keep for themselves.
+// hideRoles runs [HideRoles] under the repository's lock.
 func (svc *Workspaces) hideRoles(ctx context.Context, r *project.Project, rec journal.Record) error {
 	return svc.UnderLock(ctx, r, func() error { return HideRoles(ctx, r, r.Trees.At(project.SpecOf(rec))) })
 }
 
-// linkShared links what a workspace shares with the project. The links are Croft's:
-// they are never committed.
+// linkShared links the files and directories that a workspace shares with the project.
+// The links are never committed.
 func (svc *Workspaces) linkShared(ctx context.Context, r *project.Project, p *plan) error {
 	patterns := append(slices.Clone(p.layout.Links), r.Config.Checkout.Links...)
 	if p.mode == croft.ModeLegacy || len(patterns) == 0 {
@@ -59,7 +59,7 @@ func (svc *Workspaces) linkShared(ctx context.Context, r *project.Project, p *pl
 	return svc.hideRoles(ctx, r, p.record)
 }
 
-// copyRole copies a role's files and remembers that they are Croft's.
+// copyRole copies a role's files into a workspace, and makes git ignore them.
 func (svc *Workspaces) copyRole(ctx context.Context, r *project.Project, rec *journal.Record, role croft.Role, into provision.Checkout) error {
 	untracked, err := svc.PlaceRole(ctx, r, rec, role, into)
 	if err != nil || len(untracked) == 0 {
@@ -68,8 +68,8 @@ func (svc *Workspaces) copyRole(ctx context.Context, r *project.Project, rec *jo
 	return svc.hideRoles(ctx, r, *rec)
 }
 
-// PlaceRole copies a role's files and returns the names of those that git has
-// to be told to ignore.
+// PlaceRole copies a role's files, adds them to the record, and returns the names of
+// those that git has to ignore.
 func (svc *Workspaces) PlaceRole(ctx context.Context, r *project.Project, rec *journal.Record, role croft.Role, into provision.Checkout) ([]string, error) {
 	copied, err := r.Roles().Copy(ctx, provision.Copying{
 		Worktree: r.Trees.At(project.SpecOf(*rec)), Role: role, Into: into, Placed: placedDigests(*rec),
@@ -88,8 +88,8 @@ func (svc *Workspaces) PlaceRole(ctx context.Context, r *project.Project, rec *j
 	return copied.Untracked, nil
 }
 
-// placedDigests are the digests of the role files of a workspace; one that is not
-// known matches nothing.
+// placedDigests returns the digests of a workspace's role files. The digest of a file
+// is empty if it is not known, and matches nothing.
 func placedDigests(rec journal.Record) map[string]string {
 	sums := map[string]string{}
 	for _, f := range rec.RoleFiles {
@@ -98,14 +98,14 @@ func placedDigests(rec journal.Record) map[string]string {
 	return sums
 }
 
-// HideRoles has git ignore role files in Croft's worktrees, of which one was
-// just given some. The caller holds the repository's lock.
+// HideRoles makes git ignore role files, links and project.StateFile in Croft's
+// worktrees, and gives tree the new rules. The caller holds the repository's lock.
 func HideRoles(ctx context.Context, r *project.Project, tree *git.Worktree) error {
 	patterns := []string{"/" + project.StateFile}
 	for _, f := range r.Config.Roles.Files {
 		patterns = append(patterns, "/"+f)
 	}
-	// An ignore rule for a directory does not hold for a link to one.
+	// An ignore rule for a directory does not match a link to one.
 	for _, l := range layout.Presets() {
 		for _, name := range append(l.Links, r.Config.Checkout.Links...) {
 			if !strings.HasPrefix(name, ".") && !slices.Contains(patterns, "/"+name) {
@@ -119,7 +119,7 @@ func HideRoles(ctx context.Context, r *project.Project, tree *git.Worktree) erro
 	return tree.ShareExcludes()
 }
 
-// RoleNamed looks a role up.
+// RoleNamed returns the role that a request names.
 func (svc *Workspaces) RoleNamed(_ context.Context, s project.Location, req croft.RoleRequest) (*croft.Role, error) {
 	role, err := FindRole(s.Project, req.Role)
 	if err != nil {
@@ -128,7 +128,8 @@ func (svc *Workspaces) RoleNamed(_ context.Context, s project.Location, req crof
 	return &role, nil
 }
 
-// UpdateRole copies a role's files into a workspace, again if they were there.
+// UpdateRole copies a role's files into a workspace, also over the files that Croft
+// copied before. Only with RoleReplace does it replace files that an agent changed.
 func (svc *Workspaces) UpdateRole(ctx context.Context, s project.Location, rec journal.Record, req croft.RoleRequest) (*croft.Role, error) {
 	name := cmp.Or(req.Role, rec.Workspace.Role)
 	role, err := FindRole(s.Project, name)
@@ -151,15 +152,15 @@ func (svc *Workspaces) UpdateRole(ctx context.Context, s project.Location, rec j
 	return &role, nil
 }
 
-// SnapshotSaver is what workspaces ask of rewinds.
+// SnapshotSaver takes snapshots of workspaces. Package rewind implements it.
 type SnapshotSaver interface {
-	// SaveAlso saves a workspace with ignored files that are about to be replaced, by
-	// their patterns.
+	// SaveAlso saves a workspace together with ignored files that are about to be
+	// replaced, given by patterns.
 	SaveAlso(ctx context.Context, r *project.Project, rec journal.Record, ignored []string) (*croft.Snapshot, error)
 }
 
-// replaceRole copies a role's files over what an agent made of them, which is saved
-// before. Git ignores some of them, so that they are named.
+// replaceRole replaces role files that an agent changed, after it has saved the
+// workspace. It names the files to the snapshot, because git ignores some of them.
 func (svc *Workspaces) replaceRole(ctx context.Context, r *project.Project, rec *journal.Record, role croft.Role) (croft.ID, error) {
 	var files []string
 	for _, f := range role.Files {

@@ -18,12 +18,11 @@ import (
 	"github.com/croft-sh/croft/internal/scratch"
 )
 
-// archiveDir is the directory in a home that holds what is left of everybody's
-// scratch.
+// archiveDir is the directory in a home with the archived scratch of all agents.
 const archiveDir = ".scratch_archive"
 
-// makeScratch makes the scratch directory of a new workspace. Git ignores it in
-// all checkouts of the repository.
+// makeScratch makes the scratch directory of a new workspace. Git ignores it in all
+// checkouts of the repository.
 func (svc *Workspaces) makeScratch(ctx context.Context, r *project.Project, p *plan) error {
 	dir := r.ScratchOf(p.record.Workspace)
 	if dir == "" {
@@ -45,19 +44,19 @@ func (svc *Workspaces) makeScratch(ctx context.Context, r *project.Project, p *p
 	})
 }
 
-// SessionDir is where Croft keeps what belongs to a session and to none of its
-// agents.
+// SessionDir returns the directory for files that belong to a session and to none of
+// its agents.
 func (svc *Workspaces) SessionDir(id croft.ID) string {
 	return filepath.Join(svc.Settings.Config().StateDir, "sessions", string(id))
 }
 
-// archiveOf is Croft's own copy of an archive.
+// archiveOf returns the path of Croft's own copy of an archive.
 func (svc *Workspaces) archiveOf(session croft.ID, a journal.Archived) string {
 	return filepath.Join(svc.SessionDir(session), "archive", fmt.Sprint(a.Round), a.Label)
 }
 
-// ArchiveSeat copies the scratch of a seat to Croft's own archive. It may be
-// called again.
+// ArchiveSeat copies the scratch directory of a seat to Croft's own archive. It can be
+// repeated.
 func (svc *Workspaces) ArchiveSeat(ses *journal.Session, t *journal.Round, rec journal.Record, r *project.Project, label string) error {
 	from := r.ScratchOf(rec.Workspace)
 	if from == "" {
@@ -79,8 +78,9 @@ func (svc *Workspaces) ArchiveSeat(ses *journal.Session, t *journal.Round, rec j
 	return err
 }
 
-// replaceCopy copies a directory to an entry of another one, whole or not at
-// all, in place of an entry of that name. It returns how many files were copied.
+// replaceCopy copies a directory to the entry name of parent, whole or not at all, and
+// replaces an existing entry. It returns how many files were copied; if there are none,
+// it makes no entry.
 func replaceCopy(from string, parent *fsx.Dir, name string, when time.Time) (int, error) {
 	stage := ".new-" + project.Hex8()
 	n, err := scratch.Copy(from, parent, stage, when)
@@ -100,7 +100,7 @@ func replaceCopy(from string, parent *fsx.Dir, name string, when time.Time) (int
 	return n, err
 }
 
-// opening says what becomes of a directory that is not there.
+// opening says whether a directory that does not exist is made.
 type opening string
 
 const (
@@ -108,8 +108,8 @@ const (
 	making  opening = "make"
 )
 
-// openArchives opens the directory of a home that holds archives.
-// The way to the home is the host's; what lies in it is the agent's.
+// openArchives opens the directory with the archives in a home. The path to the home is
+// trusted, its contents are not: agents write there.
 func openArchives(home *journal.Home, how opening) (*fsx.Dir, error) {
 	dir, err := fsx.OpenOwn(home.Path)
 	if err != nil {
@@ -125,7 +125,7 @@ func openArchives(home *journal.Home, how opening) (*fsx.Dir, error) {
 	return dir.OpenDir(archiveDir)
 }
 
-// noteHome records what the directory is that Croft made for a home.
+// noteHome sets the identity of a home that Croft made, if it is not known.
 func noteHome(home *journal.Home) error {
 	if home.Given || home.Made != "" {
 		return nil
@@ -140,26 +140,26 @@ func noteHome(home *journal.Home) error {
 	return err
 }
 
-// ShareArchives brings the archives of ended seats to a home. The last archive
-// of a label has the label's name, an earlier one its round's number besides.
+// ShareArchives copies the archives of ended seats to a home. The last archive of a
+// label has the label as its name, earlier ones also the number of their round.
 func (svc *Workspaces) ShareArchives(ses *journal.Session, home *journal.Home) error {
 	if info, err := os.Lstat(home.Path); err != nil || !info.IsDir() {
-		return nil // it was removed, or is not made yet
+		return nil // the home was removed, or is not made yet
 	}
 	if err := noteHome(home); err != nil {
 		return err
 	}
 	for i := range ses.Rounds {
 		t := &ses.Rounds[i]
-		for _, label := range t.Labels() {
+		for _, label := range t.ArchivedLabels() {
 			a := journal.Archived{Round: t.Number, Label: label}
 			if home.Has(a) {
 				continue
 			}
 			if _, err := os.Lstat(svc.archiveOf(ses.ID, a)); err != nil {
-				continue // there was nothing in it
+				continue // the scratch directory was empty
 			}
-			if err := svc.shareOne(ses, home, a, t.EndedAt); err != nil {
+			if err := svc.shareArchive(ses, home, a, t.EndedAt); err != nil {
 				return err
 			}
 			home.Synced = append(home.Synced, a)
@@ -168,9 +168,10 @@ func (svc *Workspaces) ShareArchives(ses *journal.Session, home *journal.Home) e
 	return touchArchive(home, ses)
 }
 
-// shareOne copies one archive under its label. What an earlier round left there
-// makes room; what an interrupted attempt left goes.
-func (svc *Workspaces) shareOne(ses *journal.Session, home *journal.Home, a journal.Archived, when time.Time) error {
+// shareArchive copies one archive to a home, under its label. It first renames the
+// archive of an earlier round that has the label. A copy that was interrupted is
+// replaced.
+func (svc *Workspaces) shareArchive(ses *journal.Session, home *journal.Home, a journal.Archived, when time.Time) error {
 	top, err := openArchives(home, making)
 	if err != nil {
 		return err
@@ -184,15 +185,16 @@ func (svc *Workspaces) shareOne(ses *journal.Session, home *journal.Home, a jour
 			}
 		}
 	}
-	own, err := filepath.EvalSymlinks(svc.archiveOf(ses.ID, a)) // in the state, which may lie behind links
+	own, err := filepath.EvalSymlinks(svc.archiveOf(ses.ID, a)) // the state directory may lie behind links
 	if err == nil {
 		_, err = replaceCopy(own, top, a.Label, when)
 	}
 	return err
 }
 
-// touchArchive gives the directory of archives a time that says nothing, and
-// clears what interrupted attempts left in it.
+// touchArchive deletes unfinished copies from the archives of a home, and sets the
+// directory's time to the end of the last round, so that it tells nothing about the
+// agents.
 func touchArchive(home *journal.Home, ses *journal.Session) error {
 	top, err := openArchives(home, looking)
 	if errors.Is(err, os.ErrNotExist) {
@@ -230,8 +232,9 @@ func touchArchive(home *journal.Home, ses *journal.Session) error {
 	return errors.Join(root.Chtimes(".", last, last), os.Chtimes(home.Path, last, last))
 }
 
-// KeepScratch archives the scratch directory of a workspace.
-func (svc *Workspaces) KeepScratch(ctx context.Context, s project.Location, rec journal.Record, req croft.ArchiveRequest) (*croft.Archive, error) {
+// ArchiveScratch copies the scratch directory of a workspace to the archives of its
+// session's homes.
+func (svc *Workspaces) ArchiveScratch(ctx context.Context, s project.Location, rec journal.Record, req croft.ArchiveRequest) (*croft.Archive, error) {
 	w := rec.Workspace
 	if s.ScratchOf(w) == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no scratch directory: the setting checkout.scratch names none", Hint: "croft config"}

@@ -15,8 +15,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// settlePlan gives a plan its name, branch and path. It runs in the transaction
-// that writes the record down, so that no two workspaces settle on the same.
+// settlePlan gives a plan its name, branch and path. It runs in the transaction that
+// writes the record, so that no two workspaces get the same.
 func (svc *Workspaces) settlePlan(tx *journal.Tx, s project.Location, p *plan) error {
 	id := project.NewID()
 	now := svc.Now()
@@ -42,8 +42,8 @@ func (svc *Workspaces) settlePlan(tx *journal.Tx, s project.Location, p *plan) e
 	return p.settlePlace(tx, s, svc.Settings.Config().DataDir, now.Unix())
 }
 
-// refuseID refuses a name that is the ID of another workspace or of a merge:
-// a caller that names the other one by its ID would get this one.
+// refuseID refuses a name that is the ID of a workspace or of a merge: a caller that
+// means that one by its ID would get this one.
 func refuseID(tx *journal.Tx, name string) error {
 	_, err := tx.Record(croft.ID(name))
 	if errors.Is(err, journal.ErrNotFound) {
@@ -86,8 +86,8 @@ func settleName(tx *journal.Tx, r *project.Project, name string) (string, error)
 	return "", &croft.Error{Code: croft.InvalidRequest, Message: "no free name was found", Hint: "croft new NAME"}
 }
 
-// settleBranch is the branch that a workspace gets. Where the short form of an
-// ID is taken, a longer one is tried.
+// settleBranch returns the branch that a workspace gets. If the branch with the short
+// form of an ID is taken, it tries a longer form.
 func (p *plan) settleBranch(tx *journal.Tx, s project.Location, v *layout.Values) (branch string, err error) {
 	isFree := func(branch string) (bool, error) {
 		_, err := tx.LiveByBranch(s.ID, branch)
@@ -108,7 +108,7 @@ func (p *plan) settleBranch(tx *journal.Tx, s project.Location, v *layout.Values
 		if branch, err = p.layout.RenderBranch(*v); err != nil {
 			return "", err
 		}
-		if branch == first { // an ID is no part of it
+		if branch == first { // the layout's branch has no ID in it
 			break
 		}
 		first = cmp.Or(first, branch)
@@ -124,7 +124,7 @@ func (p *plan) settleBranch(tx *journal.Tx, s project.Location, v *layout.Values
 	if free, err := isFree(first); err != nil || !free {
 		return "", cmp.Or(err, branchExistsError(first))
 	}
-	return first, nil // who made it is found out with its ref
+	return first, nil // if the branch exists, making its ref fails
 }
 
 func (p *plan) settlePlace(tx *journal.Tx, s project.Location, dataDir string, unix int64) error {
@@ -171,8 +171,8 @@ func (p *plan) settlePlace(tx *journal.Tx, s project.Location, dataDir string, u
 	return nil
 }
 
-// agentID is what {id} stands for: the caller's own name for its agent, where
-// it has one.
+// agentID returns the value of {id}: the caller's name for its agent if it has one,
+// else the workspace's name or ID.
 func agentID(w *croft.Workspace) string {
 	switch {
 	case w.Agent != "":
@@ -183,15 +183,15 @@ func agentID(w *croft.Workspace) string {
 	return string(w.ID)
 }
 
-// settlePath finds a free path. Where the layout makes the last part from the
-// name, a taken one gets a number; elsewhere it is refused.
+// settlePath chooses a free path. If the layout makes the last component from the name,
+// it adds a number to a taken path; otherwise it refuses.
 func (p *plan) settlePath(tx *journal.Tx, place func(slug string) (string, error)) error {
 	w := &p.record.Workspace
 	free := func(path string) (bool, error) {
 		if _, err := os.Lstat(path); err == nil {
 			return false, nil
 		}
-		taken, err := tx.PathTaken(path)
+		taken, err := tx.IsPathTaken(path)
 		return !taken, err
 	}
 	if !p.layout.UsesSlug() {
@@ -210,9 +210,9 @@ func (p *plan) settlePath(tx *journal.Tx, place func(slug string) (string, error
 	if err != nil {
 		return err
 	}
-	// Something foreign at the plain path is refused, not sidestepped: the
-	// caller would look for the workspace there.
-	if taken, err := tx.PathTaken(path); err != nil || !taken {
+	// If something else lies at the path without a number, it is refused: the caller
+	// would look for the workspace there.
+	if taken, err := tx.IsPathTaken(path); err != nil || !taken {
 		if _, lerr := os.Lstat(path); err == nil && lerr == nil {
 			return pathTakenError(w.Name, path)
 		}
@@ -244,14 +244,14 @@ func pathTakenError(name, path string) error {
 	}
 }
 
-// writableBase returns another base directory where the layout's own cannot be
-// written and the layout allows that, and "" where it can.
+// writableBase returns another base directory if the layout's own cannot be written and
+// the layout allows that, and "" if it can be written.
 func (p *plan) writableBase(s project.Location, base, dataDir string) (string, error) {
 	at := existingAbove(base)
 	if info, err := os.Stat(at); err == nil && !info.IsDir() {
 		return "", &croft.Error{Code: croft.NotWritable, Message: fmt.Sprintf("%s is not a directory", at)}
 	}
-	if project.Writable(at) {
+	if project.IsWritable(at) {
 		return "", nil
 	}
 	if p.layout.Parent == layout.ParentStrict {
@@ -263,12 +263,13 @@ func (p *plan) writableBase(s project.Location, base, dataDir string) (string, e
 	return dataDirOf(s.Project, dataDir), nil
 }
 
-// dataDirOf is the directory for workspaces of a project that cannot lie beside it.
+// dataDirOf returns the directory for workspaces of a project that cannot lie beside
+// it.
 func dataDirOf(r *project.Project, dataDir string) string {
 	return filepath.Join(dataDir, r.Name()+"-"+layout.ShortID(string(r.ID)))
 }
 
-// existingAbove is the path itself, or the nearest one above it at which something lies.
+// existingAbove returns the path if it exists, or else its nearest existing ancestor.
 func existingAbove(path string) string {
 	for {
 		up := filepath.Dir(path)

@@ -11,9 +11,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// checkSpace refuses to begin what the disk cannot hold. The number of files
-// is taken from the main checkout's index, which is close enough for a check
-// that only has to keep a machine from running dry.
+// checkSpace refuses a creation for which the disk has not enough space. It takes the
+// number of files from the main checkout's index, which is close enough.
 func (svc *Workspaces) checkSpace(s project.Location, plans []*plan) error {
 	if s.Git == nil {
 		return nil
@@ -21,7 +20,7 @@ func (svc *Workspaces) checkSpace(s project.Location, plans []*plan) error {
 	dir := existingAbove(plans[0].layout.BaseDir(s.Path, s.Name(), ""))
 	bytes, inodes, err := project.FreeSpace(dir)
 	if err != nil {
-		return nil // a file system that does not tell has no limit to check
+		return nil // this file system does not report its space
 	}
 	limits := s.Config.Limits
 	files := int64(len(plans)) * int64(index.Count(s.CommonDir))
@@ -39,12 +38,12 @@ func noSpaceError(dir, message, key string) error {
 	return &croft.Error{Code: croft.NoSpace, Message: message, Details: dir, Hint: "croft clean, or lower " + key}
 }
 
-// nearlyFull is what may still be free on a disk on which a write has failed
-// for want of space.
+// nearlyFull is the most that is free on a disk on which a write failed for lack of
+// space.
 const nearlyFull = 1 << 20
 
-// fullDiskError says of a checkout that failed that the disk is full, if it is: git
-// does not tell why it could not write a file.
+// fullDiskError returns ENOSPC with the error of a checkout if the disk is full,
+// because git does not say why it could not write a file. Otherwise it returns err.
 func fullDiskError(dir string, err error) error {
 	if !errors.Is(err, gitcmd.KindVanished) {
 		return err

@@ -18,9 +18,9 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// rollBackCreation undoes a creation that failed and returns the failure. If that
-// does not succeed either, the operation stays in the journal, and the next
-// process tries again.
+// rollBackCreation undoes a creation that failed and returns the failure. If the
+// undoing fails too, the operation stays in the journal, and the next process tries
+// again.
 func (svc *Workspaces) rollBackCreation(ctx context.Context, r *project.Project, op *oplog.Op, plans []*plan, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	records := recordsOf(plans)
@@ -33,9 +33,8 @@ func (svc *Workspaces) rollBackCreation(ctx context.Context, r *project.Project,
 	return cause
 }
 
-// UndoCreate removes everything that a creation made: directories that are
-// provably its own, registrations, refs that are still where it put them, and
-// the records.
+// UndoCreate deletes everything that a creation made: directories that are provably its
+// own, registrations, refs that have not moved since, and the records.
 func (svc *Workspaces) UndoCreate(ctx context.Context, r *project.Project, op croft.ID, records []journal.Record, reason string) error {
 	if r.Git != nil {
 		if err := svc.undoGit(ctx, r, records); err != nil {
@@ -44,11 +43,11 @@ func (svc *Workspaces) UndoCreate(ctx context.Context, r *project.Project, op cr
 	}
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, rec := range records {
-			if err := tx.Delete(rec.Workspace.ID); err != nil {
+			if err := tx.DeleteRecord(rec.Workspace.ID); err != nil {
 				return err
 			}
 		}
-		if err := tx.DropKey(op); err != nil {
+		if err := tx.DeleteKey(op); err != nil {
 			return err
 		}
 		return tx.End(op, journal.OpUndone, reason, svc.Now())
@@ -82,21 +81,21 @@ func (svc *Workspaces) undoGit(ctx context.Context, r *project.Project, records 
 	return errors.Join(errs...)
 }
 
-// undoRefs deletes the refs of a workspace that never was. The branch goes
-// only if it still points at the base: then no agent committed to it.
+// undoRefs deletes the refs of a workspace whose creation is undone. It deletes the
+// branch only if that still points at the base: then no agent committed to it.
 func undoRefs(ctx context.Context, r *project.Project, rec journal.Record) error {
 	w := rec.Workspace
 	names := []string{project.HeldRef(w.ID)}
 	if rec.OwnsBranch {
-		// A branch of the same name that was there before would have stopped
-		// the transaction that makes both, so it is ours only with the pin.
+		// If the branch had existed before, the transaction that makes branch and pin
+		// would have failed. So the branch is Croft's only if the pin exists.
 		if _, err := r.Git.ReadRef(ctx, project.BaseRef(w.ID)); err == nil {
 			names = append(names, "refs/heads/"+w.Branch)
 		} else if _, err := r.Git.ReadRef(ctx, "refs/heads/"+w.Branch); errors.Is(err, refs.ErrNoRef) {
 			r.Git.SweepRefLocks(w.CreatedAt, "refs/heads/"+w.Branch)
 		}
 	}
-	names = append(names, project.BaseRef(w.ID)) // last, for the same reason as it was made first
+	names = append(names, project.BaseRef(w.ID)) // last, so that the pin is there as long as the branch
 	r.Git.SweepRefLocks(w.CreatedAt, names...)
 	var updates []refs.Update
 	for _, name := range names {
@@ -115,8 +114,8 @@ func undoRefs(ctx context.Context, r *project.Project, rec journal.Record) error
 	return r.Git.UpdateRefs(ctx, updates...)
 }
 
-// RecoverCreate rolls back the creation of a process that died: until it was done, no
-// caller was told of the workspaces.
+// RecoverCreate rolls back the creation of a process that died: no caller was told of
+// its workspaces. If the workspaces are complete, it finishes the creation instead.
 func (svc *Workspaces) RecoverCreate(ctx context.Context, r *project.Project, op *oplog.Op) error {
 	var records []journal.Record
 	for _, id := range op.Workspaces {
@@ -128,7 +127,7 @@ func (svc *Workspaces) RecoverCreate(ctx context.Context, r *project.Project, op
 			return err
 		}
 		if rec.Workspace.State != croft.Creating {
-			return op.Done(ctx)
+			return op.EndDone(ctx)
 		}
 		records = append(records, rec)
 	}
@@ -137,7 +136,7 @@ func (svc *Workspaces) RecoverCreate(ctx context.Context, r *project.Project, op
 	}
 	if r.CommonDir != "" {
 		if _, err := os.Stat(r.CommonDir); errors.Is(err, os.ErrNotExist) {
-			r = &project.Project{ID: r.ID, Path: r.Path} // the repository is gone, and with it all that was begun
+			r = &project.Project{ID: r.ID, Path: r.Path} // the repository is deleted, and with it all that the creation made
 		}
 	}
 	if err := svc.UndoCreate(ctx, r, op.ID, records, "its process died"); err != nil {
@@ -148,20 +147,20 @@ func (svc *Workspaces) RecoverCreate(ctx context.Context, r *project.Project, op
 	})
 }
 
-// wereHandedOut reports whether workspaces were made to the end: all of them lie
-// where they belong, without the lock that they are born with. A state that was
-// put back from a backup may not know it; taking them back would delete work.
+// wereHandedOut reports whether the workspaces are complete: all lie at their paths,
+// without the lock that they have while they are made. The journal of a restored backup
+// may not know that they are; to undo their creation would delete work.
 func (svc *Workspaces) wereHandedOut(r *project.Project, records []journal.Record) bool {
 	return r.Git != nil && !slices.ContainsFunc(records, func(rec journal.Record) bool {
 		if rec.Workspace.Mode == croft.ModeLegacy || r.Trees.Health(project.SpecOf(rec)) != checkout.Intact {
 			return true
 		}
-		return !r.Trees.IsBorn(project.SpecOf(rec))
+		return !r.Trees.IsReleased(project.SpecOf(rec))
 	})
 }
 
-// finishCreate writes down that workspaces are there. Which role files they were
-// given was not written down; one that is not there is not missed.
+// finishCreate records that workspaces are ready. Their role files were not recorded,
+// so it takes the names from the role; a file that does not exist does no harm.
 func (svc *Workspaces) finishCreate(ctx context.Context, r *project.Project, op *oplog.Op, records []journal.Record) error {
 	for i, rec := range records {
 		records[i].Workspace.State, records[i].Maker = croft.Ready, nil

@@ -1,14 +1,15 @@
-// Package workspace makes workspaces and looks after them while agents use them: creation
-// and its undoing, roles, leases, locks, scratch directories, mounts, and the prompt that
-// tells an agent where it is.
+// Package workspace makes workspaces and looks after them while agents use them:
+// creation and its undoing, roles, leases, locks, scratch directories, mounts, and the
+// prompt that tells an agent where it is.
 //
 // A creation of several workspaces succeeds or fails as one. It is planned without a
-// write, its intent is in the journal before its first effect, and whatever process comes
-// after a crash undoes it: until it was done, no caller was told of the workspaces. A path or a
-// branch that is taken is never taken over.
+// write, its intent is in the journal before its first effect, and after a crash the
+// next process undoes it: until it was done, no caller was told of the workspaces. An
+// existing path is never used, and an existing branch only if the request names it.
 //
-// It owns the leases and the scratch archives. It writes below the paths that it has made,
-// and refs of its own workspaces; it never removes a workspace that was handed out.
+// The package owns the leases and the scratch archives. It writes below the paths that
+// it has made, and refs of its own workspaces; it never removes a workspace that was
+// handed out.
 package workspace
 
 import (

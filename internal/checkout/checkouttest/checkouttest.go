@@ -1,6 +1,6 @@
-// Package checkouttest proves that an implementation of checkout.Checkout
-// keeps the contract of that package: what is made in steps can be taken back
-// after any of them, and nothing else is touched.
+// Package checkouttest proves that an implementation of checkout.Checkout keeps the
+// contract of that package: a checkout can be rolled back after any step of its making,
+// and nothing else is touched.
 package checkouttest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// Kind says what the suite may expect beside the contract itself.
+// Kind says what the suite may expect besides the contract itself.
 type Kind string
 
 // The kinds of checkouts.
@@ -26,7 +26,7 @@ const (
 	Shared Kind = "shared"
 )
 
-// Fixture is one checkout that may be made.
+// Fixture is one checkout that a test may make.
 type Fixture struct {
 	Checkout checkout.Checkout
 	Spec     checkout.Spec
@@ -34,12 +34,12 @@ type Fixture struct {
 	Kind     Kind
 }
 
-// Run proves the contract. make returns a checkout in a fresh project; its
-// branch, if it has one, is there already.
+// Run proves the contract. make returns a checkout in a fresh project; its branch, if
+// it has one, exists already.
 func Run(t *testing.T, make func(t *testing.T) Fixture) {
 	for _, c := range []struct {
 		name string
-		kind Kind // of those that it applies to; empty: all
+		kind Kind // the kind that the test applies to; empty: all
 		run  func(t *testing.T, f Fixture)
 	}{
 		{"MadeInSteps", "", made},
@@ -68,7 +68,7 @@ func Run(t *testing.T, make func(t *testing.T) Fixture) {
 	}
 }
 
-// steps are the steps of making a checkout, in order.
+// steps returns the steps of making a checkout, in order.
 func (f Fixture) steps(t *testing.T) []func() error {
 	return []func() error{
 		func() error { return f.Checkout.Prepare(t.Context(), f.Spec) },
@@ -88,7 +88,7 @@ func (f Fixture) make(t *testing.T) {
 	}
 }
 
-// must ends the test if something that it needs fails.
+// must ends the test if err is not nil.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -96,7 +96,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// wantHealth compares what the checkout is found to be.
+// wantHealth compares the health of the checkout with want.
 func (f Fixture) wantHealth(t *testing.T, when string, want checkout.Health) {
 	t.Helper()
 	if got := f.Checkout.Health(f.Spec); got != want {
@@ -104,7 +104,8 @@ func (f Fixture) wantHealth(t *testing.T, when string, want checkout.Health) {
 	}
 }
 
-// wantUntouched compares the project, and what lies beside it, with an earlier snapshot.
+// wantUntouched compares the files of the project, and those beside it, with an earlier
+// snapshot.
 func (f Fixture) wantUntouched(t *testing.T, otherwise string, before []string) {
 	t.Helper()
 	if after := f.snapshot(t); !slices.Equal(before, after) {
@@ -112,8 +113,8 @@ func (f Fixture) wantUntouched(t *testing.T, otherwise string, before []string) 
 	}
 }
 
-// snapshot lists every file of the project and beside it, with its content,
-// but for git's objects.
+// snapshot lists every file of the project and beside it, with its content, except for
+// git's objects.
 func (f Fixture) snapshot(t *testing.T) []string {
 	t.Helper()
 	var list []string
@@ -123,7 +124,7 @@ func (f Fixture) snapshot(t *testing.T) []string {
 		case err != nil:
 			return err
 		case d.IsDir() && (d.Name() == "objects" || path == filepath.Join(f.Repo.Dir, ".git", "croft")):
-			return filepath.SkipDir // Croft's own place in the git directory holds nothing of a checkout
+			return filepath.SkipDir // Croft's own directory in the git directory holds no files of a checkout
 		case d.Name() == "worktrees" && d.IsDir() && isEmpty(path):
 			return filepath.SkipDir
 		case d.Type().IsRegular():
@@ -174,7 +175,7 @@ func discardAfterEachStep(t *testing.T, f Fixture) {
 		}
 		f.wantUntouched(t, fmt.Sprintf("after %d steps something is left", n), before)
 	}
-	f.make(t) // and nothing stands in the way
+	f.make(t) // the path is free again
 }
 
 func discardAgain(t *testing.T, f Fixture) {
@@ -263,7 +264,7 @@ func healthShared(t *testing.T, f Fixture) {
 	}
 }
 
-// moveToTrash moves a checkout with everything in it.
+// moveToTrash tests that a checkout moves with everything in it.
 func moveToTrash(t *testing.T, f Fixture) {
 	f.make(t)
 	gittest.WriteFile(t, filepath.Join(f.Spec.Path, "wip.txt"), "wip")
@@ -274,7 +275,7 @@ func moveToTrash(t *testing.T, f Fixture) {
 	if err != nil || string(b) != "wip" {
 		t.Errorf("in the trash: %q, %v", b, err)
 	}
-	f.make(t) // the place is free
+	f.make(t) // the path is free again
 }
 
 func moveToTrashAgain(t *testing.T, f Fixture) {
@@ -288,7 +289,7 @@ func moveToTrashAgain(t *testing.T, f Fixture) {
 	if _, err := os.Stat(filepath.Join(trash, "tree", "README.md")); err != nil {
 		t.Errorf("the second time lost what the first had kept: %v", err)
 	}
-	// And for what was never made.
+	// It also succeeds for a checkout that was never made.
 	if err := f.Checkout.MoveToTrash(f.Spec, realTempDir(t)); err != nil {
 		t.Errorf("stow of nothing: %v", err)
 	}
@@ -316,7 +317,7 @@ func moveLinkToTrash(t *testing.T, f Fixture) {
 	}
 }
 
-// moveOtherToTrash puts a directory that looks the same in the checkout's place.
+// moveOtherToTrash tests that an equal directory in the checkout's place is not moved.
 func moveOtherToTrash(t *testing.T, f Fixture) {
 	f.make(t)
 	away := f.Spec.Path + ".away"
@@ -333,7 +334,7 @@ func moveOtherToTrash(t *testing.T, f Fixture) {
 	}
 }
 
-// realTempDir is a directory no part of whose path is a link.
+// realTempDir returns a directory no part of whose path is a link.
 func realTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

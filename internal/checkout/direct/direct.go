@@ -1,6 +1,5 @@
-// Package direct keeps the checkout contract without isolation: the agent
-// writes in the project itself. Nothing is made, so nothing is rolled back, and
-// nothing is ever moved or deleted.
+// Package direct keeps the checkout contract without isolation: the agent writes in the
+// project itself. It makes nothing, so it never rolls back, moves or deletes anything.
 package direct
 
 import (
@@ -15,25 +14,26 @@ type Checkouts struct{}
 
 var _ checkout.Checkout = Checkouts{}
 
-// Prepare checks that the directory is there.
+// Prepare checks that the project's directory exists.
 func (Checkouts) Prepare(_ context.Context, s checkout.Spec) error {
 	_, err := os.Stat(s.Path)
 	return err
 }
 
-// Fill does nothing: the files are there.
+// Fill does nothing: the files exist.
 func (Checkouts) Fill(context.Context, checkout.Spec) error { return nil }
 
-// Verify has nothing to compare with.
+// Verify does nothing: there is no base to compare with.
 func (Checkouts) Verify(context.Context, checkout.Spec) ([]string, error) { return nil, nil }
 
-// Release does nothing.
+// Release does nothing: the project is not protected.
 func (Checkouts) Release(checkout.Spec) error { return nil }
 
-// Changes are not known: several agents and the user write in the directory.
+// Changes returns none: several agents and the user write in the directory, so it is
+// unknown whose changes they are.
 func (Checkouts) Changes(context.Context, checkout.Spec) ([]checkout.Change, error) { return nil, nil }
 
-// Health looks whether the directory is there.
+// Health reports whether the project's directory exists.
 func (Checkouts) Health(s checkout.Spec) checkout.Health {
 	if _, err := os.Stat(s.Path); err != nil {
 		return checkout.Missing
@@ -41,11 +41,11 @@ func (Checkouts) Health(s checkout.Spec) checkout.Health {
 	return checkout.Intact
 }
 
-// MoveToTrash leaves the project where it is.
+// MoveToTrash does nothing: the project stays where it is.
 func (Checkouts) MoveToTrash(checkout.Spec, string) error { return nil }
 
-// MoveBack has nothing to bring back.
+// MoveBack does nothing: the project was not moved.
 func (Checkouts) MoveBack(checkout.Spec, string) error { return nil }
 
-// Discard leaves the project where it is.
+// Discard does nothing: the project stays.
 func (Checkouts) Discard(checkout.Spec) error { return nil }

@@ -13,14 +13,14 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// copyTree copies everything below a directory into another one that is there:
-// files with their permissions and times, as clones where the file system can,
-// links as links, empty directories. Other kinds of files are skipped, and so are the
+// copyTree copies everything below a directory into another one, which exists: files
+// with their permissions and times, as clones where the file system can, links as
+// links, empty directories. Other kinds of files are skipped, and so are the
 // directories in skip.
 func copyTree(ctx context.Context, from, to string, workers int, skip []string) error {
 	c := &copying{from: from, to: to, skip: skip}
 	c.files.SetLimit(max(workers, 1))
-	err := c.dir(ctx, ".")
+	err := c.copyDir(ctx, ".")
 	return errors.Join(err, c.files.Wait(), c.stamp())
 }
 
@@ -31,13 +31,13 @@ type copying struct {
 	dirs     []stamped
 }
 
-// stamped is a directory whose permissions and times are set in the end.
+// stamped is a directory whose permissions and times are set at the end.
 type stamped struct {
 	path string
 	info fs.FileInfo
 }
 
-func (c *copying) dir(ctx context.Context, rel string) error {
+func (c *copying) copyDir(ctx context.Context, rel string) error {
 	entries, err := os.ReadDir(filepath.Join(c.from, rel))
 	if err != nil {
 		return err
@@ -57,14 +57,14 @@ func (c *copying) dir(ctx context.Context, rel string) error {
 		}
 		info, err := e.Info()
 		if err != nil {
-			continue // it has just gone
+			continue // it was deleted meanwhile
 		}
 		path := filepath.Join(c.to, sub)
 		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
 		c.dirs = append(c.dirs, stamped{path, info})
-		if err := c.dir(ctx, sub); err != nil {
+		if err := c.copyDir(ctx, sub); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (c *copying) copyFiles(ctx context.Context, rel string, names []string) err
 			return err
 		}
 		err := copyEntry(filepath.Join(c.from, rel, name), filepath.Join(c.to, rel, name))
-		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, fsx.ErrNotRegular) { // it has just gone, or is something else now
+		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, fsx.ErrNotRegular) { // it was deleted meanwhile, or is no regular file any more
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func copyEntry(from, to string) error {
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
-// stamp gives directories their permissions and times, the innermost first.
+// stamp sets the permissions and times of directories, the innermost first.
 func (c *copying) stamp() error {
 	for _, d := range slices.Backward(c.dirs) {
 		if err := errors.Join(os.Chtimes(d.path, d.info.ModTime(), d.info.ModTime()), os.Chmod(d.path, d.info.Mode().Perm()|0o700)); err != nil {

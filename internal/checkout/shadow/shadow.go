@@ -1,7 +1,7 @@
-// Package shadow keeps the checkout contract with checkouts that have a git
-// directory of their own: nothing that an agent does there with git reaches the
-// project's refs, configuration, hooks or index. Objects are borrowed from the
-// project; what the agent commits and stages is harvested from it.
+// Package shadow keeps the checkout contract with checkouts that have a git directory
+// of their own: nothing that an agent does there with git changes the project's refs,
+// configuration, hooks or index. The checkouts borrow objects from the project; the
+// project pulls what the agent commits and stages.
 package shadow
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// Checkouts makes checkouts of one repository, isolated ones as well.
+// Checkouts makes the checkouts of one repository, isolated ones included.
 type Checkouts struct {
 	*worktree.Checkouts
 }
@@ -22,8 +22,8 @@ var _ checkout.Checkout = (*Checkouts)(nil)
 // New returns the checkouts of a repository.
 func New(repo *git.Repository) *Checkouts { return &Checkouts{worktree.New(repo)} }
 
-// Fill writes the files of the base, or copies those of the plain directory that
-// the base is a picture of, with everything that git ignores there.
+// Fill writes the files of the base, or copies the files of the plain directory that
+// the base was made from, ignored ones included.
 func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
 	if s.Source == "" {
 		return c.Checkouts.Fill(ctx, s)
@@ -35,6 +35,6 @@ func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
 		if err := w.AdoptFiles(); err != nil {
 			return err
 		}
-		return w.Checkout(ctx, max(s.Workers, 1)) // what changed meanwhile
+		return w.Checkout(ctx, max(s.Workers, 1)) // writes the files that changed since the base was made
 	})
 }

@@ -14,31 +14,30 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// The names of the two halves of a checkout in the directory that it is stowed
-// in.
+// The names of a checkout's directory and its admin directory in the trash.
 const (
 	stowedTree  = "tree"
 	stowedAdmin = "admin"
 )
 
 // MoveToTrash renames the directory to dir/tree and the admin directory to dir/admin.
-// In between the worktree is locked, so that a `git worktree prune` does not
-// delete the half that is left.
+// In between the worktree is locked, so that a `git worktree prune` does not delete the
+// admin directory.
 func (c *Checkouts) MoveToTrash(s checkout.Spec, dir string) error {
 	return c.MoveToTrashWhile(s, dir, func() error { return nil })
 }
 
-// MoveToTrashWhile is MoveToTrash that calls meanwhile between the two renames, where
-// the second has to wait a moment.
+// MoveToTrashWhile is MoveToTrash, and calls meanwhile between the two renames, where
+// the second has to wait for a moment.
 func (c *Checkouts) MoveToTrashWhile(s checkout.Spec, dir string, meanwhile func() error) error {
 	w := c.At(s)
-	_ = w.Pull(context.Background()) // what cannot be pulled goes along
+	_ = w.Pull(context.Background()) // objects that cannot be pulled move along
 	release, err := w.HoldToMove(context.Background())
 	if err != nil {
 		return err
 	}
 	defer release()
-	if _, locked, err := w.LockReason(); err == nil && !locked && w.Registered() {
+	if _, locked, err := w.LockReason(); err == nil && !locked && w.IsRegistered() {
 		if err := w.SetLock(RemovalLock); err != nil {
 			return err
 		}
@@ -62,14 +61,15 @@ func (c *Checkouts) MoveToTrashWhile(s checkout.Spec, dir string, meanwhile func
 	return nil
 }
 
-// unlock takes the lock of a removal away.
+// unlock deletes the lock of a removal.
 func (c *Checkouts) unlock(w *git.Worktree) {
 	if reason, _, _ := w.LockReason(); reason == RemovalLock {
 		_ = w.ClearLock()
 	}
 }
 
-// moveTreeToTrash moves the directory that was made. If it is gone, it is gone.
+// moveTreeToTrash moves the directory that was made. A directory that does not exist is
+// no error.
 func (c *Checkouts) moveTreeToTrash(w *git.Worktree, dir string) error {
 	stow, err := openTrashDir(w, dir)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *Checkouts) moveTreeToTrash(w *git.Worktree, dir string) error {
 		if now != w.Made() {
 			return fmt.Errorf("%s: %w", filepath.Join(dir, stowedTree), checkout.ErrOther)
 		}
-		return nil // by a process that died
+		return nil // a process that died has moved it
 	}
 	beside, err := fsx.OpenDir(filepath.Dir(w.Path))
 	if err == nil {
@@ -93,9 +93,9 @@ func (c *Checkouts) moveTreeToTrash(w *git.Worktree, dir string) error {
 	return contractError(w.Path, w.Path, err)
 }
 
-// contractError says an error of git or of the file system in the words of the contract:
-// something is at a checkout's path, something else than what was made is in the directory
-// that it was moved to, or nothing is.
+// contractError maps an error of git or of the file system to one of the contract: the
+// checkout's path is taken (ErrExists), the trash has another directory than the one
+// that was made (ErrOther), or none (ErrGone).
 func contractError(path, dir string, err error) error {
 	switch {
 	case errors.Is(err, worktree.ErrExists) || errors.Is(err, os.ErrExist):
@@ -122,8 +122,9 @@ func openTrashDir(w *git.Worktree, dir string) (*fsx.Dir, error) {
 	return stow, err
 }
 
-// MoveBack renames the admin directory and then the directory back to where they
-// were. A directory that lies at its path again stays there.
+// MoveBack renames the admin directory and then the checkout from the trash directory dir
+// to their paths. A checkout that is at its path again stays there. If the admin
+// directory is gone or forged, the checkout is registered anew.
 func (c *Checkouts) MoveBack(s checkout.Spec, dir string) error {
 	w := c.At(s)
 	if dir == "" || isGone(filepath.Join(dir, stowedAdmin)) && isGone(w.Admin) {
@@ -133,14 +134,14 @@ func (c *Checkouts) MoveBack(s checkout.Spec, dir string) error {
 	if !errors.Is(err, git.ErrForged) {
 		return contractError(s.Path, dir, err)
 	}
-	if err := dropForged(w, dir); err != nil {
+	if err := deleteForged(w, dir); err != nil {
 		return err
 	}
 	return c.adoptTree(w, s, dir)
 }
 
-// Rebuild makes the directory anew of a checkout that was stowed without one,
-// with what was staged in it.
+// Rebuild makes the directory of a checkout anew that was moved to the trash without
+// one, with its index.
 func (c *Checkouts) Rebuild(ctx context.Context, s checkout.Spec, dir string) error {
 	w := c.At(s)
 	if dir == "" {
@@ -152,24 +153,24 @@ func (c *Checkouts) Rebuild(ctx context.Context, s checkout.Spec, dir string) er
 	if !errors.Is(err, git.ErrForged) {
 		return contractError(s.Path, dir, err)
 	}
-	if err := dropForged(w, dir); err != nil {
+	if err := deleteForged(w, dir); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
 }
 
-// IsBorn reports whether the checkout was handed out: it does not have the lock
-// any more that it was made with.
-func (c *Checkouts) IsBorn(s checkout.Spec) bool {
+// IsReleased reports whether the checkout was released: it no longer has the lock of
+// its birth.
+func (c *Checkouts) IsReleased(s checkout.Spec) bool {
 	reason, locked, err := c.At(s).LockReason()
 	return err == nil && (!locked || reason != BirthLock)
 }
 
-// DiscardRest removes what was made beside the path.
+// DiscardRest removes the parts of a checkout that Prepare made beside its path.
 func (c *Checkouts) DiscardRest(s checkout.Spec) error { return c.At(s).DiscardRest() }
 
-// dropForged deletes an admin directory that is not what git made.
-func dropForged(w *git.Worktree, dir string) error {
+// deleteForged deletes an admin directory in the trash that git did not make.
+func deleteForged(w *git.Worktree, dir string) error {
 	stow, err := openTrashDir(w, dir)
 	if err != nil {
 		return err
@@ -178,9 +179,9 @@ func dropForged(w *git.Worktree, dir string) error {
 	return stow.RemoveAll(stowedAdmin)
 }
 
-// adoptTree brings a directory back that had lost its registration before it was moved
-// to the trash, or that the user moved back to its path: the files as they are, with an
-// index made anew.
+// adoptTree restores a directory that had lost its registration before it was moved to
+// the trash, or that the user moved back to its path. The files stay as they are, and
+// the index is made anew.
 func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, dir string) error {
 	beside, err := fsx.MakeDir(filepath.Dir(s.Path), 0o777)
 	if err != nil {

@@ -26,8 +26,8 @@ const BirthLock = "croft: being made"
 // removed.
 const RemovalLock = "croft: being removed"
 
-// Checkouts makes the checkouts of one repository. Whether one is a worktree, or has a git
-// directory of its own, its spec says.
+// Checkouts makes the checkouts of one repository. The spec says whether one is a
+// worktree or has a git directory of its own.
 type Checkouts struct{ repo *git.Repository }
 
 var _ checkout.Checkout = (*Checkouts)(nil)
@@ -35,8 +35,8 @@ var _ checkout.Checkout = (*Checkouts)(nil)
 // New returns the checkouts of a repository.
 func New(repo *git.Repository) *Checkouts { return &Checkouts{repo} }
 
-// Admin is the name of a workspace's admin directory: opaque, and never the
-// same for two workspaces.
+// Admin returns the name of a workspace's admin directory, which no other workspace
+// has.
 func Admin(id string) string { return AdminPrefix + id }
 
 // At returns the git worktree of a checkout.
@@ -49,7 +49,7 @@ func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
 	return w
 }
 
-// Prepare registers the worktree, locked.
+// Prepare registers the worktree and locks it.
 func (c *Checkouts) Prepare(ctx context.Context, s checkout.Spec) error {
 	add := worktree.AddSpec{
 		Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock, Kind: git.KindLinked, Branches: s.Branches,
@@ -64,13 +64,13 @@ func (c *Checkouts) Prepare(ctx context.Context, s checkout.Spec) error {
 	return err
 }
 
-// Fill checks the files out.
+// Fill checks out the files of the base.
 func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
 	return c.At(s).Checkout(ctx, max(s.Workers, 1))
 }
 
-// Verify asks git what differs. The index is written back, so that the
-// agent's first status does not have to read every file again.
+// Verify asks git for the differences. Git writes the index back, so that the agent's
+// first status does not have to read every file again.
 func (c *Checkouts) Verify(ctx context.Context, s checkout.Spec) (notes []string, err error) {
 	err = c.At(s).Change(ctx, func(w *git.Worktree) error {
 		notes, err = verifyCheckout(ctx, w)
@@ -129,7 +129,7 @@ func (c *Checkouts) Changes(ctx context.Context, s checkout.Spec) ([]checkout.Ch
 		switch {
 		case e.Conflicted:
 			kind = checkout.Conflicted
-		case e.Untracked():
+		case e.IsUntracked():
 			kind = checkout.Untracked
 		case e.Hidden:
 			kind = checkout.Hidden
@@ -141,7 +141,7 @@ func (c *Checkouts) Changes(ctx context.Context, s checkout.Spec) ([]checkout.Ch
 	return list, nil
 }
 
-// Health reads both halves of the registration.
+// Health compares the directory's .git file and the admin directory.
 func (c *Checkouts) Health(s checkout.Spec) checkout.Health {
 	switch half := c.At(s).Halves(); {
 	case half.Admin:

@@ -22,6 +22,7 @@ const (
 	KindForged    Kind = "forged"    // the content of an object does not match its name
 	KindMissing   Kind = "missing"   // an object does not exist
 	KindVanished  Kind = "vanished"  // an object directory was removed while it was written to
+	KindIndex     Kind = "index"     // git cannot read an index, or crashes at it
 )
 
 // Error makes a Kind an error, for errors.Is.
@@ -59,6 +60,19 @@ var phrases = []struct {
 	{"Unable to create temporary file", KindVanished},
 	{"unable to create temporary file", KindVanished},
 	{"unable to write file", KindVanished},
+	{"index file corrupt", KindIndex},
+	{"index file smaller than expected", KindIndex},
+	{"index file open failed: No such file", KindIndex}, // the shared part of a split one
+	{"bad signature 0x", KindIndex},
+	{"bad index version ", KindIndex},
+	{"bad index file sha1 signature", KindIndex},
+	{"unknown index entry format ", KindIndex},
+	{"malformed name field in the index", KindIndex},
+	{"broken index, expect ", KindIndex},
+	{"cache entry has null sha1: ", KindIndex},
+	{"BUG: read-cache.c:", KindIndex},
+	{"BUG: split-index.c:", KindIndex},
+	{"BUG: sparse-index.c:", KindIndex},
 }
 
 // classify returns the kind of a failure from git's standard error.

@@ -23,6 +23,10 @@ func TestClassify(t *testing.T) {
 		"fatal: cannot lock ref 'refs/a/b': 'refs/a' exists; cannot create 'refs/a/b'":               KindRefStale,
 		"fatal: Unable to create '/x/.git/refs/x.lock': File exists.\n\nAnother git process":         KindLocked,
 		"error: could not lock config file .git/config: File exists":                                 KindLocked,
+		"error: bad signature 0x67617262\nfatal: index file corrupt":                                 KindIndex,
+		"BUG: read-cache.c:346: unsupported ce_mode: 0":                                              KindIndex,
+		"fatal: /x/sharedindex.1: index file open failed: Permission denied":                         KindDenied,
+		"fatal: /x/sharedindex.1: index file open failed: No such file or directory":                 KindIndex,
 		"error: unable to create temporary file: No such file or directory\nfatal: failed to insert": KindVanished,
 	} {
 		if got := classify(stderr); got != want {

@@ -82,7 +82,7 @@ func (g *Git) WatchDeadline(ctx context.Context, d Target, c Call) (watched cont
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.next = min(firstSearch, w.limit)
-	w.timer = time.AfterFunc(w.next, w.lookForPipes)
+	w.timer = time.AfterFunc(w.next, w.stopIfStuck)
 	return ctx, w.end
 }
 
@@ -110,7 +110,9 @@ func (w *watcher) end() {
 	w.cancel(nil)
 }
 
-func (w *watcher) lookForPipes() {
+// stopIfStuck is called by the timer. It cancels the call if its time is over or if git
+// would wait for a pipe, and otherwise sets the timer for the next look.
+func (w *watcher) stopIfStuck() {
 	if left := w.limit - time.Since(w.begun); left <= 0 {
 		w.cancel(&TimeoutError{w.verb, w.limit})
 		return

@@ -65,7 +65,8 @@ var credentialEnv = []string{
 	"GIT_PROXY_SSL_CAINFO", "GIT_PROXY_SSL_CERT", "GIT_PROXY_SSL_KEY",
 }
 
-// credentialEnviron returns those variables of the user's environment.
+// credentialEnviron returns the variables of credentialEnv that the user's environment
+// has.
 func (g *Git) credentialEnviron() []string {
 	var env []string
 	for _, name := range credentialEnv {

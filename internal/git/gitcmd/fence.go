@@ -30,13 +30,13 @@ func (c Call) writesFiles() bool {
 	return false
 }
 
-// writeBelow returns the directories below which a call may write: an agent can put
-// symbolic links where git writes, even during the call. A call with a work tree writes to
-// that, its git directory, objects and refs; the state directory is never among them. It
-// returns nil for calls that are not fenced: those that write nothing, and those that run
-// programs of the user (to sign, to filter content, to reach a server), which write files
-// of their own.
-func (g *Git) writeBelow(ctx context.Context, d Target, c Call) []string {
+// writableDirs returns the directories below which a call may write, or nil if the call
+// is not fenced: an agent can put symbolic links where git writes, even during the
+// call. A call with a work tree writes to that, its git directory, objects and refs;
+// the state directory is never among them. It returns nil for calls that are not
+// fenced: those that write nothing, and those that run programs of the user (to sign,
+// to filter content, to reach a server), which write files of their own.
+func (g *Git) writableDirs(ctx context.Context, d Target, c Call) []string {
 	if g.Options.Unfenced || d.Repo == nil || !c.isWriter() {
 		return nil
 	}

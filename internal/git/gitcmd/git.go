@@ -147,7 +147,7 @@ func (g *Git) Run(ctx context.Context, d Target, c Call) ([]byte, error) {
 	defer end()
 	done := func(error) {}
 	if d.Repo != nil && c.takesLocks() {
-		if done, err = d.withLease(ctx, c, &cmd); err != nil {
+		if done, err = d.leaseLocks(ctx, c, &cmd); err != nil {
 			return nil, err
 		}
 	}
@@ -166,8 +166,11 @@ func (c Call) takesLocks() bool {
 	return c.Locks && !hasIndex || len(c.Writes) > 0
 }
 
-// withLease gives a git that takes locks a lease.
-func (d Target) withLease(ctx context.Context, c Call, cmd *proc.Command) (done func(error), err error) {
+// leaseLocks makes a [writers.Lease] for a git process that may take locks: it names the
+// lock files, and cmd inherits the lock on it, so that a sweep knows whether the process
+// lives. The caller calls done with the error of the process. done removes the lease and,
+// if the process was killed, its lock files.
+func (d Target) leaseLocks(ctx context.Context, c Call, cmd *proc.Command) (done func(error), err error) {
 	m, err := d.Repo.NewLease()
 	if err != nil {
 		return nil, err
@@ -234,7 +237,7 @@ func (g *Git) Command(ctx context.Context, d Target, c Call) (proc.Command, erro
 	if err != nil {
 		return proc.Command{}, err
 	}
-	below := g.writeBelow(ctx, d, c)
+	below := g.writableDirs(ctx, d, c)
 	if at != nil {
 		below = slices.DeleteFunc(below, func(dir string) bool { return dir == d.Work }) // another directory may be at that path by now
 	}

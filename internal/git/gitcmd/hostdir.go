@@ -105,7 +105,7 @@ func (r *Repository) EnsureHostDir() (*hostState, error) {
 	if isWorktreeConfig(s.Entries) {
 		s.files["config.worktree"], _ = fsx.ReadFile(r.CommonPath("config.worktree"), gitconfig.MaxSize)
 	}
-	if was := r.host.now; was != nil && sameFiles(was.files, s.files) && slices.Equal(was.filters, s.filters) {
+	if was := r.host.now; was != nil && hasSameFiles(was.files, s.files) && slices.Equal(was.filters, s.filters) {
 		was.readAt, was.stats = s.readAt, s.stats
 		return was, r.writeHost(was) // another process may have written an older state meanwhile
 	}
@@ -177,7 +177,7 @@ func (r *Repository) contentFile(key string) string { return filepath.Join(r.Hos
 // maxShallow bounds the size of the file shallow.
 const maxShallow = 64 << 20
 
-func sameFiles(a, b map[string][]byte) bool {
+func hasSameFiles(a, b map[string][]byte) bool {
 	for name, text := range b {
 		if !bytes.Equal(a[name], text) || (a[name] == nil) != (text == nil) {
 			return false

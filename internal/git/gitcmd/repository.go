@@ -63,9 +63,9 @@ func (r *Repository) ZeroOID() string { return strings.Repeat("0", r.ObjectForma
 // ObjectFormat is the hash function of object names.
 func (r *Repository) ObjectFormat() object.Format { return object.Format(r.Format.ObjectFormat) }
 
-// NativeRefs reports whether refs are files, so that they can be read without
+// HasNativeRefs reports whether refs are files, so that they can be read without
 // a process.
-func (r *Repository) NativeRefs() bool {
+func (r *Repository) HasNativeRefs() bool {
 	return r.Format.RefStorage == "" || r.Format.RefStorage == "files"
 }
 

@@ -161,9 +161,10 @@ func (g *Git) hardenedConfig() [][2]string {
 	return kv
 }
 
-// protocols returns the protocols by which git may reach another repository. A call
-// without Network may only fetch what a partial clone lacks.
-func protocols(d Target, c Call) string {
+// allowedProtocols is the value of GIT_ALLOW_PROTOCOL for a call: none, unless the call
+// uses the network or the repository is a partial clone, whose missing objects git may
+// fetch.
+func allowedProtocols(d Target, c Call) string {
 	if d.Repo != nil && !c.Network && !d.Repo.Format.Partial {
 		return "none"
 	}
@@ -177,7 +178,7 @@ func (g *Git) HardenedEnviron(ctx context.Context, d Target, c Call) ([]string, 
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_GRAFT_FILE="+writers.NoGrafts,
-		"GIT_ALLOW_PROTOCOL="+protocols(d, c),
+		"GIT_ALLOW_PROTOCOL="+allowedProtocols(d, c),
 		"GIT_EDITOR=false",
 		"GIT_PAGER=cat",
 	)

@@ -33,7 +33,7 @@ type keptEntry struct {
 func (g *Git) readUserCache() *userConfig {
 	b, err := os.ReadFile(filepath.Join(g.Options.ConfigDir, userFile))
 	var kept userCache
-	if err != nil || json.Unmarshal(b, &kept) != nil || kept.Of != g.userCacheKey() || !unchanged(kept.Watched) {
+	if err != nil || json.Unmarshal(b, &kept) != nil || kept.Of != g.userCacheKey() || !isUnchanged(kept.Watched) {
 		return nil
 	}
 	u := &userConfig{watched: kept.Watched, isAnywhere: true}

@@ -55,7 +55,9 @@ var ownKeys = []string{
 	"core.autocrlf", "core.eol", "core.attributesfile", "core.excludesfile", "core.sshcommand", "core.askpass",
 }
 
-func kept(key string) bool {
+// isUserKey reports whether git gets the setting with this key from the user's
+// configuration.
+func isUserKey(key string) bool {
 	return slices.ContainsFunc(userKeys, func(k string) bool {
 		return key == k || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k)
 	})
@@ -78,7 +80,7 @@ func (r *Repository) SettingsOf(ctx context.Context, gitDir string) (*Settings, 
 	r.config.mu.Lock()
 	defer r.config.mu.Unlock()
 	was := r.config.byDir[gitDir]
-	if was != nil && was.host == h && fsx.IsThere(was.File) && unchanged(was.user.watched) {
+	if was != nil && was.host == h && fsx.IsThere(was.File) && isUnchanged(was.user.watched) {
 		return was, nil
 	}
 	user, err := r.userConfig(ctx, gitDir, was)
@@ -99,11 +101,11 @@ func (r *Repository) SettingsOf(ctx context.Context, gitDir string) (*Settings, 
 // userConfig reads the user's own configuration, unless it is known to be the one that was
 // read before or for another git directory.
 func (r *Repository) userConfig(ctx context.Context, gitDir string, was *Settings) (*userConfig, error) {
-	if was != nil && was.user.isAnywhere && unchanged(was.user.watched) {
+	if was != nil && was.user.isAnywhere && isUnchanged(was.user.watched) {
 		return was.user, nil
 	}
 	for _, other := range r.config.byDir {
-		if other.user.isAnywhere && unchanged(other.user.watched) {
+		if other.user.isAnywhere && isUnchanged(other.user.watched) {
 			return other.user, nil
 		}
 	}
@@ -119,11 +121,11 @@ func (r *Repository) userConfig(ctx context.Context, gitDir string, was *Setting
 		u.watched[f] = Digest(f)
 	}
 	for _, e := range entries {
-		if !e.OfUser() {
+		if !e.IsOfUser() {
 			continue
 		}
 		u.isAnywhere = u.isAnywhere && !strings.HasPrefix(e.Key, "includeif.")
-		if kept(e.Key) || slices.Contains(ownKeys, e.Key) {
+		if isUserKey(e.Key) || slices.Contains(ownKeys, e.Key) {
 			u.entries = append(u.entries, e)
 		}
 	}
@@ -133,12 +135,13 @@ func (r *Repository) userConfig(ctx context.Context, gitDir string, was *Setting
 	return u, nil
 }
 
-// combineSettings combines the user's configuration and the repository's.
+// combineSettings combines the user's configuration and the repository's, and writes the
+// file with the user's settings that git gets.
 func (r *Repository) combineSettings(u *userConfig, h *hostState) (*Settings, error) {
 	s := &Settings{user: u, host: h, Values: map[string]string{}}
 	var global []gitconfig.Entry
 	for _, e := range u.entries {
-		if kept(e.Key) {
+		if isUserKey(e.Key) {
 			global = append(global, e)
 		}
 		if slices.Contains(ownKeys, e.Key) {
@@ -259,7 +262,7 @@ func credentials(values map[string]string, entries []gitconfig.Entry, sshAskPass
 	kv := [][2]string{
 		{"core.sshCommand", either(values["core.sshcommand"], "ssh")},
 		{"core.askPass", either(values["core.askpass"], sshAskPass)},
-		{"credential.helper", ""}, // this clears the list before it
+		{"credential.helper", ""}, // an empty value clears the helpers that git has read so far
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Key, "credential.") && strings.HasSuffix(e.Key, ".helper") {
@@ -302,7 +305,7 @@ func (r *Repository) configFiles(gitDir string, entries []gitconfig.Entry) []str
 		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(r.Git.ConfigHome(), "git", "config"))
 	}
 	for _, e := range entries {
-		if !e.OfUser() {
+		if !e.IsOfUser() {
 			continue
 		}
 		if filepath.IsAbs(e.File) {
@@ -321,7 +324,7 @@ func (r *Repository) configFiles(gitDir string, entries []gitconfig.Entry) []str
 	return files
 }
 
-func unchanged(watched map[string]string) bool {
+func isUnchanged(watched map[string]string) bool {
 	for f, was := range watched {
 		if Digest(f) != was {
 			return false

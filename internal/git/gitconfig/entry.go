@@ -14,9 +14,9 @@ type Entry struct {
 	Bare                    bool // a key without a value, which means true
 }
 
-// OfUser reports whether the setting is the user's or the system's, and not the
+// IsOfUser reports whether the setting is the user's or the system's, and not the
 // repository's.
-func (e Entry) OfUser() bool { return e.Scope == "global" || e.Scope == "system" }
+func (e Entry) IsOfUser() bool { return e.Scope == "global" || e.Scope == "system" }
 
 // IsCommand reports whether a setting of a filter is a command.
 func (e Entry) IsCommand() bool { return !strings.HasSuffix(e.Key, ".required") }

@@ -95,7 +95,7 @@ func (c Corpus) WriteTo(w io.Writer) (int64, error) {
 func (g *grower) trunk() []point {
 	first := files{}
 	for i := range g.Files {
-		path := g.cold(i)
+		path := g.coldPath(i)
 		first[path] = file{"100644", g.text(path)}
 	}
 	for _, dir := range []string{"hot/a", "hot/b", "hot/b/c", "hot/d"} {
@@ -145,11 +145,11 @@ func (g *grower) change(now files) {
 	case what < 4 || !strings.Contains(dir, "/"): // what is at the top stays
 		now[path] = g.edited(was)
 	case what == 4:
-		g.put(now, g.name(), file{"100644", g.text("new")})
+		g.put(now, g.newPath(), file{"100644", g.text("new")})
 	case what == 5:
 		delete(now, path)
 	case what < 8:
-		to := g.name()
+		to := g.newPath()
 		delete(now, path)
 		if g.rnd.IntN(2) == 0 {
 			was = g.edited(was)
@@ -169,12 +169,12 @@ func (g *grower) change(now files) {
 			now[path] = was
 		}
 	case what == 12:
-		g.put(now, g.name(), g.module())
+		g.put(now, g.newPath(), g.module())
 		if g.isHot() {
 			g.put(now, "hot/module", g.module())
 		}
 	default:
-		g.put(now, g.name(), file{"120000", "target" + fmt.Sprint(g.rnd.IntN(3))})
+		g.put(now, g.newPath(), file{"120000", "target" + fmt.Sprint(g.rnd.IntN(3))})
 	}
 }
 
@@ -197,14 +197,14 @@ func (g *grower) renameDirectory(now files, dir string) {
 
 // put adds a file, unless something is in its way.
 func (g *grower) put(now files, path string, f file) {
-	if !blocked(now, path) {
+	if !isBlocked(now, path) {
 		now[path] = f
 	}
 }
 
-// blocked reports whether a file lies where a directory above the path should
+// isBlocked reports whether a file lies where a directory above the path should
 // be, or a directory where the path should.
-func blocked(now files, path string) bool {
+func isBlocked(now files, path string) bool {
 	for dir := dirOf(path); dir != ""; dir = dirOf(dir) {
 		if _, ok := now[dir]; ok {
 			return true
@@ -227,7 +227,7 @@ func dirOf(path string) string {
 func (g *grower) pick(now files) string {
 	if !g.isHot() {
 		for range 20 { // most of them are still there
-			if path := g.cold(g.rnd.IntN(g.Files)); now[path].mode != "" {
+			if path := g.coldPath(g.rnd.IntN(g.Files)); now[path].mode != "" {
 				return path
 			}
 		}
@@ -247,13 +247,14 @@ func (g *grower) pick(now files) string {
 	return paths[g.rnd.IntN(len(paths))]
 }
 
-// cold is a file that is not fought over.
-func (g *grower) cold(i int) string { return fmt.Sprintf("d%02d/e%03d/f%d.txt", i/9/64, i/9, i%9) }
+// coldPath is the path of the i-th file outside of hot/, which few branches change.
+func (g *grower) coldPath(i int) string { return fmt.Sprintf("d%02d/e%03d/f%d.txt", i/9/64, i/9, i%9) }
 
 func (g *grower) isHot() bool { return g.rnd.IntN(100) < g.Heat }
 
-// name is that of a new file: in a directory that others use too, or far away.
-func (g *grower) name() string {
+// newPath is the path of a new file: in a directory that other branches use too, or far
+// away.
+func (g *grower) newPath() string {
 	if !g.isHot() {
 		i := g.rnd.IntN(g.Files)
 		return fmt.Sprintf("d%02d/e%03d/n%d", i/9/64, i/9, g.rnd.IntN(1000))

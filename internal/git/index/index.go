@@ -8,8 +8,9 @@
 // each of thousands of workspaces costs more than its index. An index that only git can
 // read, such as a split one, is [ErrUnreadable], and git is asked to rewrite a copy.
 //
-// An agent writes its index, so no length in it is trusted, and no path of it leads out of
-// the checkout ([Index.InvalidPath]); a file counts as unchanged only if all its stat data
+// An agent writes its index, so no length in it is trusted, and an entry that git would not
+// make, such as one whose path leads out of the checkout, is left out when the index is
+// read ([Index.Faults]): no other code has to expect one. A file counts as unchanged only if all its stat data
 // is that of the entry, and the index is younger ([Index.Unchanged]); a copy has the mtime
 // of its original.
 package index
@@ -25,7 +26,13 @@ var ErrUnreadable = errors.New("not an index that can be read here")
 
 // Index is the content of an index file.
 type Index struct {
-	Entries []Entry
+	Entries []Entry // those that git would make, sorted by path and stage
+	Faults  []Fault // the others; what was out of order is in both
+
+	// Unreadable is why the index could not be read; these are the entries of a commit in
+	// its place.
+	Unreadable string
+
 	// Tree is the tree of the entries, if the index has a valid cache tree.
 	Tree string
 
@@ -63,4 +70,18 @@ func modeText(mode uint32) string {
 		return "160000"
 	}
 	return fmt.Sprintf("%o", mode)
+}
+
+// ObjectsBeside lists the objects that the index names, each once, without those in known
+// and without the commits of submodules.
+func (x *Index) ObjectsBeside(known map[string]bool) []string {
+	var list []string
+	seen := map[string]bool{}
+	for _, e := range x.Entries {
+		if e.Mode != "160000" && !known[e.OID] && !seen[e.OID] {
+			seen[e.OID] = true
+			list = append(list, e.OID)
+		}
+	}
+	return list
 }

@@ -92,7 +92,8 @@ func readIndexName(r *bufio.Reader, last []byte, version uint32, size int) ([]by
 	return name, nil
 }
 
-// readOffset reads a variable-length number as in pack files.
+// readOffset reads a variable-length number in the encoding of OFS_DELTA offsets in
+// pack files.
 func readOffset(r *bufio.Reader) (int, error) {
 	n := 0
 	for i := range 5 {
@@ -111,8 +112,9 @@ func readOffset(r *bufio.Reader) (int, error) {
 	return 0, ErrUnreadable
 }
 
-// Parse parses an index file. It fails with ErrUnreadable if the index is split or sparse,
-// or has an extension that is required and not supported here.
+// Parse parses an index file. Entries that git would not make are not among the entries of
+// the result, but among its faults. It fails with ErrUnreadable if the index is split or
+// sparse, or has an extension that is required and not supported here.
 func Parse(data []byte, h hash.Hash) (*Index, error) {
 	hashLen := h.Size()
 	if len(data) < 12+hashLen {
@@ -136,6 +138,7 @@ func Parse(data []byte, h hash.Hash) (*Index, error) {
 	for {
 		var head [8]byte
 		if _, err := io.ReadFull(r, head[:]); errors.Is(err, io.EOF) {
+			x.leaveOutFaults()
 			return x, nil
 		} else if err != nil {
 			return nil, ErrUnreadable

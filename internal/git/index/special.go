@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/hex"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -24,7 +25,8 @@ func (s *Special) Add(e Entry) {
 	}
 }
 
-// ReadSpecial reads the special entries of an index, or fails with [ErrUnreadable].
+// ReadSpecial reads the special entries of an index, or fails with [ErrUnreadable]. It
+// leaves out those that git would not make by themselves.
 func ReadSpecial(f io.Reader, hashLen int) (Special, error) {
 	var s Special
 	r, err := scanIndex(f, hashLen, func(e rawEntry) {
@@ -33,7 +35,13 @@ func ReadSpecial(f io.Reader, hashLen int) (Special, error) {
 		}
 		entry := e.decode()
 		entry.Path, entry.OID = string(e.name), hex.EncodeToString(e.oid())
-		s.Add(entry)
+		named := entry
+		if dir, isDir := strings.CutSuffix(entry.Path, "/"); isDir && entry.Sparse && entry.Mode == "40000" {
+			named.Path, named.Mode = dir, "100644" // a directory of a sparse index, which git does make
+		}
+		if named.fault("") == "" {
+			s.Add(entry)
+		}
 	})
 	if err != nil {
 		return Special{}, err

@@ -30,7 +30,7 @@ func (e *Entry) SetStat(st FileStat) { e.stat = st.noted }
 
 // HasMode reports whether a file on disk has the staged mode, as far as git keeps modes on
 // this system.
-func (e Entry) HasMode(now fs.FileMode) bool { return sameMode(e.Mode, now) }
+func (e Entry) HasMode(now fs.FileMode) bool { return isSameMode(e.Mode, now) }
 
 // By how much the index must be younger than a file for the stat data to be trusted: with
 // fine timestamps, and with whole seconds.
@@ -39,10 +39,10 @@ const (
 	CoarseGrain = 2 * time.Second
 )
 
-// Unchanged reports whether a file on disk is provably the one that git saw with the
+// IsUnchanged reports whether a file on disk is provably the one that git saw with the
 // staged content. A file that changed too shortly before the index was written is not.
-func (x *Index) Unchanged(e Entry, now FileStat) bool {
-	if !sameMode(e.Mode, now.Mode) || !sameStat(e.stat, now.noted) {
+func (x *Index) IsUnchanged(e Entry, now FileStat) bool {
+	if !isSameMode(e.Mode, now.Mode) || !isSameStat(e.stat, now.noted) {
 		return false
 	}
 	grain := fineGrain
@@ -54,7 +54,7 @@ func (x *Index) Unchanged(e Entry, now FileStat) bool {
 
 // IsSame reports whether two stats are of the same file, unchanged in between.
 func (a FileStat) IsSame(b FileStat) bool {
-	return a.Mode == b.Mode && a.Size == b.Size && a.ModTime.Equal(b.ModTime) && sameStat(a.noted, b.noted)
+	return a.Mode == b.Mode && a.Size == b.Size && a.ModTime.Equal(b.ModTime) && isSameStat(a.noted, b.noted)
 }
 
 // IsSameMoved is [FileStat.IsSame] for a file that was renamed in between, which changes the

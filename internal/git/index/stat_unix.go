@@ -85,16 +85,16 @@ func fileMode(mode uint32) fs.FileMode {
 	return m
 }
 
-// sameStat compares all but the device, which git does not trust either, and the mode. It
-// is stricter than git, which ignores fractions of seconds: if they differ, the content is
-// compared.
-func sameStat(a, b [10]uint32) bool {
+// isSameStat compares all but the device, which git does not trust either, and the mode.
+// It is stricter than git, which ignores fractions of seconds: if they differ, the
+// content is compared.
+func isSameStat(a, b [10]uint32) bool {
 	a[4], a[6], b[4], b[6] = 0, 0, 0, 0
 	return a == b
 }
 
-// sameMode compares the part of a mode that git keeps.
-func sameMode(staged string, now fs.FileMode) bool {
+// isSameMode compares the part of a mode that git keeps.
+func isSameMode(staged string, now fs.FileMode) bool {
 	switch staged {
 	case "100644", "100755":
 		return now.IsRegular() && (staged == "100755") == (now&0o100 != 0)

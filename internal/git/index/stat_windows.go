@@ -43,11 +43,11 @@ func fileStat(info fs.FileInfo) FileStat {
 	}
 }
 
-// sameStat compares mtime and size: there is neither an inode nor a ctime.
-func sameStat(a, b [10]uint32) bool { return a[2] == b[2] && a[3] == b[3] && a[9] == b[9] }
+// isSameStat compares mtime and size: there is neither an inode nor a ctime.
+func isSameStat(a, b [10]uint32) bool { return a[2] == b[2] && a[3] == b[3] && a[9] == b[9] }
 
-// sameMode compares the part of a mode that git keeps here: whether it is a symbolic link.
-func sameMode(staged string, now fs.FileMode) bool {
+// isSameMode compares the part of a mode that git keeps here: whether it is a symbolic link.
+func isSameMode(staged string, now fs.FileMode) bool {
 	switch staged {
 	case "100644", "100755":
 		return now.IsRegular()

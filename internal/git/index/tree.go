@@ -8,31 +8,6 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// InvalidPath returns a path of an index that git itself would not write: one that leads out
-// of the checkout or into a git directory, is out of order, or has an invalid mode. It is
-// "" if there is none.
-func (x *Index) InvalidPath() string {
-	last, stage := "", -1
-	for _, e := range x.Entries {
-		if e.Path < last || e.Path == last && e.Stage <= stage {
-			return e.Path
-		}
-		last, stage = e.Path, e.Stage
-		switch e.Mode {
-		case "100644", "100755", "120000", "160000":
-		default:
-			return e.Path
-		}
-		for part := range strings.SplitSeq(e.Path, "/") {
-			switch strings.ToLower(part) {
-			case "", ".", "..", ".git", "git~1":
-				return e.Path
-			}
-		}
-	}
-	return ""
-}
-
 // Tree is one directory of an index.
 type Tree struct {
 	Entries int // how many entries of the index are below it

@@ -34,12 +34,40 @@ func (x *Index) Encode(root *Tree, format object.Format) ([]byte, error) {
 	return appendSum(appendTrees(out, root), format), nil
 }
 
+// EncodeEntries returns an index file with these entries, their stages and flags. A file
+// that git was told not to compare for two reasons keeps one of them.
+func (x *Index) EncodeEntries(format object.Format) ([]byte, error) {
+	out := appendHeader(len(x.Entries))
+	for _, e := range x.Entries {
+		flags := uint16(e.Stage) << 12
+		var extended uint16
+		if e.Sparse {
+			extended |= skipWorktree
+		} else if e.Hidden {
+			flags |= assumeValid
+		}
+		if e.Intended {
+			extended |= intentToAdd
+		}
+		if extended != 0 {
+			binary.BigEndian.PutUint32(out[4:], 3) // the version that has extended flags
+		}
+		var err error
+		if out, err = appendFlagged(out, e, flags, extended); err != nil {
+			return nil, err
+		}
+	}
+	return appendSum(out, format), nil
+}
+
 func appendHeader(entries int) []byte {
 	out := binary.BigEndian.AppendUint32([]byte("DIRC"), 2)
 	return binary.BigEndian.AppendUint32(out, uint32(entries))
 }
 
-func appendEntry(out []byte, e Entry) ([]byte, error) {
+func appendEntry(out []byte, e Entry) ([]byte, error) { return appendFlagged(out, e, 0, 0) }
+
+func appendFlagged(out []byte, e Entry, flags, extended uint16) ([]byte, error) {
 	const longest = 0xfff // the largest length that the flags can hold
 	start := len(out)
 	for _, n := range e.stat {
@@ -49,7 +77,14 @@ func appendEntry(out []byte, e Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = binary.BigEndian.AppendUint16(append(out, oid...), uint16(min(len(e.Path), longest)))
+	flags |= uint16(min(len(e.Path), longest))
+	if extended != 0 {
+		flags |= extendedFlags
+	}
+	out = binary.BigEndian.AppendUint16(append(out, oid...), flags)
+	if extended != 0 {
+		out = binary.BigEndian.AppendUint16(out, extended)
+	}
 	out = append(out, e.Path...)
 	return append(out, strings.Repeat("\x00", 8-(len(out)-start)%8)...), nil
 }

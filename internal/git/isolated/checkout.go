@@ -20,6 +20,7 @@ package isolated
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,6 +31,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
@@ -124,14 +126,15 @@ func (w *Worktree) Head(ctx context.Context) (branch, oid string, err error) {
 	if err := w.Pull(ctx); err != nil {
 		return "", "", err
 	}
-	if w.Repo.NativeRefs() {
+	if w.Repo.HasNativeRefs() {
 		return w.Repo.RefSnapshot().Head(w.Admin)
 	}
 	return w.Repo.HeadByGit(ctx, w.Admin)
 }
 
 // Index reads the index of the worktree. An index in a form that only git reads is copied,
-// and git rewrites the copy.
+// and git rewrites the copy. One that git cannot read either is read as that of HEAD, with
+// a fault.
 func (w *Worktree) Index(ctx context.Context) (*index.Index, error) {
 	w, err := w.LastKnown(ctx)
 	if err != nil {
@@ -145,30 +148,26 @@ func (w *Worktree) Index(ctx context.Context) (*index.Index, error) {
 	if !errors.Is(err, index.ErrUnreadable) {
 		return x, err
 	}
-	dir, remove, err := w.Repo.TempDir()
+	x, err = w.ExpandIndex(ctx)
+	if errors.Is(err, gitcmd.KindIndex) || errors.Is(err, index.ErrUnreadable) {
+		return w.headIndex(ctx, err)
+	}
+	return x, err
+}
+
+// headIndex returns the index that HEAD would have, for one that cannot be read.
+func (w *Worktree) headIndex(ctx context.Context, why error) (*index.Index, error) {
+	_, head, err := w.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer remove()
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+	var files []object.TreeEntry
+	if head != "" {
+		if files, err = w.Repo.ReadTree(ctx, head+"^{tree}"); err != nil {
+			return nil, err
+		}
 	}
-	plain, err := worktree.CopyIndex(w.Admin, dir)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.RunGit(ctx, gitcmd.Call{
-		Args:   []string{"update-index", "--no-split-index", "--index-version", "2", "--force-write-index"},
-		Config: [][2]string{{"index.sparse", "false"}}, Env: []string{"GIT_INDEX_FILE=" + plain}, Locks: true,
-	}); err != nil {
-		return nil, err
-	}
-	if x, err = w.ReadIndex(plain); err != nil {
-		return nil, err
-	}
-	x.Written = info.ModTime() // git trusts cached stat data by the index's mtime, so the copy keeps it
-	return x, nil
+	return index.OfTree(files, fmt.Sprintf("the index cannot be read: %v", why)), nil
 }
 
 // PrivateHeadName returns the ref that HEAD names in the agent's git directory, or "" if

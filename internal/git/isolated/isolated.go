@@ -36,7 +36,7 @@ var ErrCannotIsolate = errors.New("isolated checkouts are not possible here")
 // isolated checkouts.
 func (r *Repository) CanIsolate() error {
 	switch {
-	case !r.NativeRefs():
+	case !r.HasNativeRefs():
 		return fmt.Errorf("%w: its refs are kept as %s", ErrCannotIsolate, r.Format.RefStorage)
 	case r.Format.Partial:
 		return fmt.Errorf("%w: it is a partial clone, which lacks objects", ErrCannotIsolate)

@@ -8,26 +8,26 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
-	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // KeepTrashed pulls everything that the git directory of an isolated checkout names, after
-// the checkout was moved to the trash at tree: refs, stashes, and the HEADs of the
-// checkout and of worktrees that the agent added. It calls keep with the commit that keeps
+// the checkout was moved to the trash at tree: refs, stashes, the HEADs of the
+// checkout and of worktrees that the agent added, and what the index names beside the index
+// of the admin directory in the trash. It calls keep with the commit that keeps
 // all of this and all that the commit was kept before, or with "" if there is nothing to
 // keep. The objects are not pruned until keep returns. What is reachable from known is
 // left out.
 //
 // The caller knows that there is a git directory. Unless keep failed, an error says why
-// something could not be pulled; then either nothing was kept, or all but the state of git
-// directories inside of that one.
+// something could not be pulled; then either nothing was kept, or all but entries of the
+// index and the state of git directories inside of that one.
 func (w *Worktree) KeepTrashed(ctx context.Context, tree, was string, known []string, keep func(own string) error) error {
 	stowed := w.Repo.WorktreeOf(worktree.Worktree{Path: tree, Admin: w.Admin, Inherit: w.Inherit})
 	if !stowed.IsIsolated() {
@@ -51,6 +51,11 @@ func (w *Worktree) KeepTrashed(ctx context.Context, tree, was string, known []st
 		return err
 	}
 	defer release()
+	releaseStaged, unkept, err := p.pullLateStaged(ctx, &own, filepath.Join(filepath.Dir(tree), "admin"), known)
+	if err != nil {
+		return err
+	}
+	defer releaseStaged()
 	oid, err := p.w.Repo.storeOwn(ctx, own)
 	if err != nil {
 		return err
@@ -58,7 +63,46 @@ func (w *Worktree) KeepTrashed(ctx context.Context, tree, was string, known []st
 	if err := keep(oid); err != nil {
 		return err
 	}
-	return p.checkNestedGitDirs(ctx)
+	return errors.Join(unkept, p.checkNestedGitDirs(ctx))
+}
+
+// maxLateStaged is how many staged objects are kept by refs. A directory with more stays.
+const maxLateStaged = 1000
+
+// pullLateStaged pulls what the index names beside that of an admin directory, and adds it
+// to own. The error unkept says what could not be pulled.
+func (p *private) pullLateStaged(ctx context.Context, own *ownRefs, admin string, known []string) (release func(), unkept, err error) {
+	release = func() {}
+	n, left := news{}, map[string]error{}
+	if _, err := p.readIndex(ctx, admin, &n); err != nil || n.staged == nil {
+		return release, err, ctx.Err()
+	}
+	blobs, err := p.w.newlyStaged(n.staged, admin)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(blobs) > maxLateStaged:
+		return release, p.wrongError("its index names %d objects that were not brought to the project", len(blobs)), nil
+	case len(blobs) > 0:
+		if err := p.checkObjects(); err != nil {
+			return release, err, nil
+		}
+		release, left = p.pullStaged(ctx, blobs, p.existing(ctx, known), p.pull)
+	}
+	for i, oid := range blobs {
+		if left[oid] == nil {
+			own.refs[fmt.Sprintf("%sstaged-%d", lateRefs, i)] = oid
+		}
+	}
+	if list := n.unpulledEntries(left); len(list) > 0 {
+		unkept = p.wrongError("%d entries of its index cannot be brought, such as %s: %s", len(list), list[0].Name, list[0].Why)
+	}
+	return release, unkept, ctx.Err()
+}
+
+// existing returns those of the objects that the repository has.
+func (p *private) existing(ctx context.Context, oids []string) []string {
+	return slices.DeleteFunc(slices.Clone(oids), func(oid string) bool { _, err := p.w.Repo.Info(ctx, oid); return err != nil })
 }
 
 // lateRefs is the prefix of the names under which commits are kept that a HEAD or the
@@ -158,65 +202,9 @@ func (r *Repository) addKeptBefore(ctx context.Context, own *ownRefs, was string
 	if err != nil {
 		return err
 	}
-	beside, err := r.keptObjects(ctx, was)
+	beside, err := r.KeptObjects(ctx, was)
 	own.more = slices.Concat(c.Parents, beside)
 	return err
-}
-
-// keptObjects returns the tags, blobs and trees that a commit of [Worktree.KeepOwn]
-// keeps.
-func (r *Repository) keptObjects(ctx context.Context, own string) ([]string, error) {
-	var oids []string
-	for _, dir := range []string{"tags", "objects"} {
-		out, err := r.RunGit(ctx, "ls-tree", "-z", "--name-only", "--full-tree", own, dir+"/")
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range gitdir.SplitNUL(out) {
-			oids = append(oids, path.Base(name))
-		}
-	}
-	return oids, nil
-}
-
-// HasOnlyCopy reports whether a commit of [Worktree.KeepOwn] keeps a tag, a blob or a tree
-// that no ref of the repository reaches.
-func (r *Repository) HasOnlyCopy(ctx context.Context, own string) (bool, error) {
-	beside, err := r.keptObjects(ctx, own)
-	if err != nil || len(beside) == 0 {
-		return false, err
-	}
-	refs, err := r.Refs(ctx)
-	if err != nil {
-		return false, err
-	}
-	var in strings.Builder
-	named := map[string]bool{}
-	for _, ref := range refs {
-		if !strings.HasPrefix(ref.Name, "refs/croft/") {
-			named[ref.OID] = true
-			in.WriteString("^" + ref.OID + "\n")
-		}
-		if strings.HasPrefix(ref.Name, "refs/heads/") { // given a commit alone, rev-list does not mark its blobs
-			in.WriteString("^" + ref.OID + "^{tree}\n")
-		}
-	}
-	for _, oid := range beside {
-		in.WriteString(oid + "\n")
-		o, err := r.Info(ctx, own+":objects/"+oid)
-		if err != nil && !errors.Is(err, object.ErrMissing) {
-			return false, err
-		}
-		if o.OID == "" && !named[oid] {
-			return true, nil // a tag: only its text is kept
-		}
-	}
-	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, gitcmd.Call{Args: []string{"rev-list", "--objects", "--no-object-names", "--ignore-missing", "--stdin"}, Stdin: in.String()})
-	if err != nil {
-		return false, err
-	}
-	alone := odb.OIDsOf(beside...)
-	return slices.ContainsFunc(strings.Fields(string(out)), func(oid string) bool { return alone.Has[oid] }), nil
 }
 
 // pullOwnRefs pulls the objects that refs and stashes name, as far as they exist.
@@ -225,7 +213,7 @@ func (p *private) pullOwnRefs(ctx context.Context, own ownRefs, was string, know
 	for _, oid := range own.refs {
 		wanted = append(wanted, oid)
 	}
-	for _, oid := range stashOIDs(own.stash) {
+	for _, oid := range worktree.StashOIDs(own.stash) {
 		if p.isOID(oid) {
 			wanted = append(wanted, oid)
 		}
@@ -238,7 +226,7 @@ func (p *private) pullOwnRefs(ctx context.Context, own ownRefs, was string, know
 	if err := p.checkObjects(); err != nil {
 		return nil, err
 	}
-	there, err := p.presentObjects(ctx, wanted)
+	there, err := p.w.Repo.Present(ctx, wanted, p.privateObjects())
 	if err != nil {
 		return nil, p.wrongError("its objects cannot be read: %v", err)
 	}
@@ -249,71 +237,13 @@ func (p *private) pullOwnRefs(ctx context.Context, own ownRefs, was string, know
 		}
 	}
 	if was != "" {
-		known = append(known, was)
+		known = append(slices.Clone(known), was)
 	}
-	known = slices.DeleteFunc(known, func(oid string) bool { _, err := p.w.Repo.Info(ctx, oid); return err != nil })
-	release, left := p.pullComplete(ctx, there, known, p.pull)
+	release, left := odb.PullComplete(ctx, there, p.existing(ctx, known), p.pull)
 	if len(left) > 0 {
 		release()
 		oid := slices.Min(slices.Collect(maps.Keys(left)))
 		return nil, p.wrongError("%d of its objects are not whole, such as %s: %v", len(left), oid, left[oid])
 	}
 	return release, nil
-}
-
-// maxPulls bounds how often pullComplete starts a transfer.
-const maxPulls = 200
-
-// pullComplete pulls those of the wanted objects that are complete, with everything that they
-// reach. It returns the others, each with the reason.
-func (p *private) pullComplete(ctx context.Context, wanted, known []string, pull pulling) (release func(), left map[string]error) {
-	left = map[string]error{}
-	var releases []func()
-	pulls := 0
-	leave := func(wanted []string, err error) {
-		for _, oid := range wanted {
-			left[oid] = err
-		}
-	}
-	var some func(wanted []string)
-	some = func(wanted []string) {
-		if pulls++; pulls > maxPulls {
-			leave(wanted, fmt.Errorf("it was left out after %d attempts", maxPulls))
-			return
-		}
-		release, err := pull(ctx, wanted, known)
-		switch {
-		case err == nil:
-			releases, known = append(releases, release), slices.Concat(known, wanted)
-		case len(wanted) == 1 || ctx.Err() != nil:
-			leave(wanted, err)
-		default:
-			half := len(wanted) / 2
-			some(wanted[:half])
-			some(wanted[half:])
-		}
-	}
-	some(wanted)
-	return func() {
-		for _, release := range releases {
-			release()
-		}
-	}, left
-}
-
-// presentObjects returns those of the objects that the agent's git directory has.
-func (p *private) presentObjects(ctx context.Context, oids []string) ([]string, error) {
-	out, err := p.w.Repo.Git.Run(ctx, gitcmd.Target{Repo: p.w.Repo.Core()}, gitcmd.Call{
-		Args: []string{"cat-file", "--batch-check"}, Stdin: strings.Join(oids, "\n") + "\n", Env: p.privateObjects(), Config: odb.NotTrusted,
-	})
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for line := range strings.Lines(string(out)) {
-		if f := strings.Fields(line); len(f) == 3 {
-			list = append(list, f[0])
-		}
-	}
-	return list, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // When an isolated checkout is removed, one commit keeps everything that its agent made
@@ -36,9 +36,6 @@ type ownRefs struct {
 	more  []string // objects that are kept without a name
 }
 
-// stashRef is the ref that names the newest stash.
-const stashRef = "refs/stash"
-
 // stashLog is the reflog of refs/stash: a line for each stash, the newest last.
 const stashLog = "logs/refs/stash"
 
@@ -57,17 +54,6 @@ func (p *private) readStash() string {
 	return string(b)
 }
 
-// stashOIDs returns the commits that a reflog of refs/stash names.
-func stashOIDs(log string) []string {
-	var oids []string
-	for line := range strings.Lines(log) {
-		if f := strings.Fields(line); len(f) > 1 {
-			oids = append(oids, f[1])
-		}
-	}
-	return oids
-}
-
 // KeepOwn stores the commit that keeps what the agent of an isolated checkout made
 // besides its branch, and returns "" if there is nothing. The caller makes the ref. If
 // the agent's git directory cannot be read, the commit keeps what the last pull found.
@@ -84,7 +70,7 @@ func (w *Worktree) KeepOwn(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if !isWhole { // since the pull git has pruned an object that no ref names, such as a tag
-		if err := w.ForgetSync(); err != nil {
+		if err := w.ResetSync(); err != nil {
 			return "", err
 		}
 		if _, err := w.LastKnown(ctx); err != nil {
@@ -170,7 +156,7 @@ func (r *Repository) storeOwn(ctx context.Context, own ownRefs) (string, error) 
 			fmt.Fprintf(&lines, "%s %s\n", own.refs[name], name)
 		}
 	}
-	for _, oid := range slices.Concat(stashOIDs(own.stash), own.more) {
+	for _, oid := range slices.Concat(worktree.StashOIDs(own.stash), own.more) {
 		if _, err := s.add(ctx, oid); err != nil {
 			return "", err
 		}
@@ -335,7 +321,7 @@ func (p *private) pushOwnObjects(ctx context.Context, own ownRefs, now privateSt
 		seen[oid] = true
 	}
 	var wanted []string
-	for _, oid := range slices.Concat(slices.Sorted(maps.Values(own.refs)), stashOIDs(own.stash)) {
+	for _, oid := range slices.Concat(slices.Sorted(maps.Values(own.refs)), worktree.StashOIDs(own.stash)) {
 		if seen[oid] || !p.isOID(oid) {
 			continue
 		}
@@ -353,7 +339,7 @@ func (p *private) pushOwnObjects(ctx context.Context, own ownRefs, now privateSt
 // writeOwnRefs writes refs to packed-refs: some of an agent's ref names may not be possible as
 // file names.
 func (p *private) writeOwnRefs(own ownRefs, now privateState) error {
-	names := avoidNameClashes(own.refs, now.Refs)
+	names := gitdir.AvoidClashes(own.refs, now.Refs)
 	all := maps.Clone(now.Refs)
 	if all == nil {
 		all = map[string]string{}
@@ -373,7 +359,7 @@ func (p *private) writeOwnRefs(own ownRefs, now privateState) error {
 			return err
 		}
 	}
-	if own.stash != "" && own.refs[stashRef] != "" {
+	if own.stash != "" && own.refs[gitdir.StashRef] != "" {
 		if err := p.replace(stashLog, []byte(own.stash)); err != nil {
 			return err
 		}
@@ -382,55 +368,4 @@ func (p *private) writeOwnRefs(own ownRefs, now privateState) error {
 		return p.replace("HEAD", []byte("ref: "+names[ref]+"\n"))
 	}
 	return nil
-}
-
-// avoidNameClashes returns a name for each ref that can exist beside all others. A ref keeps
-// its name, or gets the same with a number if the name is also a directory of other refs,
-// or the other way round. A branch a/b that was renamed to a is such a ref.
-func avoidNameClashes(refs, others map[string]string) map[string]string {
-	names, dirs := map[string]bool{}, map[string]bool{}
-	add := func(name string) {
-		names[name] = true
-		for dir := path.Dir(name); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
-			dirs[dir] = true
-		}
-	}
-	isTaken := func(name string) bool {
-		if dirs[name] || strings.Count(name, "/") < 2 && name != stashRef {
-			return true
-		}
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			if names[dir] {
-				return true
-			}
-		}
-		return false
-	}
-	for name := range others {
-		add(name)
-	}
-	fitting := map[string]string{}
-	var left []string
-	for _, name := range slices.Sorted(maps.Keys(refs)) {
-		if isTaken(name) {
-			left = append(left, name)
-			continue
-		}
-		add(name)
-		fitting[name] = name
-	}
-	for _, name := range left {
-		kind, rest := "restored", strings.TrimPrefix(name, "refs/")
-		if before, after, ok := strings.Cut(rest, "/"); ok {
-			kind, rest = before, after
-		}
-		rest = strings.ReplaceAll(rest, "/", "-")
-		free := name
-		for n := 1; isTaken(free) || names[free]; n++ {
-			free = fmt.Sprintf("refs/%s/%s.%d", kind, rest, n)
-		}
-		add(free)
-		fitting[name] = free
-	}
-	return fitting
 }

@@ -176,6 +176,15 @@ func (s privateState) equal(other privateState) bool {
 	return s.Head == other.Head && s.Stash == other.Stash && maps.Equal(s.Refs, other.Refs) && maps.Equal(s.Files, other.Files) && maps.Equal(s.Inner, other.Inner)
 }
 
+// hasTips reports whether other names the same objects as s, with a branch at head.
+func (s privateState) hasTips(other privateState, branch, head string) bool {
+	refs := maps.Clone(s.Refs)
+	if branch != "" && head != "" && refs != nil {
+		refs["refs/heads/"+branch] = head
+	}
+	return s.Stash == other.Stash && maps.Equal(refs, other.Refs) && maps.Equal(s.Inner, other.Inner)
+}
+
 // resolve returns the branch and the commit that HEAD names.
 func (s privateState) resolve() (branch, oid string) {
 	ref, ok := strings.CutPrefix(s.Head, "ref: ")
@@ -184,17 +193,6 @@ func (s privateState) resolve() (branch, oid string) {
 	}
 	return strings.TrimPrefix(ref, "refs/heads/"), s.Refs[ref]
 }
-
-// ProgressFiles and progressDirs are the files and directories of a git directory that
-// belong to an operation in progress, such as a merge or a rebase.
-var (
-	ProgressFiles = []string{
-		"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "AUTO_MERGE", "MERGE_AUTOSTASH", "CHERRY_PICK_HEAD", "REVERT_HEAD",
-		"REBASE_HEAD", "ORIG_HEAD", "SQUASH_MSG", "BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV",
-		"BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "logs/HEAD",
-	}
-	progressDirs = []string{"rebase-merge", "rebase-apply", "sequencer"}
-)
 
 // maxRefs is how many refs an agent may have; more are an attack.
 const maxRefs = 50_000
@@ -226,16 +224,8 @@ func (p *private) state() (privateState, error) {
 		}
 	}
 	note("index")
-	for _, name := range ProgressFiles {
+	for _, name := range gitdir.ProgressPaths(p.root.FS()) {
 		note(name)
-	}
-	for _, dir := range progressDirs {
-		_ = fs.WalkDir(p.root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() {
-				note(name)
-			}
-			return nil
-		})
 	}
 	return s, nil
 }
@@ -324,7 +314,10 @@ type SyncState struct {
 	Branch  string            `json:"branch,omitempty"` // the workspace's own branch
 	Base    string            `json:"base,omitempty"`
 	Private privateState      `json:"private"`
+	Staged  string            `json:"staged,omitempty"`    // what was staged there
 	Tip     string            `json:"tip,omitempty"`       // where the repository's branch was
+	Next    string            `json:"next,omitempty"`      // where a pull was about to move it
+	Apart   bool              `json:"apart,omitempty"`     // the branch could not follow the agent's
 	Pushed  map[string]string `json:"delivered,omitempty"` // refs that Push wrote
 	Shown   map[string]string `json:"shown,omitempty"`     // refs that were written when the checkout was made
 	// Left is what the last pull could not copy.
@@ -356,10 +349,14 @@ func (w *Worktree) readSyncState() SyncState {
 
 // WriteSyncState records the state of the last synchronisation.
 func (w *Worktree) WriteSyncState(s SyncState) error {
+	s.Boot = proc.Here().Boot
+	return w.writeSyncFile(s)
+}
+
+func (w *Worktree) writeSyncFile(s SyncState) error {
 	if err := os.MkdirAll(w.SyncStateDir(), 0o777); err != nil {
 		return err
 	}
-	s.Boot = proc.Here().Boot
 	b, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -425,11 +422,12 @@ func (w *Worktree) OwnTips() []string {
 	return slices.Compact(tips)
 }
 
-// ForgetSync makes the next pull copy everything again.
-func (w *Worktree) ForgetSync() error {
-	state := w.readSyncState()
-	state.Private = privateState{}
-	return w.WriteSyncState(state)
+// ResetSync makes the next pull copy everything again. What the agent's git directory was
+// is not forgotten: a pending change must not overwrite newer work.
+func (w *Worktree) ResetSync() error {
+	state := w.readSyncFile()
+	state.Boot = "reset"
+	return w.writeSyncFile(state)
 }
 
 // ShareExcludes adds the ignore patterns of the repository to those of an isolated

@@ -3,7 +3,6 @@ package isolated
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -82,9 +81,22 @@ func (w *Worktree) lockSync(ctx context.Context) (*flock.Lock, error) {
 // syncBothSides makes the agent's git directory and the repository agree. The caller holds
 // the lock of the synchronisation.
 func (p *private) syncBothSides(ctx context.Context) error {
+	if p.w.readSyncState().Pending {
+		unlock, err := p.holdIndex(ctx)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	return p.syncHeld(ctx)
+}
+
+// syncHeld is syncBothSides for a caller that holds the agent's index, too, or knows that
+// no change is pending.
+func (p *private) syncHeld(ctx context.Context) error {
 	last := p.w.readSyncState()
 	if last.Pending { // the process that changed the repository's side has died
-		return p.pushState(ctx, last)
+		return p.pushState(ctx, p.w.readSyncFile())
 	}
 	now, err := p.state()
 	if err != nil || last.isUpToDate(now) {
@@ -98,7 +110,7 @@ func (p *private) syncBothSides(ctx context.Context) error {
 // moved, because it was checked out elsewhere, is tried again.
 func (last SyncState) isUpToDate(now privateState) bool {
 	mine := now.Refs["refs/heads/"+last.Branch]
-	return now.equal(last.Private) && (last.Branch == "" || mine == "" || mine == last.Tip)
+	return now.equal(last.Private) && !last.Apart && (last.Branch == "" || mine == "" || mine == last.Tip)
 }
 
 // news is what one pull copies.
@@ -109,6 +121,15 @@ type news struct {
 	index  []byte       // the bytes of the index file
 	trees  *index.Tree
 	blobs  []string // staged blobs that the repository may not have
+	named  string   // the content with the entries that leaveOut left out
+}
+
+// content identifies what is staged, without what the index knows of files.
+func (n news) content() string {
+	if n.trees == nil {
+		return ""
+	}
+	return fmt.Sprintf("%x %d %d", n.trees.OID, n.trees.Entries, len(n.staged.Entries))
 }
 
 func (p *private) pullState(ctx context.Context, last SyncState, now privateState) error {
@@ -121,7 +142,10 @@ func (p *private) pullState(ctx context.Context, last SyncState, now privateStat
 		return err
 	}
 	defer release()
-	last.Left = p.nameUnpulled(n.now, left)
+	last.Left = p.nameUnpulled(n, left)
+	if err := p.leaveOut(&n, left); err != nil {
+		return err
+	}
 	if err := failpoint.Hit("harvest.fetched"); err != nil {
 		return err
 	}
@@ -139,6 +163,12 @@ func (p *private) applyPulled(ctx context.Context, last SyncState, n news) error
 	if err != nil {
 		return err
 	}
+	if from != to { // if this process dies after the move, the branch must not seem moved by another
+		last.Next = to
+		if err := p.w.WriteSyncState(last); err != nil {
+			return err
+		}
+	}
 	head, err := p.moveRefs(ctx, last, n, refs.Update{Ref: "refs/heads/" + last.Branch, Old: from, New: to}, held)
 	if err != nil {
 		return err
@@ -152,8 +182,9 @@ func (p *private) applyPulled(ctx context.Context, last SyncState, n news) error
 	if err := failpoint.Hit("harvest.copied"); err != nil {
 		return err
 	}
-	last.Private, last.Pending = n.now, false
-	if mine := n.now.Refs["refs/heads/"+last.Branch]; mine == "" || mine == to {
+	last.Private, last.Staged, last.Pending, last.Next = n.now, cmp.Or(n.named, n.content()), false, ""
+	mine := n.now.Refs["refs/heads/"+last.Branch]
+	if last.Apart = mine != "" && mine != to; !last.Apart {
 		last.Tip = to // else the next exchange would take the other's commit for its own
 	}
 	return p.w.WriteSyncState(last)
@@ -173,49 +204,75 @@ func (p *private) readNews(ctx context.Context, last SyncState, now privateState
 		tips.Add(oid)
 	}
 	slices.Sort(tips.List[min(1, len(head)):])
-	for _, oid := range slices.Concat(p.pendingOIDs(), stashOIDs(now.Stash)) {
+	for _, oid := range slices.Concat(p.pendingOIDs(), worktree.StashOIDs(now.Stash)) {
 		if p.isOID(oid) {
 			tips.Add(oid)
 		}
 	}
 	n.tips = tips.List
-	data, err := p.read("index")
-	if errors.Is(err, os.ErrNotExist) {
-		return n, nil
-	}
-	if err != nil {
+	data, err := p.readIndex(ctx, p.w.Admin, &n)
+	if err != nil || n.staged == nil {
 		return n, err
-	}
-	if n.staged, err = index.Parse(data, p.w.Repo.ObjectFormat().NewHash()); err != nil {
-		if data, err = p.expandIndex(ctx, data); err != nil {
-			return n, err
-		}
-		if n.staged, err = index.Parse(data, p.w.Repo.ObjectFormat().NewHash()); err != nil {
-			return n, p.wrongError("its index cannot be read")
-		}
-	}
-	if bad := n.staged.InvalidPath(); bad != "" {
-		return n, p.wrongError("its index has the entry %q, which git would not make", bad)
 	}
 	if n.trees, err = n.staged.Trees(p.w.Repo.ObjectFormat()); err != nil {
 		return n, p.wrongError("its index names what cannot be in a tree: %v", err)
 	}
-	if n.index, err = n.staged.Plain(data, n.trees, p.w.Repo.ObjectFormat()); err != nil {
+	if len(n.staged.Faults) > 0 {
+		n.index, err = n.staged.EncodeEntries(p.w.Repo.ObjectFormat())
+	} else {
+		n.index, err = n.staged.Plain(data, n.trees, p.w.Repo.ObjectFormat())
+	}
+	if err != nil {
 		return n, err
 	}
-	n.blobs, err = p.w.newlyStaged(n.staged)
+	n.blobs, err = p.w.newlyStaged(n.staged, p.w.Admin)
 	return n, err
 }
 
+// readIndex reads the agent's index, if there is one, and returns its bytes, which git
+// rewrote in a copy of the admin directory if only git reads them.
+func (p *private) readIndex(ctx context.Context, admin string, n *news) ([]byte, error) {
+	data, err := p.read("index")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n.staged, err = index.Parse(data, p.w.Repo.ObjectFormat().NewHash()); err == nil {
+		return data, nil
+	}
+	if data, err = p.expandIndex(ctx, admin, data); err != nil {
+		return nil, err
+	}
+	if n.staged, err = index.Parse(data, p.w.Repo.ObjectFormat().NewHash()); err != nil {
+		return nil, p.wrongError("its index cannot be read")
+	}
+	return data, nil
+}
+
+// leaveOut leaves out the entries of the index that name one of the objects: a tree that
+// named them would make the repository incomplete.
+func (p *private) leaveOut(n *news, left map[string]error) (err error) {
+	if !slices.ContainsFunc(n.blobs, func(oid string) bool { return left[oid] != nil }) {
+		return nil
+	}
+	n.named, n.staged = n.content(), n.staged.WithoutObjects(left)
+	if n.trees, err = n.staged.Trees(p.w.Repo.ObjectFormat()); err == nil {
+		n.index, err = n.staged.EncodeEntries(p.w.Repo.ObjectFormat())
+	}
+	return err
+}
+
 // expandIndex has git write an index that is split or sparse as an ordinary one. Git works
-// on a copy of the index and of the shared index that it refers to.
-func (p *private) expandIndex(ctx context.Context, data []byte) ([]byte, error) {
+// on a copy of the admin directory, the index and the shared index that it refers to.
+func (p *private) expandIndex(ctx context.Context, from string, data []byte) ([]byte, error) {
 	admin := p.w.Repo.OwnStaging(filepath.Base(p.w.Admin) + ".unfold")
 	defer os.RemoveAll(admin)
 	if err := os.RemoveAll(admin); err != nil {
 		return nil, err
 	}
-	if err := p.w.Repo.CopyAdmin(p.w.Admin, admin); err != nil {
+	if err := p.w.Repo.CopyAdmin(from, admin); err != nil {
 		return nil, err
 	}
 	entries, err := fs.ReadDir(p.root.FS(), ".")
@@ -246,11 +303,11 @@ func (p *private) expandIndex(ctx context.Context, data []byte) ([]byte, error) 
 	return os.ReadFile(file)
 }
 
-// newlyStaged lists the objects of an index that the index in the admin directory does not
-// name.
-func (w *Worktree) newlyStaged(x *index.Index) ([]string, error) {
-	known := map[string]bool{w.Repo.emptyBlob(): true}
-	was, err := w.ReadIndex(filepath.Join(w.Admin, "index"))
+// newlyStaged lists the objects of an index that the index in an admin directory does not
+// name, without the empty blob, which [worktree.Repository.WriteStaged] stores.
+func (w *Worktree) newlyStaged(x *index.Index, admin string) ([]string, error) {
+	known := map[string]bool{w.Repo.EmptyBlob(): true}
+	was, err := w.ReadIndex(filepath.Join(admin, "index"))
 	if err == nil {
 		for _, e := range was.Entries {
 			known[e.OID] = true
@@ -258,18 +315,7 @@ func (w *Worktree) newlyStaged(x *index.Index) ([]string, error) {
 	} else if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, index.ErrUnreadable) {
 		return nil, err
 	}
-	var list []string
-	for _, e := range x.Entries {
-		if e.Mode != "160000" && !known[e.OID] {
-			known[e.OID] = true
-			list = append(list, e.OID)
-		}
-	}
-	return list, nil
-}
-
-func (r *Repository) emptyBlob() string {
-	return hex.EncodeToString(r.ObjectFormat().Hash("blob", nil))
+	return x.ObjectsBeside(known), nil
 }
 
 // knownCommits returns commits that the repository has with everything that they reach:
@@ -351,7 +397,7 @@ func (p *private) mayMoveBranch(ctx context.Context, last SyncState, tip, mine s
 	}
 	// Before the first exchange the branch is where the checkout was made from. If the
 	// state of the exchanges is lost nothing says who moved the branch.
-	if tip == "" || tip == cmp.Or(last.Tip, last.Base) {
+	if tip == "" || tip == cmp.Or(last.Tip, last.Base) || tip == last.Next {
 		return true, nil
 	}
 	return p.w.Repo.IsAncestor(ctx, tip, mine)
@@ -379,7 +425,7 @@ func (p *private) copyToAdmin(n news, head string) error {
 			return err
 		}
 	}
-	for _, name := range progressPaths(os.DirFS(w.Admin)) {
+	for _, name := range gitdir.ProgressPaths(os.DirFS(w.Admin)) {
 		if _, ok := n.now.Files[name]; !ok {
 			if err := os.RemoveAll(filepath.Join(w.Admin, filepath.FromSlash(name))); err != nil {
 				return err
@@ -402,44 +448,8 @@ func (p *private) copyToAdmin(n news, head string) error {
 			return err
 		}
 	}
-	removeEmptyProgressDirs(w.Admin)
+	for _, name := range gitdir.ProgressDirs { // to git, the directory alone means that the operation is in progress
+		_ = os.Remove(filepath.Join(w.Admin, name))
+	}
 	return nil
-}
-
-// progressPaths lists the files of operations in progress in a git directory.
-func progressPaths(dir fs.FS) []string {
-	var list []string
-	for _, name := range ProgressFiles {
-		if _, err := fs.Stat(dir, name); err == nil {
-			list = append(list, name)
-		}
-	}
-	for _, top := range progressDirs {
-		_ = fs.WalkDir(dir, top, func(name string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				list = append(list, name)
-			}
-			return nil
-		})
-	}
-	return list
-}
-
-// removeEmptyProgressDirs removes empty directories of an operation that is over: to git the
-// directory means that the operation is in progress.
-func removeEmptyProgressDirs(dir string) {
-	for _, name := range progressDirs {
-		_ = os.Remove(filepath.Join(dir, name))
-	}
-}
-
-var errNoPack = errors.New("git said nothing of a pack")
-
-// packName reads the name of the pack from the output of index-pack.
-func packName(out []byte) (string, error) {
-	f := strings.Fields(string(out))
-	if len(f) != 2 || !object.IsOID(f[1]) {
-		return "", fmt.Errorf("%w: %q", errNoPack, out)
-	}
-	return f[1], nil
 }

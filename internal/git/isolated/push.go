@@ -1,6 +1,7 @@
 package isolated
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -37,7 +38,7 @@ func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error 
 		return err
 	}
 	defer unlock()
-	if err := p.syncBothSides(ctx); err != nil {
+	if err := p.syncHeld(ctx); err != nil {
 		return err
 	}
 	state := w.readSyncState()
@@ -84,8 +85,9 @@ func (p *private) holdIndex(ctx context.Context) (unlock func(), err error) {
 	return func() { h.Release(); _ = dir.Close() }, nil
 }
 
-// pushState makes the agent's git directory equal to the admin directory. The caller holds
-// the lock.
+// pushState makes the agent's git directory equal to the admin directory. If the agent has
+// changed since last what that would overwrite, it pulls that instead, like any newer
+// work. The caller holds the lock and the agent's index.
 func (p *private) pushState(ctx context.Context, last SyncState) error {
 	w := p.w
 	branch, head, err := w.Repo.RefSnapshot().Head(w.Admin)
@@ -99,6 +101,11 @@ func (p *private) pushState(ctx context.Context, last SyncState) error {
 	x, data, err := w.adminIndex()
 	if err != nil {
 		return err
+	}
+	if moved, err := p.hasMoved(ctx, last, now, branch, head, x); err != nil {
+		return err
+	} else if moved {
+		return p.pullState(ctx, last, now)
 	}
 	if err := p.pushObjects(ctx, last, now, head, x); err != nil {
 		return err
@@ -120,11 +127,60 @@ func (p *private) pushState(ctx context.Context, last SyncState) error {
 	if now, err = p.state(); err != nil {
 		return err
 	}
+	if !last.Private.hasTips(now, branch, head) { // others of the agent's processes need no index
+		return p.pullState(ctx, last, now)
+	}
 	n, err := p.readNews(ctx, last, now)
 	if err != nil {
 		return err
 	}
+	last.Left = slices.DeleteFunc(last.Left, func(u Unpulled) bool { return strings.HasPrefix(u.Name, entryOf) }) // the index is Croft's
 	return p.applyPulled(ctx, last, n)
+}
+
+// hasMoved reports whether the agent has changed since last what a push of the branch, the
+// commit and the index overwrites. What is as the push would write it does not count: a
+// push may have been interrupted.
+func (p *private) hasMoved(ctx context.Context, last SyncState, now privateState, branch, head string, x *index.Index) (bool, error) {
+	was, target, ref := last.Private, head, "refs/heads/"+branch
+	if branch != "" {
+		target = "ref: " + ref
+	}
+	if was.Head != "" && // otherwise Croft has just made the git directory
+		(now.Head != was.Head && now.Head != target || branch != "" && now.Refs[ref] != was.Refs[ref] && now.Refs[ref] != head) {
+		return true, nil
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(was.Files)), slices.Collect(maps.Keys(now.Files)))
+	for _, name := range names {
+		switch {
+		case now.Files[name] == was.Files[name]:
+		case name == "index":
+			if moved, err := p.hasStaged(ctx, last, now, x); moved || err != nil {
+				return moved, err
+			}
+		default:
+			mine, mineErr := p.read(name)
+			theirs, theirsErr := fsx.ReadFile(filepath.Join(p.w.Admin, filepath.FromSlash(name)), maxPrivate)
+			if (mineErr == nil) != (theirsErr == nil) || !bytes.Equal(mine, theirs) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// hasStaged reports whether the agent's index has other content than at last and than x.
+// That git only refreshed what it knows of files does not count.
+func (p *private) hasStaged(ctx context.Context, last SyncState, now privateState, x *index.Index) (bool, error) {
+	n, err := p.readNews(ctx, last, now)
+	if err != nil || n.content() == last.Staged {
+		return false, err
+	}
+	if x == nil {
+		return true, nil
+	}
+	trees, err := x.Trees(p.w.Repo.ObjectFormat())
+	return n.content() != news{staged: x, trees: trees}.content(), err
 }
 
 // adminIndex reads the index of the admin directory; index and bytes are nil without one.
@@ -200,18 +256,15 @@ func (p *private) stagedBesideHead(ctx context.Context, head string, x *index.In
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{p.w.Repo.emptyBlob(): true}
+	known := map[string]bool{}
 	for _, e := range entries {
 		known[e.OID] = true
 	}
-	var list []string
-	for _, e := range x.Entries {
-		if e.Mode != "160000" && !known[e.OID] {
-			known[e.OID] = true
-			list = append(list, e.OID)
-		}
+	list := x.ObjectsBeside(known)
+	if slices.Contains(list, p.w.Repo.EmptyBlob()) { // of intent-to-add, which no ref keeps
+		_, err = p.w.Repo.WriteBlob(nil)
 	}
-	return list, nil
+	return list, err
 }
 
 // copyToPrivate copies HEAD, the index and operations in progress from the admin directory to the
@@ -242,8 +295,8 @@ func (p *private) copyToPrivate(branch, head string, index []byte) error {
 			return err
 		}
 	}
-	there := progressPaths(admin)
-	for _, name := range progressPaths(p.root.FS()) {
+	there := gitdir.ProgressPaths(admin)
+	for _, name := range gitdir.ProgressPaths(p.root.FS()) {
 		if name != "logs/HEAD" && !slices.Contains(there, name) {
 			if err := p.root.RemoveAll(filepath.FromSlash(name)); err != nil {
 				return err
@@ -259,7 +312,7 @@ func (p *private) copyToPrivate(branch, head string, index []byte) error {
 			return err
 		}
 	}
-	for _, name := range progressDirs {
+	for _, name := range gitdir.ProgressDirs {
 		_ = p.root.Remove(name)
 	}
 	return p.copyExcludes()

@@ -39,7 +39,7 @@ func (p *private) pull(ctx context.Context, wanted, known []string) (release fun
 	if err != nil {
 		return nil, err
 	}
-	name, err := packName(out)
+	name, err := odb.PackName(out)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (p *private) storePinCommit(ctx context.Context, last SyncState, n news, br
 	defer b.Discard()
 	tree := ""
 	if n.trees != nil {
-		tree, err = repo.WriteIndexTrees(ctx, b, n.trees)
+		tree, err = repo.WriteStaged(ctx, b, n.staged, n.trees)
 	} else {
 		tree, err = b.WriteTree(nil)
 	}

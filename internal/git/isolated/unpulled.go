@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
@@ -25,10 +27,6 @@ type Unpulled struct {
 	Why  string `json:"why"`
 }
 
-// pulling transfers objects from the agent's git directory, or only checks that they are
-// complete. The repository does not prune them until release is called.
-type pulling func(ctx context.Context, wanted, known []string) (release func(), err error)
-
 var errNotThere = errors.New("it is not there, or damaged")
 
 // fetchObjects pulls the objects of n and returns those that it had to leave out, each
@@ -38,7 +36,7 @@ func (p *private) fetchObjects(ctx context.Context, last SyncState, n news) (rel
 	return p.fetchBy(ctx, last, n, p.pull)
 }
 
-func (p *private) fetchBy(ctx context.Context, last SyncState, n news, pull pulling) (release func(), left map[string]error, err error) {
+func (p *private) fetchBy(ctx context.Context, last SyncState, n news, pull odb.Pulling) (release func(), left map[string]error, err error) {
 	known := p.knownCommits(ctx, last)
 	wanted := odb.OIDsOf(known...).Without(slices.Concat(n.tips, n.blobs))
 	if len(wanted) == 0 {
@@ -51,32 +49,62 @@ func (p *private) fetchBy(ctx context.Context, last SyncState, n news, pull pull
 	if err == nil {
 		return release, nil, nil
 	}
-	// A ref or a reflog may name an object that is missing or incomplete. The commit that
-	// is checked out and the staged blobs must be complete.
-	essential := odb.OIDsOf(n.blobs...)
+	// A ref, a reflog or the index may name an object that is missing or incomplete. The
+	// commit that is checked out must be complete.
 	_, head := n.now.resolve()
-	essential.Add(head)
+	essential := odb.OIDsOf(head)
 	if last.Branch != "" {
 		essential.Add(n.now.Refs["refs/heads/"+last.Branch])
 	}
-	must, second := pull(ctx, essential.List, known)
+	must, second := pull(ctx, odb.OIDsOf(known...).Without(essential.List), known)
 	if second != nil {
 		return nil, nil, p.wrongError("its objects are not whole: %v", err)
 	}
+	known = slices.Concat(known, essential.List)
+	staged, left := p.pullStaged(ctx, n.blobs, known, pull)
+	for _, err := range left {
+		if failed, isGits := errors.AsType[*gitcmd.Error](err); ctx.Err() != nil || isGits && isOfSystem(failed.Kind) {
+			must()
+			staged()
+			return nil, nil, cmp.Or(ctx.Err(), p.wrongError("its objects cannot be read: %v", err))
+		}
+	}
+	for _, oid := range n.blobs {
+		essential.Add(oid)
+	}
 	rest := essential.Without(wanted)
-	there, second := p.presentObjects(ctx, rest)
+	there, second := p.w.Repo.Present(ctx, rest, p.privateObjects())
 	if second != nil {
-		left = map[string]error{}
 		for _, oid := range rest {
 			left[oid] = second
 		}
-		return must, left, nil
+		return func() { must(); staged() }, left, nil
 	}
-	may, left := p.pullComplete(ctx, there, slices.Concat(known, essential.List), pull)
+	may, more := odb.PullComplete(ctx, there, known, pull)
+	maps.Copy(left, more)
 	for _, oid := range odb.OIDsOf(there...).Without(rest) {
 		left[oid] = errNotThere
 	}
-	return func() { must(); may() }, left, nil
+	return func() { must(); staged(); may() }, left, nil
+}
+
+// pullStaged pulls those of the staged blobs that are there. It returns the others, each
+// with the reason.
+func (p *private) pullStaged(ctx context.Context, blobs, known []string, pull odb.Pulling) (release func(), left map[string]error) {
+	there, err := p.w.Repo.Present(ctx, blobs, p.privateObjects())
+	if err != nil {
+		there = blobs // git ends at a damaged one
+	}
+	release, left = odb.PullComplete(ctx, there, known, pull)
+	for _, oid := range odb.OIDsOf(there...).Without(blobs) {
+		left[oid] = errNotThere
+	}
+	return release, left
+}
+
+// isOfSystem reports whether a transfer failed for another reason than the objects.
+func isOfSystem(kind gitcmd.Kind) bool {
+	return slices.Contains([]gitcmd.Kind{gitcmd.KindNoSpace, gitcmd.KindIO, gitcmd.KindDenied, gitcmd.KindVanished, gitcmd.KindBusy}, kind)
 }
 
 // checkComplete checks that the agent's git directory has the wanted objects and everything that
@@ -99,19 +127,44 @@ func (p *private) checkComplete(ctx context.Context, wanted, known []string) (re
 }
 
 // nameUnpulled returns the names under which the agent's git directory has the objects that
-// were left out, and the worktrees there that cannot be read. It ignores objects that only
-// a reflog names and that are missing: git itself may prune those.
-func (p *private) nameUnpulled(now privateState, left map[string]error) []Unpulled {
+// were left out, the worktrees there that cannot be read, and the entries of the index that
+// git would not make. It ignores objects that only a reflog names and that are missing: git
+// itself may prune those.
+func (p *private) nameUnpulled(n news, left map[string]error) []Unpulled {
 	var list []Unpulled
-	for _, at := range p.objectNames(now) {
+	for _, at := range p.objectNames(n.now) {
 		if err := left[at.OID]; err != nil && (at.Name != headLog || !errors.Is(err, errNotThere)) {
-			why, _, _ := strings.Cut(err.Error(), "\n")
-			list = append(list, Unpulled{Name: at.Name, OID: at.OID, Why: why})
+			list = append(list, Unpulled{Name: at.Name, OID: at.OID, Why: firstLine(err)})
 		}
 	}
-	list = append(list, p.unreadableHeads(now)...)
+	list = slices.Concat(list, p.unreadableHeads(n.now), n.unpulledEntries(left))
 	if more := len(list) - maxUnpulled; more > 0 {
 		list = append(list[:maxUnpulled], Unpulled{Name: fmt.Sprintf("%d more", more), Why: "they are not listed"})
+	}
+	return list
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// entryOf is how the name of an entry of the index begins.
+const entryOf = "index entry "
+
+// unpulledEntries returns the entries of the index that were left out.
+func (n news) unpulledEntries(left map[string]error) []Unpulled {
+	var list []Unpulled
+	if n.staged == nil {
+		return nil
+	}
+	for _, f := range n.staged.LeftOut() {
+		list = append(list, Unpulled{Name: fmt.Sprintf("%s%.200q", entryOf, f.Path), Why: f.Why})
+	}
+	for _, e := range n.staged.Entries {
+		if err := left[e.OID]; err != nil && e.Mode != "160000" {
+			list = append(list, Unpulled{Name: fmt.Sprintf("%s%.200q", entryOf, e.Path), OID: e.OID, Why: firstLine(err)})
+		}
 	}
 	return list
 }
@@ -132,7 +185,7 @@ func (p *private) objectNames(now privateState) []Unpulled {
 	for name, oid := range now.Inner {
 		list = append(list, Unpulled{Name: path.Join("worktrees", name, "HEAD"), OID: oid})
 	}
-	stashes := stashOIDs(now.Stash)
+	stashes := worktree.StashOIDs(now.Stash)
 	for i, oid := range stashes {
 		if n := len(stashes) - 1 - i; n > 0 { // the newest is refs/stash
 			list = append(list, Unpulled{Name: "stash@{" + strconv.Itoa(n) + "}", OID: oid})
@@ -196,7 +249,26 @@ func (w *Worktree) ListUnpulled(ctx context.Context) ([]Unpulled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.nameUnpulled(now, left), nil
+	return p.nameUnpulled(n, left), nil
+}
+
+// Apart returns the agent's commit on the workspace's branch and the repository's, if by
+// the last pull that branch was moved another way than the agent's. It changes neither
+// side.
+func (w *Worktree) Apart(ctx context.Context) (mine, tip string, err error) {
+	last := w.readSyncFile()
+	if !w.IsIsolated() || !last.Apart {
+		return "", "", nil
+	}
+	mine = last.Private.Refs["refs/heads/"+last.Branch]
+	to, err := w.Repo.SymbolicBranch(ctx, last.Branch)
+	if err != nil || to != "" || len(w.Repo.CheckedOut(last.Branch, w.Admin)) > 0 {
+		return "", "", err
+	}
+	if tip, err = w.Repo.ReadRef(ctx, "refs/heads/"+last.Branch); err != nil || tip == mine {
+		return "", "", err
+	}
+	return mine, tip, nil
 }
 
 // RetryPull is Pull that also retries the objects which were left out before. It

@@ -190,9 +190,9 @@ func readMergeResults(out []byte, n int) ([]MergeResult, error) {
 	return list, nil
 }
 
-// OnMainline reports whether commit, an ancestor of tip, is reachable from tip by first
+// IsOnMainline reports whether commit, an ancestor of tip, is reachable from tip by first
 // parents only, so that it was once the tip itself.
-func (a *Session) OnMainline(ctx context.Context, commit, tip string) (bool, error) {
+func (a *Session) IsOnMainline(ctx context.Context, commit, tip string) (bool, error) {
 	if commit == tip {
 		return true, nil
 	}

@@ -113,7 +113,7 @@ func TestMergesWithSubmodulesInConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all[0].Conflicts) != 1 || all[0].Conflicts[0].Path != "module" || !all[1].Clean() || all[2].Clean() {
+	if len(all[0].Conflicts) != 1 || all[0].Conflicts[0].Path != "module" || !all[1].IsClean() || all[2].IsClean() {
 		t.Errorf("MergeAll: %+v", all)
 	}
 	for range 2 { // one after the other in one session
@@ -150,7 +150,7 @@ esac`)
 		t.Fatal(err)
 	}
 	for i, m := range got {
-		if isBad := pairs[i][1] == bad; isBad != (m.Err != nil) || !isBad && (m.Tree == "" || !m.Clean()) {
+		if isBad := pairs[i][1] == bad; isBad != (m.Err != nil) || !isBad && (m.Tree == "" || !m.IsClean()) {
 			t.Errorf("pair %d: %+v", i, m)
 		}
 	}

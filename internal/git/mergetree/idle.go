@@ -44,7 +44,7 @@ func (r *Repository) PrestartMerge(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	go func() {
 		var started sync.WaitGroup
-		if !r.NativeRefs() {
+		if !r.HasNativeRefs() {
 			started.Go(func() { r.StartRefProcess(ctx) })
 		}
 		defer func() {
@@ -129,6 +129,8 @@ type startState struct {
 	packs    []string
 }
 
+// readStartState reads the state that the repository has now, which a git process that is
+// started now assumes.
 func (r *Repository) readStartState(ctx context.Context) (startState, error) {
 	s, err := r.SettingsOf(ctx, r.CommonDir)
 	return startState{at: time.Now(), settings: s, shallow: gitcmd.Digest(filepath.Join(r.CommonDir, "shallow")), packs: r.listPacks()}, err

@@ -22,7 +22,7 @@ func resting(t *testing.T, repo *Repository, a, b string) *proc.Process {
 		t.Fatal(err)
 	}
 	m, err := at.Merge(t.Context(), a, b)
-	if err != nil || !m.Clean() {
+	if err != nil || !m.IsClean() {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	if _, err := at.q.OwnObjects().Read(m.Tree); err != nil {
@@ -99,7 +99,7 @@ func TestWarmIsUsed(t *testing.T) {
 		t.Fatal("nothing was started ahead")
 	}
 	ahead := at.p
-	if m, err := at.Merge(t.Context(), a, r.Git("rev-parse", "main")); err != nil || !m.Clean() {
+	if m, err := at.Merge(t.Context(), a, r.Git("rev-parse", "main")); err != nil || !m.IsClean() {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if at.p != ahead {

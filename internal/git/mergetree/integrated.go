@@ -39,7 +39,7 @@ func (r *Repository) Integrated(ctx context.Context, head, target string) (Integ
 		return NotIntegrated, err
 	}
 	defer q.Discard()
-	if same, err := q.mergeIsEmpty(ctx, head, target); err != nil || same {
+	if same, err := q.isMergeEmpty(ctx, head, target); err != nil || same {
 		return ByMerge, err
 	}
 	if all, err := q.hasPatches(ctx, head, target); err != nil || all {
@@ -55,8 +55,8 @@ func (r *Repository) Integrated(ctx context.Context, head, target string) (Integ
 	return NotIntegrated, nil
 }
 
-// mergeIsEmpty reports whether merging head into target gives target's tree.
-func (q *Quarantine) mergeIsEmpty(ctx context.Context, head, target string) (bool, error) {
+// isMergeEmpty reports whether merging head into target gives target's tree.
+func (q *Quarantine) isMergeEmpty(ctx context.Context, head, target string) (bool, error) {
 	tree, err := q.run(ctx, "merge-tree", "--write-tree", target, head)
 	if gitcmd.ExitCode(err) == 1 {
 		return false, nil // a conflict
@@ -87,8 +87,9 @@ func (q *Quarantine) squash(ctx context.Context, head, base string) (string, err
 	return q.run(ctx, "-c", "user.name=Croft", "-c", "user.email=croft@localhost", "commit-tree", head+"^{tree}", "-p", base, "-m", "squash")
 }
 
-// OnNoBranch returns the commits that no branch reaches.
-func (r *Repository) OnNoBranch(ctx context.Context, commits []string) (map[string]bool, error) {
+// CommitsOnNoBranch returns those of commits that no branch reaches, and such of their
+// ancestors. A commit that does not exist is left out.
+func (r *Repository) CommitsOnNoBranch(ctx context.Context, commits []string) (map[string]bool, error) {
 	if err := odb.AllHex(commits...); err != nil || len(commits) == 0 {
 		return nil, err
 	}

@@ -95,8 +95,8 @@ type Merged struct {
 	Conflicts []MergeConflict
 }
 
-// Clean reports whether there was no conflict.
-func (m Merged) Clean() bool { return len(m.Conflicts) == 0 }
+// IsClean reports whether there was no conflict.
+func (m Merged) IsClean() bool { return len(m.Conflicts) == 0 }
 
 // MergeConflict is a path that could not be merged.
 type MergeConflict struct {

@@ -35,7 +35,7 @@ func TestAttemptsMergeAChain(t *testing.T) {
 	r.Git("switch", "--quiet", "-c", "by-hand")
 	for _, head := range []string{a1, b1, c1} {
 		m, err := at.Merge(t.Context(), tip, head)
-		if err != nil || !m.Clean() {
+		if err != nil || !m.IsClean() {
 			t.Fatalf("merge: %+v, %v", m, err)
 		}
 		r.Git("merge", "--quiet", "--no-ff", "-m", "m", head)
@@ -83,7 +83,7 @@ func TestAttemptsNameConflicts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if again, err := at.Merge(t.Context(), b, a); err != nil || again.Clean() {
+	if again, err := at.Merge(t.Context(), b, a); err != nil || again.IsClean() {
 		t.Errorf("the second question: %+v, %v", again, err)
 	}
 	if after := r.ObjectCount(); after != before {
@@ -101,7 +101,7 @@ func TestMergeOverReverts(t *testing.T) {
 	r.Git("merge", "--quiet", "--no-ff", "-m", "b", b)
 	tip := r.Git("rev-parse", "HEAD")
 	m, err := attempts(t, open(t, r)).MergeOver(t.Context(), merged, tip, r.Git("rev-parse", merged+"^1"))
-	if err != nil || !m.Clean() {
+	if err != nil || !m.IsClean() {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	r.Git("revert", "--no-edit", "-m", "1", merged)
@@ -117,7 +117,7 @@ func TestAttemptsEndWithTheirContext(t *testing.T) {
 	if _, err := at.Merge(t.Context(), head, "0123456789012345678901234567890123456789"); err == nil {
 		t.Error("a commit that is not there was merged")
 	}
-	if m, err := at.Merge(t.Context(), head, head); err != nil || !m.Clean() {
+	if m, err := at.Merge(t.Context(), head, head); err != nil || !m.IsClean() {
 		t.Errorf("after a failure: %+v, %v", m, err)
 	}
 	at.Close()

@@ -37,14 +37,16 @@ func (a *Session) copyRehashed(ctx context.Context, old, now string) (*rehashed,
 		Repo: r, placement: a.q.placement, Dir: dir, Discard: discard,
 		Env: []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="},
 	}}
-	if err := s.fill(ctx, old, now); err != nil {
+	if err := s.copyDifferences(ctx, old, now); err != nil {
 		discard()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *rehashed) fill(ctx context.Context, old, now string) error {
+// copyDifferences copies the objects in which the trees of two commits differ into the
+// directory, and rehashes each.
+func (s *rehashed) copyDifferences(ctx context.Context, old, now string) error {
 	w := s.files.Walk(object.BothSides)
 	w.Each = func(o object.Object) error {
 		if o.Data == nil && o.Size > 0 {

@@ -118,7 +118,7 @@ func (b *Batch) write(kind string, size int64, data io.Reader, there string) (st
 	}
 	text = text[:size]
 	oid := b.store.Format.Hash(kind, text)
-	if there == hex.EncodeToString(oid) || !b.first(oid) {
+	if there == hex.EncodeToString(oid) || !b.markSeen(oid) {
 		return hex.EncodeToString(oid), nil
 	}
 	e, err := packObject(kind, oid, text)
@@ -153,8 +153,9 @@ func (b *Batch) IsThere(ctx context.Context) bool {
 	return len(b.loose) == 0
 }
 
-// first reports whether an object is added for the first time.
-func (b *Batch) first(oid []byte) bool {
+// markSeen records that the batch has an object, and reports whether it did not have it
+// before.
+func (b *Batch) markSeen(oid []byte) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.seen[string(oid)] {

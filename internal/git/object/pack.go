@@ -26,7 +26,8 @@ type packEntry struct {
 	data []byte // type and size, and the compressed object
 }
 
-// packObject compresses an object.
+// packObject encodes an object as an entry of a pack: its type and size, and its
+// compressed content.
 func packObject(kind string, oid, text []byte) (packEntry, error) {
 	var out bytes.Buffer
 	size := uint64(len(text))

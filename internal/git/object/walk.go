@@ -101,15 +101,16 @@ func (w *Walk) trees(ctx context.Context, old, now, prefix string, depth int) er
 		if a.OID == b.OID && a.Mode == b.Mode {
 			continue
 		}
-		if err := w.pair(ctx, a, b, prefix, depth); err != nil {
+		if err := w.compareEntries(ctx, a, b, prefix, depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pair compares the entries of one name.
-func (w *Walk) pair(ctx context.Context, a, b TreeEntry, prefix string, depth int) error {
+// compareEntries compares the entries of one name in two trees; either may be absent.
+// It rehashes blobs and descends into subtrees.
+func (w *Walk) compareEntries(ctx context.Context, a, b TreeEntry, prefix string, depth int) error {
 	var trees [2]string
 	for i, e := range []TreeEntry{a, b} {
 		switch {

@@ -48,9 +48,9 @@ func (r *Repository) writeOneObject(write func(*object.Batch) (string, error)) (
 	return oid, b.Flush()
 }
 
-// Batch begins a batch of loose objects: only pruning deletes those, however long it takes
-// until a ref names them. The caller calls Flush to keep what was written, and Discard in
-// any case.
+// Batch begins a batch of loose objects, which only git prune deletes, however long it
+// takes until a ref names them. The caller calls Flush to keep what was written, and
+// Discard in any case.
 func (r *Repository) Batch() *object.Batch { return object.NewBatch(r.Store()) }
 
 // PackBatch begins a batch whose small objects go into one pack, so that two files are

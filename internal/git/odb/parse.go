@@ -47,11 +47,11 @@ type StatusEntry struct {
 	Hidden     bool // git was told not to compare the file, and does not report that it differs
 }
 
-// Untracked reports whether the path is untracked.
-func (e StatusEntry) Untracked() bool { return e.Index == '?' }
+// IsUntracked reports whether the path is untracked.
+func (e StatusEntry) IsUntracked() bool { return e.Index == '?' }
 
-// Added reports whether the path is staged, or marked intent-to-add, and HEAD lacks it.
-func (e StatusEntry) Added() bool { return e.Index == 'A' || e.Work == 'A' }
+// IsAdded reports whether the path is staged, or marked intent-to-add, and HEAD lacks it.
+func (e StatusEntry) IsAdded() bool { return e.Index == 'A' || e.Work == 'A' }
 
 // ParseStatus parses `git status --porcelain=v2 -z`. It skips headers and ignored files.
 func ParseStatus(r io.Reader) iter.Seq2[StatusEntry, error] {

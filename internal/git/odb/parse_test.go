@@ -95,7 +95,7 @@ func encodeStatus(entries []StatusEntry) []byte {
 		}
 		xy := string([]byte{e.Index, e.Work})
 		switch {
-		case e.Untracked():
+		case e.IsUntracked():
 			b.WriteString("? " + e.Path)
 		case e.Conflicted:
 			b.WriteString("u " + xy + " " + sub + " 1 2 3 4 h1 h2 h3 " + e.Path)

@@ -3,11 +3,13 @@ package odb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -81,4 +83,15 @@ const packerDelay = 2 * time.Second
 func wasKilled(err error) bool {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	return ok && exit.Code < 0
+}
+
+var errNoPack = errors.New("git said nothing of a pack")
+
+// PackName reads the name of the pack from the output of index-pack.
+func PackName(out []byte) (string, error) {
+	f := strings.Fields(string(out))
+	if len(f) != 2 || !object.IsOID(f[1]) {
+		return "", fmt.Errorf("%w: %q", errNoPack, out)
+	}
+	return f[1], nil
 }

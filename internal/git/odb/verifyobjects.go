@@ -39,7 +39,8 @@ func (r *Repository) VerifyObjects(ctx context.Context) ([]object.Damage, error)
 	return v.Found, errors.Join(err, r.rememberVerified(v.Now))
 }
 
-// VerifiedFile is the path of the record of verified files.
+// VerifiedFile is the path of the file in which VerifyObjects records the files that it
+// found whole.
 func (r *Repository) VerifiedFile() string { return filepath.Join(r.Dir, "verified") }
 
 // settled is the age from which on a file's stamp is sure to change with the next write.
@@ -102,7 +103,9 @@ func (r *Repository) RepairStore(ctx context.Context, d object.Damage) error {
 	return fsx.SyncAll(filepath.Dir(d.File))
 }
 
-// repositoryFile returns the file of the repository that a file of a store is a copy of.
+// repositoryFile returns the file at rel in the repository's object directories, which
+// the file at rel in an alternates store is a copy of. It fails with os.ErrNotExist if
+// there is none.
 func (r *Repository) repositoryFile(rel string) (string, error) {
 	dirs, err := gitdir.AlternatesOf(filepath.Join(r.CommonDir, "objects"))
 	if err != nil {

@@ -166,7 +166,7 @@ func recordsOf(data []byte) func(yield func(rawRecord) bool) {
 // PackRefs packs the refs below a prefix once manyRefs of them are loose, as git's own gc
 // does with all refs.
 func (r *Repository) PackRefs(ctx context.Context, prefix string) error {
-	if !r.NativeRefs() {
+	if !r.HasNativeRefs() {
 		return nil
 	}
 	w := &r.writer

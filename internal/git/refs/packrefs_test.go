@@ -39,7 +39,7 @@ func TestTidyRefs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for last, want := range map[string]int{"last": manyRefs + 1, "other": 1, "none": 0} {
-		found, err := repo.FindRefs(t.Context(), "refs/croft/x/", last)
+		found, err := repo.Refs(t.Context(), "refs/croft/x/*/"+last)
 		if err != nil || len(found) != want {
 			t.Errorf("%d refs are called %s, %v, want %d", len(found), last, err, want)
 		}

@@ -65,7 +65,7 @@ func (r *Repository) updateRefs(ctx context.Context, meanwhile func() error, upd
 			}
 		}
 	}
-	if !r.NativeRefs() {
+	if !r.HasNativeRefs() {
 		return nil, r.UpdateByGit(ctx, meanwhile, updates)
 	}
 	dirs := r.RefDirs(updates)
@@ -77,7 +77,7 @@ func (r *Repository) updateRefs(ctx context.Context, meanwhile func() error, upd
 // processes moves these refs. It keeps a lock file that is older, or that a live process
 // may hold.
 func (r *Repository) SweepRefLocks(since time.Time, refs ...string) {
-	if !r.NativeRefs() {
+	if !r.HasNativeRefs() {
 		return
 	}
 	deadline := time.Now().Add(writers.LockTime)
@@ -117,33 +117,12 @@ func (r *Repository) Refs(ctx context.Context, prefixes ...string) ([]Ref, error
 	return refs, nil
 }
 
-// FindRefs lists the refs named prefix + one path component + "/" + last. If one of them
-// is loose, it returns that one alone, without reading the others.
-func (r *Repository) FindRefs(ctx context.Context, prefix, last string) ([]Ref, error) {
-	if r.NativeRefs() {
-		words, err := os.ReadDir(filepath.Join(r.CommonDir, filepath.FromSlash(prefix)))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-		for _, word := range words {
-			name := prefix + word.Name() + "/" + last
-			if _, err := os.Lstat(filepath.Join(r.CommonDir, filepath.FromSlash(name))); err != nil {
-				continue
-			}
-			if oid, err := r.ReadRef(ctx, name); err == nil {
-				return []Ref{{name, oid}}, nil
-			}
-		}
-	}
-	return r.Refs(ctx, prefix+"*/"+last)
-}
-
 // ErrNoRef says that a ref does not exist.
 var ErrNoRef = errors.New("no such ref")
 
 // ReadRef returns the object that a full ref name resolves to, or ErrNoRef.
 func (r *Repository) ReadRef(ctx context.Context, ref string) (string, error) {
-	if r.NativeRefs() {
+	if r.HasNativeRefs() {
 		return r.RefSnapshot().Ref(ref)
 	}
 	out, err := r.RunGit(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref)
@@ -163,7 +142,7 @@ func (r *Repository) ReadRef(ctx context.Context, ref string) (string, error) {
 // It reads packed-refs once.
 func (r *Repository) ReadRefs(ctx context.Context, names ...string) (map[string]string, error) {
 	at := make(map[string]string, len(names))
-	if r.NativeRefs() {
+	if r.HasNativeRefs() {
 		now := r.RefSnapshot()
 		for _, name := range names {
 			oid, err := now.Ref(name)

@@ -365,7 +365,7 @@ func locksOf(updates []Update) []string {
 // directory of each ref, and the parents of those that do not exist yet. The caller asks
 // before it moves the refs.
 func (r *Repository) RefDirs(updates []Update) []string {
-	if !r.NativeRefs() {
+	if !r.HasNativeRefs() {
 		return nil
 	}
 	var dirs []string

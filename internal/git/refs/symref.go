@@ -42,7 +42,7 @@ func (r *Repository) HasCheckedOut(gitDir, branch string) bool {
 	if !isBranch || on == branch {
 		return on == branch && isBranch
 	}
-	if !r.NativeRefs() || strings.HasPrefix(filepath.Base(gitDir), "croft-") {
+	if !r.HasNativeRefs() || strings.HasPrefix(filepath.Base(gitDir), "croft-") {
 		return false
 	}
 	real, err := r.BranchOf(context.Background(), on)
@@ -63,7 +63,7 @@ func (r *Repository) ReferenceHook() string {
 // SymbolicBranch returns the target of a branch that is a symbolic ref, or "".
 func (r *Repository) SymbolicBranch(ctx context.Context, branch string) (string, error) {
 	ref := "refs/heads/" + branch
-	if !r.NativeRefs() {
+	if !r.HasNativeRefs() {
 		return r.SymbolicRef(ctx, ref)
 	}
 	b, err := gitdir.ReadRefFile(filepath.Join(r.CommonDir, filepath.FromSlash(ref)))

@@ -132,7 +132,7 @@ func (r *Repository) fillAdmin(w *Worktree, s AddSpec, staging *fsx.Dir) error {
 	files := map[string]string{
 		"HEAD": head, "commondir": w.RelativeCommonDir(), "gitdir": filepath.ToSlash(filepath.Join(s.Path, ".git")), "locked": s.Lock,
 	}
-	if !r.NativeRefs() {
+	if !r.HasNativeRefs() {
 		maps.Copy(files, otherRefs)
 	}
 	for name, text := range files {

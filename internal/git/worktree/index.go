@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,25 +53,33 @@ func CopyIndex(gitDir, dir string) (string, error) {
 	return tmp, index.CopyFile(filepath.Join(gitDir, "index"), tmp)
 }
 
-// IndexTree writes the tree of the index and returns its name. Paths in conflict are left
-// out. It works on a copy in dir; the index is not changed.
-func (w *Worktree) IndexTree(ctx context.Context, dir string, conflicted []string) (string, error) {
-	tmp, err := CopyIndex(w.Admin, dir)
+// ExpandIndex reads an index in a form that only git reads: git rewrites a copy.
+func (w *Worktree) ExpandIndex(ctx context.Context) (*index.Index, error) {
+	dir, remove, err := w.Repo.TempDir()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	env := []string{"GIT_INDEX_FILE=" + tmp}
-	if len(conflicted) > 0 {
-		var b strings.Builder
-		for _, p := range conflicted {
-			b.WriteString("0 " + w.Repo.ZeroOID() + "\t" + p + "\x00")
-		}
-		if _, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"update-index", "-z", "--index-info"}, Stdin: b.String(), Env: env, Locks: true}); err != nil {
-			return "", err
-		}
+	defer remove()
+	info, err := os.Stat(filepath.Join(w.Admin, "index"))
+	if err != nil {
+		return nil, err
 	}
-	out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"write-tree", "--missing-ok"}, Env: env, Locks: true})
-	return strings.TrimSpace(string(out)), err
+	plain, err := CopyIndex(w.Admin, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.RunGit(ctx, gitcmd.Call{
+		Args:   []string{"update-index", "--no-split-index", "--index-version", "2", "--force-write-index"},
+		Config: [][2]string{{"index.sparse", "false"}}, Env: []string{"GIT_INDEX_FILE=" + plain}, Locks: true,
+	}); err != nil {
+		return nil, err
+	}
+	x, err := w.ReadIndex(plain)
+	if err != nil {
+		return nil, err
+	}
+	x.Written = info.ModTime() // git trusts cached stat data by the index's mtime, so the copy keeps it
+	return x, nil
 }
 
 // Ignored lists the ignored files that match patterns, in .gitignore's syntax.
@@ -138,4 +148,21 @@ func (r *Repository) WriteIndexTrees(ctx context.Context, b *object.Batch, t *in
 		}
 	}
 	return b.Write("tree", int64(len(t.Text)), strings.NewReader(string(t.Text)))
+}
+
+// WriteStaged stores the trees of an index, and the empty blob if the index names it. No
+// index is refused because that blob is missing: everybody knows its content.
+func (r *Repository) WriteStaged(ctx context.Context, b *object.Batch, x *index.Index, t *index.Tree) (string, error) {
+	empty := r.EmptyBlob()
+	if slices.ContainsFunc(x.Entries, func(e index.Entry) bool { return e.OID == empty }) {
+		if _, err := b.WriteBlob(nil); err != nil {
+			return "", err
+		}
+	}
+	return r.WriteIndexTrees(ctx, b, t)
+}
+
+// EmptyBlob is the object name of an empty file.
+func (r *Repository) EmptyBlob() string {
+	return hex.EncodeToString(r.ObjectFormat().Hash("blob", nil))
 }

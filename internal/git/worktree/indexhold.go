@@ -179,7 +179,7 @@ func (h *IndexHold) findOwner() (mark string, life ownerLife) {
 	if !ours || mark == "" {
 		return "", ownerUnknown
 	}
-	l, err := flock.TryThere(filepath.Join(h.Lease.Repo.LeasesDir(), mark))
+	l, err := flock.TryExisting(filepath.Join(h.Lease.Repo.LeasesDir(), mark))
 	switch {
 	case err == nil:
 		_ = l.Unlock()
@@ -192,7 +192,7 @@ func (h *IndexHold) findOwner() (mark string, life ownerLife) {
 
 // adoptDeadLock takes over the lock of an owner that died, by its lease.
 func (h *IndexHold) adoptDeadLock(owner string) bool {
-	l, err := flock.TryThere(filepath.Join(h.Lease.Repo.LeasesDir(), owner))
+	l, err := flock.TryExisting(filepath.Join(h.Lease.Repo.LeasesDir(), owner))
 	if err != nil {
 		return false
 	}

@@ -67,6 +67,17 @@ func ReflogOIDs(log []byte) []string {
 	return oids
 }
 
+// StashOIDs returns the commits that a reflog of refs/stash names.
+func StashOIDs(log string) []string {
+	var oids []string
+	for line := range strings.Lines(log) {
+		if f := strings.Fields(line); len(f) > 1 {
+			oids = append(oids, f[1])
+		}
+	}
+	return oids
+}
+
 // ReadTree lists the files below a tree, with their full paths.
 func (r *Repository) ReadTree(ctx context.Context, tree string) ([]object.TreeEntry, error) {
 	out, err := r.RunGit(ctx, "ls-tree", "-r", "-z", "--full-tree", tree, "--")
@@ -85,9 +96,9 @@ func (r *Repository) ReadTree(ctx context.Context, tree string) ([]object.TreeEn
 	return list, nil
 }
 
-// InProgress reports whether a merge, rebase, cherry-pick, revert or bisect is in
-// progress.
-func (w *Worktree) InProgress() bool {
+// HasOperationInProgress reports whether a merge, rebase, cherry-pick, revert or bisect
+// is in progress.
+func (w *Worktree) HasOperationInProgress() bool {
 	return slices.ContainsFunc([]string{
 		"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply", "sequencer",
 	}, func(name string) bool { return fsx.IsThere(filepath.Join(w.Admin, name)) })

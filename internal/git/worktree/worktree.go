@@ -102,8 +102,10 @@ func (w *Worktree) PinRef() string {
 	return path.Join("refs/croft/ws", id, "held")
 }
 
-// IsOwnGitDir reports whether everything that git writes to a git directory stays there:
-// nothing in it is a symbolic link or names another directory.
+// IsOwnGitDir reports whether what Croft's git writes to a git directory stays there: the
+// directory has objects and no file commondir, and neither it nor objects, objects/pack,
+// refs, refs/croft, refs/croft/submodule or logs leads through a symbolic link. Other
+// entries are not examined.
 func IsOwnGitDir(dir string) bool {
 	for _, name := range []string{"", "objects", "objects/pack", "refs", "refs/croft", "refs/croft/submodule", "logs"} {
 		path := filepath.Join(dir, filepath.FromSlash(name))

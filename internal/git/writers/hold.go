@@ -21,8 +21,9 @@ const NextIndex = "index.croft"
 // IndexLockDraft is the prefix of the temporary name of Croft's lock file.
 const IndexLockDraft = gitdir.IndexLock + "."
 
-// DeleteIndexLocks removes the lock files on indexes that a dead lease names, if they name the
-// lease in turn, and reports whether none of them is left.
+// DeleteIndexLocks deletes the index lock files that a dead lease names and that
+// contain its name, and the drafts that are named after it. It reports false if one
+// could not be deleted.
 func (r *Repository) DeleteIndexLocks(dead Dead) (gone bool) {
 	gone = true
 	for _, lock := range dead.Locks {

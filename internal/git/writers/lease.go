@@ -75,21 +75,22 @@ func (m *Lease) Write(state byte, locks []string) error {
 // WriteIdle records that the process has released its locks. If the write fails, the next
 // sweep looks for them in vain.
 func (m *Lease) WriteIdle() {
-	m.keepForLocks()
+	m.leaseRemainingLocks()
 	_, _ = m.Lock.File().WriteAt([]byte{idle}, 0)
 }
 
 // End removes the lease of a process that ended by itself, and so has removed its lock
 // files.
 func (m *Lease) End() {
-	m.keepForLocks()
+	m.leaseRemainingLocks()
 	_ = os.Remove(m.Lock.File().Name())
 	_ = m.Lock.Unlock()
 }
 
-// keepForLocks keeps the lease for lock files that still exist although their process has
-// ended. Usually another process has just taken those locks.
-func (m *Lease) keepForLocks() {
+// leaseRemainingLocks makes another, abandoned lease for the lock files that still
+// exist although the git process of this lease has ended, so that Sweep looks at them.
+// Usually another process has just taken those locks.
+func (m *Lease) leaseRemainingLocks() {
 	dead := readLease(m.Lock.File().Name())
 	left := slices.DeleteFunc(dead.Locks, func(lock string) bool {
 		_, _, ok := m.Repo.LockFile(lock, dead.Since)
@@ -181,7 +182,7 @@ func (r *Repository) EachDeadLease(ctx context.Context, f func(Dead) bool) error
 		return err
 	}
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
-		l, err := flock.TryThere(filepath.Join(r.LeasesDir(), e.Name()))
+		l, err := flock.TryExisting(filepath.Join(r.LeasesDir(), e.Name()))
 		if err == nil {
 			_ = l.Unlock()
 		}
@@ -199,7 +200,7 @@ func (r *Repository) EachDeadLease(ctx context.Context, f func(Dead) bool) error
 	defer l.Unlock()
 	for _, e := range entries {
 		path := filepath.Join(r.LeasesDir(), e.Name())
-		l, err := flock.TryThere(path)
+		l, err := flock.TryExisting(path)
 		if err != nil {
 			continue // its owner is alive
 		}
@@ -246,7 +247,7 @@ func (r *Repository) LeftLocks() []string {
 	entries, _ := os.ReadDir(r.LeasesDir())
 	for _, e := range entries {
 		path := filepath.Join(r.LeasesDir(), e.Name())
-		l, err := flock.TryThere(path)
+		l, err := flock.TryExisting(path)
 		if err != nil {
 			continue
 		}
@@ -299,7 +300,7 @@ func (r *Repository) deleteUnheld(found map[string]os.FileInfo, minAge time.Dura
 	if !can {
 		minAge = LockTime
 	}
-	open := proc.Open(slices.Collect(maps.Keys(found)))
+	open := proc.FindOpen(slices.Collect(maps.Keys(found)))
 	for file, was := range found {
 		made := was.ModTime()
 		isHeld := func(p proc.Neighbour) bool { return r.mayHold(p, made) }
@@ -349,7 +350,7 @@ func (r *Repository) isLeased(lock string, made time.Time, not string) bool {
 		if e.Name() == not || !slices.Contains(other.Locks, lock) || made.Before(other.Since) {
 			return false
 		}
-		l, err := flock.TryThere(path)
+		l, err := flock.TryExisting(path)
 		if err == nil {
 			_ = l.Unlock()
 		}
@@ -424,7 +425,7 @@ func inMemory(dir string) string { return filepath.Join(fsx.MemoryDir, "croft-"+
 func (r *Repository) sweepTemp() {
 	locks, _ := filepath.Glob(filepath.Join(r.Dir, "tmp", "*.lock"))
 	for _, path := range locks {
-		l, err := flock.TryThere(path)
+		l, err := flock.TryExisting(path)
 		if err != nil {
 			continue
 		}

@@ -14,8 +14,8 @@ type Statement struct {
 	Args []Arg  `json:"a,omitempty"`
 }
 
-// NewStatement converts values as a database does, so that the log and the database
-// get the same.
+// NewStatement converts values as a database does, so that the log and the database get
+// the same ones.
 func NewStatement(query string, values ...any) (Statement, error) {
 	s := Statement{SQL: query, Args: make([]Arg, len(values))}
 	for i, v := range values {
@@ -27,7 +27,7 @@ func NewStatement(query string, values ...any) (Statement, error) {
 	return s, nil
 }
 
-// Values returns what the statement is run with.
+// Values returns the arguments of the statement.
 func (s Statement) Values() []any {
 	values := make([]any, len(s.Args))
 	for i, a := range s.Args {
@@ -36,8 +36,8 @@ func (s Statement) Values() []any {
 	return values
 }
 
-// Arg is a value of a statement: nothing, a whole number or a text, which need
-// not be UTF-8. As JSON it is null, a number, a string, or {"b": base64}.
+// Arg is an argument of a statement: nothing, a whole number, or a text, which need not
+// be UTF-8. As JSON it is null, a number, a string, or {"b": base64}.
 type Arg struct{ v driver.Value }
 
 func newArg(v any) (Arg, error) {
@@ -59,7 +59,7 @@ func newArg(v any) (Arg, error) {
 	return Arg{}, fmt.Errorf("a value of type %T cannot be written to the state", v)
 }
 
-// MarshalJSON writes the value.
+// MarshalJSON encodes the argument.
 func (a Arg) MarshalJSON() ([]byte, error) {
 	s, ok := a.v.(string)
 	if ok && !utf8.ValidString(s) {
@@ -68,7 +68,7 @@ func (a Arg) MarshalJSON() ([]byte, error) {
 	return json.Marshal(a.v)
 }
 
-// UnmarshalJSON reads a value.
+// UnmarshalJSON decodes an argument.
 func (a *Arg) UnmarshalJSON(b []byte) error {
 	switch {
 	case string(b) == "null":

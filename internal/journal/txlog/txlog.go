@@ -45,7 +45,7 @@ type Log struct {
 // New returns the log at a path. There need not be a file yet.
 func New(path string) *Log { return &Log{path: path} }
 
-// Path is where the file lies.
+// Path returns the path of the file.
 func (l *Log) Path() string { return l.path }
 
 // Header says which database a log is of.
@@ -55,20 +55,20 @@ type Header struct {
 	Version int    `json:"version"` // of the schema
 }
 
-// ErrNone says that there is no log, or none that can be read.
+// ErrNone says that there is no log, or that it cannot be read.
 var ErrNone = errors.New("there is no second copy of the state")
 
 // ErrBehind says that the log lacks transactions, so that it has to be written anew.
 var ErrBehind = errors.New("the second copy of the state lacks transactions")
 
-// ErrOtherFile says that the log is of another database file than the one that a
-// transaction was made in.
+// ErrOtherFile says that the log is of another database file than the one in which a
+// transaction was made.
 var ErrOtherFile = errors.New("the second copy of the state is of another database")
 
-// maxLine bounds what is read as one line.
+// maxLine bounds the length of a line.
 const maxLine = 1 << 28
 
-// line is a line of the file.
+// line is a decoded line of the file.
 type line struct {
 	number int64
 	text   []byte
@@ -99,13 +99,13 @@ func parseLine(b []byte) (line, bool) {
 	return line{n, body}, ok && err == nil
 }
 
-// State is what a log says about itself.
+// State is the header of a log and the numbers of its transactions.
 type State struct {
 	Header
 	Base, Last int64 // the numbers of its dump and of its last transaction
 }
 
-// State reads the first and the last line.
+// State reads the first and the last line of the log.
 func (l *Log) State() (State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +131,7 @@ func readState(f *os.File) (s State, err error) {
 	return s, err
 }
 
-// lastNumber finds the last line that is whole, from the end.
+// lastNumber returns the number of the last whole line, searching from the end.
 func lastNumber(f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -145,7 +145,7 @@ func lastNumber(f *os.File) (int64, error) {
 			return 0, err
 		}
 		lines := bytes.SplitAfter(tail, []byte("\n"))
-		first := 1 // the first is a part of a line, unless it begins the file
+		first := 1 // the first may be the end of a line, unless it begins the file
 		if from == 0 {
 			first = 0
 		}
@@ -160,8 +160,7 @@ func lastNumber(f *os.File) (int64, error) {
 	}
 }
 
-// Appended is a line that was appended for a transaction that is not committed
-// yet.
+// Appended is a line that was appended for a transaction that is not committed yet.
 type Appended struct {
 	Number int64 // of the transaction
 
@@ -170,8 +169,8 @@ type Appended struct {
 	start, end int64
 }
 
-// Append adds a transaction of a database file. The caller holds the database's lock
-// for writing.
+// Append adds a transaction of a database file to the log. The caller holds the
+// database's lock for writing.
 func (l *Log) Append(number int64, file string, list []Statement) (*Appended, error) {
 	text, err := formatLine(number, list)
 	if err != nil {
@@ -212,9 +211,9 @@ func (l *Log) Append(number int64, file string, list []Statement) (*Appended, er
 // Sync waits until the line is on disk.
 func (a *Appended) Sync() error { return a.f.Sync() }
 
-// Retract takes the line off the log again, unless others were appended. The
-// caller holds the database's lock for writing, and knows that the transaction
-// was not committed.
+// Retract removes the line from the log, unless another line was appended after it. The
+// caller holds the database's lock for writing, and knows that the transaction was not
+// committed.
 func (a *Appended) Retract() error {
 	a.log.mu.Lock()
 	defer a.log.mu.Unlock()
@@ -227,7 +226,7 @@ func (a *Appended) Retract() error {
 	return a.f.Truncate(a.start)
 }
 
-// open opens the file at the path, unless that is the one that is open.
+// open opens the file at the path, unless it is open already.
 func (l *Log) open() error {
 	now, err := os.Stat(l.path)
 	if err == nil && l.f != nil && os.SameFile(now, l.info) {
@@ -265,7 +264,7 @@ func (l *Log) Close() {
 	l.closeFile()
 }
 
-// Size is how large the file is; -1 means that there is none.
+// Size returns the size of the file, or -1 if there is none.
 func (l *Log) Size() int64 {
 	info, err := os.Stat(l.path)
 	if err != nil {
@@ -274,12 +273,12 @@ func (l *Log) Size() int64 {
 	return info.Size()
 }
 
-// SetAside renames the file, if there is one, so that it ends in a suffix.
+// SetAside renames the file, if there is one: it appends a suffix to the name.
 func (l *Log) SetAside(suffix string) { _ = os.Rename(l.path, l.path+suffix) }
 
-// Replay calls run with the statements of every line but the first, in their order,
-// until one is damaged or missing; that is ErrBehind. Of lines with the same number
-// after the dump, only the last counts.
+// Replay calls run with the statements of every line but the first, in their order. It
+// fails with ErrBehind at a line that is damaged or missing. Of lines with the same
+// number after the dump, only the last counts.
 func (l *Log) Replay(run func(number int64, list []Statement) error) error {
 	f, err := os.Open(l.path)
 	if err != nil {
@@ -312,7 +311,7 @@ func (l *Log) Replay(run func(number int64, list []Statement) error) error {
 			return err
 		}
 		if !ok {
-			continue // what a process was writing when it died; if it was more, a number is missing
+			continue // a line that a process was writing when it died; if it was more, a number is missing
 		}
 		isDump := next.number == header.number
 		switch {
@@ -346,11 +345,11 @@ func readLine(in *bufio.Reader) (line, bool, error) {
 	}
 }
 
-// dumpRows is how many rows one line of a dump has.
+// dumpRows is how many rows one line of a dump holds.
 const dumpRows = 200
 
-// Write replaces the file by one with a header, and with the statements that dump
-// adds, all of them with one number.
+// Write replaces the file by one with a header and the statements that dump adds, all
+// with one number.
 func (l *Log) Write(h Header, number int64, dump func(add func(Statement) error) error) error {
 	dir := filepath.Dir(l.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -18,10 +18,10 @@ func Hostile(seed uint64, n int) []string {
 	g := generator{rand.New(rand.NewPCG(seed, 0x63726f6674))}
 	out := make([]string, 0, n)
 	for len(out) < n {
-		s := g.one()
+		s := g.randomName()
 		out = append(out, s)
 		if len(out) < n && g.IntN(8) == 0 {
-			out = append(out, g.twin(s))
+			out = append(out, g.mixCase(s))
 		}
 	}
 	return out
@@ -29,7 +29,7 @@ func Hostile(seed uint64, n int) []string {
 
 type generator struct{ *rand.Rand }
 
-func (g generator) one() string {
+func (g generator) randomName() string {
 	switch g.IntN(11) {
 	case 0:
 		return g.pick(known())
@@ -38,19 +38,19 @@ func (g generator) one() string {
 	case 2:
 		return g.pick(options()) + g.pick([]string{"", g.word(), "=" + g.word(), " " + g.word()})
 	case 3:
-		return g.around(g.pick(specials()))
+		return g.surround(g.pick(specials()))
 	case 4:
-		return g.around(string([]byte{byte(g.IntN(32)), byte(g.IntN(2) * 127)}))
+		return g.surround(string([]byte{byte(g.IntN(32)), byte(g.IntN(2) * 127)}))
 	case 5:
-		return g.around(g.bytes(1 + g.IntN(6)))
+		return g.surround(g.bytes(1 + g.IntN(6)))
 	case 6:
-		return g.long()
+		return g.longName()
 	case 7:
 		return g.pick(devices()) + g.pick([]string{"", ".", ".txt", " ", ":", "/" + g.word(), "." + g.word()})
 	case 8:
-		return g.around(g.pick(lookalikes()))
+		return g.surround(g.pick(lookalikes()))
 	case 9:
-		return g.twin(g.pick(known()))
+		return g.mixCase(g.pick(known()))
 	default:
 		return g.word() + g.pick([]string{"", "/", "-", "."}) + g.word()
 	}
@@ -64,8 +64,8 @@ func (g generator) word() string {
 	})
 }
 
-// around puts something before, after, in the middle of or in place of a word.
-func (g generator) around(s string) string {
+// surround puts a text before, after, in the middle of or in place of a word.
+func (g generator) surround(s string) string {
 	switch g.IntN(4) {
 	case 0:
 		return s + g.word()
@@ -93,15 +93,15 @@ func (g generator) bytes(n int) string {
 	return string(b)
 }
 
-// long is near or over the limits of names, branches and file names.
-func (g generator) long() string {
+// longName returns a text near or over the limits of names, branches and file names.
+func (g generator) longName() string {
 	sizes := []int{79, 80, 81, 99, 100, 101, 199, 200, 201, 255, 256, 300, 4096}
 	unit := g.pick([]string{"a", "é", "日", "a/", "-", ".", "a.", "\u0301", "con."})
 	return strings.Repeat(unit, sizes[g.IntN(len(sizes))]/len(unit)+g.IntN(2))
 }
 
-// twin changes the case of some letters.
-func (g generator) twin(s string) string {
+// mixCase changes the case of some letters.
+func (g generator) mixCase(s string) string {
 	b := []byte(s)
 	for i, c := range b {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'

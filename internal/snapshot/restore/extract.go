@@ -16,9 +16,8 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// extractArchive unpacks an archive below a directory. Nothing is written outside it.
-// Directories get their modes at the end, so that a read-only one can be
-// filled.
+// extractArchive unpacks an archive below a directory, and writes nothing outside it.
+// Directories get their modes at the end, so that read-only ones can be filled.
 func extractArchive(in io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -62,8 +61,8 @@ func extractArchive(in io.Reader, dir string) error {
 	return nil
 }
 
-// isSparse reports whether a file is longer than what the archive has of it.
-// Croft writes none.
+// isSparse reports whether an entry is a sparse file, which is longer than its data in
+// the archive. Croft writes none.
 func isSparse(h *tar.Header) bool {
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
@@ -77,7 +76,8 @@ func extractFile(root *os.Root, name string, mode fs.FileMode, in io.Reader) err
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	// An archive may have a name twice. The first is deleted, not opened: it may be a pipe.
+	// An archive may have a name twice. The earlier file is deleted, not opened: it may
+	// be a pipe.
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -99,7 +99,7 @@ func writeNew(root *os.Root, name string, mode fs.FileMode, contents func(io.Wri
 	return errors.Join(err, f.Close())
 }
 
-// extractPipe makes a named pipe, in a directory that is one.
+// extractPipe makes a named pipe. Its parent must be a directory, not a link to one.
 func extractPipe(root *os.Root, name string, mode uint32) error {
 	parent, err := root.OpenRoot(filepath.Dir(name))
 	if err != nil {
@@ -109,8 +109,13 @@ func extractPipe(root *os.Root, name string, mode uint32) error {
 	return makePipe(filepath.Join(parent.Name(), filepath.Base(name)), mode)
 }
 
-// extractObject unpacks an archive below a directory as it is read.
+// extractObject unpacks the archive in an object below a directory while it is read.
 func extractObject(ctx context.Context, r *git.Repository, name, dir string) error {
+	return readArchive(ctx, r, name, func(in io.Reader) error { return extractArchive(in, dir) })
+}
+
+// readArchive calls read with the content of an object while it is read.
+func readArchive(ctx context.Context, r *git.Repository, name string, read func(io.Reader) error) error {
 	if _, err := r.Info(ctx, name); err != nil {
 		return errors.Join(snapshot.ErrFormat, err)
 	}
@@ -122,9 +127,9 @@ func extractObject(ctx context.Context, r *git.Repository, name, dir string) err
 		_, cerr = r.Copy(ctx, out, name)
 		out.CloseWithError(cerr)
 	}()
-	err := extractArchive(in, dir)
+	err := read(in)
 	if err == nil {
-		_, err = io.Copy(io.Discard, in) // what follows the end of an archive
+		_, err = io.Copy(io.Discard, in) // the bytes after the end of the archive
 	}
 	_ = in.CloseWithError(err)
 	<-done

@@ -17,8 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// moveIn moves the new files into the checkout: whole directories, where there is
-// none of the name.
+// moveIn moves the new files into the checkout. It moves a directory whole if the
+// checkout has none of that name.
 func (m *rewinder) moveIn(context.Context) error {
 	fresh, err := m.aside.OpenDir(newDir)
 	if err != nil {
@@ -53,8 +53,8 @@ func (m *rewinder) moveInto(from, to *fsx.Dir, dir string) error {
 	return nil
 }
 
-// inBothDirs does something with two directories of one name. It fails with fsx.ErrLink if
-// one of them is something else.
+// inBothDirs opens the directories of one name in a and b and calls act with them. It
+// fails with fsx.ErrLink if one of the two is not a directory.
 func inBothDirs(a, b *fsx.Dir, name string, act func(a, b *fsx.Dir) error) error {
 	a, err := a.OpenDir(name)
 	if err != nil {
@@ -68,8 +68,8 @@ func inBothDirs(a, b *fsx.Dir, name string, act func(a, b *fsx.Dir) error) error
 	return act(a, b)
 }
 
-// moveWritable moves an entry. A directory that may not be written to cannot be
-// moved as it is.
+// moveWritable moves an entry. It makes a read-only directory writable for the move,
+// because the kernel refuses it otherwise.
 func moveWritable(from, to *fsx.Dir, name string) error {
 	err := from.MoveFile(name, to, name)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -98,12 +98,12 @@ func moveWritable(from, to *fsx.Dir, name string) error {
 	return moved.Chmod(name, e.Mode&modeBits)
 }
 
-// putBack undoes whatever was done of an exchange.
+// putBack undoes the steps of an exchange that were taken.
 func (m *rewinder) putBack(ctx context.Context) error {
-	if err := m.moveInBack(); err != nil {
+	if err := m.undoMoveIn(); err != nil {
 		return err
 	}
-	if err := m.moveOutBack(); err != nil {
+	if err := m.undoMoveOut(); err != nil {
 		return err
 	}
 	for _, d := range slices.Backward(slices.Concat(m.dirs, m.others)) {
@@ -117,11 +117,11 @@ func (m *rewinder) putBack(ctx context.Context) error {
 	return swapAdmin(ctx, m.Worktree, m.Now)
 }
 
-// moveInBack moves the new files out of the checkout again.
-func (m *rewinder) moveInBack() error {
+// undoMoveIn moves the new files out of the checkout again.
+func (m *rewinder) undoMoveIn() error {
 	dirs := slices.Clone(m.dirs)
 	m.unlockDirs()
-	m.dirs = dirs // what they were is noted already
+	m.dirs = dirs // their earlier modes are noted already
 	fresh, err := m.aside.OpenDir(newDir)
 	if err != nil {
 		return err
@@ -130,10 +130,10 @@ func (m *rewinder) moveInBack() error {
 	return moveAll(m.work, fresh, m.in)
 }
 
-// moveOutBack moves the old files into the checkout again. A file whose path another
+// undoMoveOut moves the old files into the checkout again. A file whose path another
 // process has taken stays beside the checkout.
-func (m *rewinder) moveOutBack() error {
-	for _, d := range slices.Backward(m.dirs) { // those above come first
+func (m *rewinder) undoMoveOut() error {
+	for _, d := range slices.Backward(m.dirs) { // parents come first
 		dir, err := makeBelow(m.work, d.path)
 		if err != nil && !errors.Is(err, fsx.ErrLink) {
 			return err
@@ -154,9 +154,9 @@ func (m *rewinder) moveOutBack() error {
 	return moveAll(out, m.work, paths, fs.ErrExist, fsx.ErrLink)
 }
 
-// keepUnsaved keeps what no snapshot has of the files that are left beside the checkout
-// after all was put back: new files that a process has written to, and old files whose
-// paths were taken. The rest is deleted.
+// keepUnsaved moves the files that no snapshot has, of those that are left beside the
+// checkout after all was put back, to keptDir: new files that a process has written to,
+// and old files whose paths were taken. It deletes the others.
 func (m *rewinder) keepUnsaved() error {
 	left, err := snapshot.ListBelow(filepath.Join(m.Aside, newDir))
 	if err != nil {
@@ -164,7 +164,7 @@ func (m *rewinder) keepUnsaved() error {
 	}
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		now, was := left[path], m.built[path]
-		now.Mode = was.Mode // which the rewind sets itself
+		now.Mode = was.Mode // the rewind sets the mode itself
 		if now.IsSameMoved(was) || m.saved.Has(context.Background(), path, filepath.Join(m.Aside, newDir, path), left[path]) {
 			continue
 		}
@@ -185,8 +185,8 @@ func (m *rewinder) keepUnsaved() error {
 	return errors.Join(m.removeAside(newDir), m.removeAside(m.outDir), nameKept(m.aside))
 }
 
-// moveFileBack moves a file that a process made in the checkout during the rewind into
-// it again, or keeps it aside if its path is taken.
+// moveFileBack moves a file that a process made in the checkout during the rewind back
+// into the checkout, or to keptDir if its path is taken.
 func (m *rewinder) moveFileBack(path string) error {
 	fresh, err := m.aside.OpenDir(newDir)
 	if err != nil {
@@ -216,15 +216,14 @@ func keepFile(aside *fsx.Dir, part, path string) error {
 	return moveAll(from, to, []string{path})
 }
 
-// keptName begins the names of directories that are left for the user to look at.
+// keptName begins the names of directories that are left for the user to examine.
 const keptName = keptDir + "-"
 
-// IsKept reports whether a directory beside a checkout holds what a KeptError speaks
-// of.
+// IsKept reports whether a directory beside a checkout is one that a KeptError names.
 func IsKept(name string) bool { return strings.HasPrefix(name, keptName) }
 
-// nameKept gives what is kept a name that no other rewind uses, and returns a KeptError
-// that says where it is. If nothing is kept it returns nil.
+// nameKept renames keptDir to a name that no other rewind uses, and returns a KeptError
+// with the new path. If no file was kept it returns nil.
 func nameKept(aside *fsx.Dir) error {
 	if !aside.Has(keptDir) {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// pair is a directory of the checkout and its counterpart beside it. Both are held
-// while files next to each other are moved.
+// pair is a directory of the checkout and its counterpart beside the checkout. Both
+// stay open while files of the directory are moved.
 type pair struct {
 	dir      string
 	from, to *fsx.Dir
@@ -32,8 +32,8 @@ func (p *pair) close() {
 	*p = pair{}
 }
 
-// open opens a directory below one and its counterpart below another. That there is
-// no such directory is no error; then p.from is nil.
+// open opens the directory dir below from, and makes and opens its counterpart below
+// to. If from has no such directory, p.from is nil and there is no error.
 func (p *pair) open(dir string, from, to *fsx.Dir) (err error) {
 	if p.dir == dir {
 		return nil
@@ -41,7 +41,7 @@ func (p *pair) open(dir string, from, to *fsx.Dir) (err error) {
 	p.close()
 	p.dir = dir
 	p.from, err = from.OpenBelow(dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fsx.ErrLink) { // it is not what a snapshot means by it
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fsx.ErrLink) { // it is not the directory that a snapshot names
 		p.from = nil
 		return nil
 	}
@@ -54,8 +54,8 @@ func (p *pair) open(dir string, from, to *fsx.Dir) (err error) {
 	return err
 }
 
-// moveAll moves files from a directory to another, the last first. Those stay that are
-// not there, and those at which one of the errors comes up.
+// moveAll moves files from a directory to another, the last first. A file that does not
+// exist, or whose move fails with one of the errors in stay, is skipped.
 func moveAll(from, to *fsx.Dir, paths []string, stay ...error) error {
 	var p pair
 	defer p.close()
@@ -78,7 +78,8 @@ func makeBelow(d *fsx.Dir, dir string) (*fsx.Dir, error) {
 	return d.MakeBelow(dir, 0o777)
 }
 
-// moveOut moves what goes out of the checkout, and directories that are empty then.
+// moveOut moves the old files out of the checkout, and the directories that this leaves
+// empty.
 func (m *rewinder) moveOut(ctx context.Context) error {
 	m.unlockDirs()
 	was, err := m.aside.OpenDir(wasDir)
@@ -88,7 +89,7 @@ func (m *rewinder) moveOut(ctx context.Context) error {
 	defer was.Close()
 	var p pair
 	defer p.close()
-	left := map[string]bool{} // directories that something went from
+	left := map[string]bool{} // directories that a file was moved out of
 	for i, list := range [][]string{m.known.Nested, m.known.Files} {
 		for _, path := range list {
 			if err := p.open(filepath.Dir(path), m.work, was); err != nil {
@@ -109,10 +110,10 @@ func (m *rewinder) moveOut(ctx context.Context) error {
 	return nil
 }
 
-// unlockDirs makes the directories that snapshots speak of writable.
+// unlockDirs makes the directories that snapshots name writable.
 func (m *rewinder) unlockDirs() {
-	for _, path := range m.known.Modes { // those above come first
-		if behindLink(m.root, path) {
+	for _, path := range m.known.Modes { // parents come first
+		if isBehindLink(m.root, path) {
 			continue
 		}
 		info, err := m.root.Lstat(path)
@@ -125,7 +126,7 @@ func (m *rewinder) unlockDirs() {
 	}
 }
 
-// moveOne moves a file, or a repository, out of the checkout.
+// moveOne moves a file, or a nested repository, out of the checkout.
 func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested bool) error {
 	name := filepath.Base(path)
 	full := filepath.Join(p.from.Path(), name)
@@ -137,7 +138,7 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 		return err
 	}
 	if before.Mode.IsDir() != isNested || name == ".git" && p.dir == "." {
-		return nil // the snapshot means a file, and this is a directory, or the other way round
+		return nil // the snapshot has a file here, and this is a directory, or the other way round
 	}
 	if isNested && before.Mode&0o200 == 0 { // the kernel moves a directory only if it is writable
 		if err := m.root.Chmod(path, before.Mode&modeBits|0o700); err == nil {
@@ -176,18 +177,19 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 	return nil
 }
 
-// isSaved reports whether what was moved out is what a snapshot has.
+// isSaved reports whether a snapshot has the file or repository that was moved out.
 func (m *rewinder) isSaved(ctx context.Context, full string, before index.FileStat, f movedOut) bool {
 	switch {
 	case f.nested != nil:
 		return m.Seen == nil || m.Seen.HasNested(f.path, f.nested)
 	case !f.stat.Mode.IsRegular() && f.stat.Mode&fs.ModeSymlink == 0:
-		return true // a pipe, which holds nothing
+		return true // a pipe, which has no content
 	}
 	return m.Seen.Has(m.Worktree.Repo, f.path, full, before, f.stat) || m.saved.Has(ctx, f.path, full, f.stat)
 }
 
-// mountedError tells of a file system that is mounted in the checkout.
+// mountedError adds fsx.ErrMount to the error of a move between file systems: one is
+// mounted in the checkout.
 func mountedError(err error) error {
 	if errors.Is(err, syscall.EXDEV) {
 		return errors.Join(fsx.ErrMount, err)
@@ -195,7 +197,7 @@ func mountedError(err error) error {
 	return err
 }
 
-// pruneEmptyDirs removes directories that hold nothing any more, the deepest first.
+// pruneEmptyDirs removes the directories that became empty, the deepest first.
 func (m *rewinder) pruneEmptyDirs(left map[string]bool) {
 	for _, p := range m.known.Empty {
 		left[p] = true
@@ -207,7 +209,7 @@ func (m *rewinder) pruneEmptyDirs(left map[string]bool) {
 	}
 	delete(left, ".")
 	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(left))) {
-		if behindLink(m.root, dir) {
+		if isBehindLink(m.root, dir) {
 			continue
 		}
 		if info, err := m.root.Lstat(dir); err == nil && info.IsDir() && m.root.Remove(dir) == nil {

@@ -1,4 +1,4 @@
 package restore
 
-// makePipe: there are no named pipes in directories here.
+// makePipe does nothing: Windows has no named pipes in directories.
 func makePipe(string, uint32) error { return nil }

@@ -12,10 +12,10 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// PutBack moves the files back into a checkout that a rewind had moved out of it when its
-// process died. A file that one of the snapshots has is deleted instead if its path is
-// taken by now, or if the rewind had marked it as saved. A file that none has is kept, and
-// a KeptError says where.
+// PutBack undoes a rewind whose process died: it moves the files that the rewind had
+// moved out back into the checkout. A file that one of the snapshots has is deleted
+// instead if its path is taken by now, or if the rewind had marked it as saved. A file
+// that no snapshot has is kept, and a KeptError says where.
 func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits ...string) error {
 	dir, err := fsx.OpenDir(aside)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,13 +45,13 @@ func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits
 	return kept
 }
 
-// backPutter is one PutBack.
+// backPutter is the state of one PutBack.
 type backPutter struct {
 	aside *fsx.Dir
 	saved *snapshot.Contents
 }
 
-// putAllBack moves what had gone from the checkout into it again.
+// putAllBack moves all files that were moved out back into the checkout.
 func (b *backPutter) putAllBack(ctx context.Context, path string) error {
 	work, err := fsx.OpenDir(path)
 	if err != nil {
@@ -90,8 +90,9 @@ func (b *backPutter) putDirBack(ctx context.Context, from, to *fsx.Dir, dir stri
 	return nil
 }
 
-// keepUnsaved keeps what is in no snapshot of the files below a directory: a process may
-// have written to one after it had gone. Dir is the directory's path in the checkout.
+// keepUnsaved keeps the files below a directory that no snapshot has: a process may
+// have written to one after it was moved out. dir is the directory's path in the
+// checkout.
 func (b *backPutter) keepUnsaved(ctx context.Context, above *fsx.Dir, name, dir string) error {
 	d, err := above.OpenDir(name)
 	if err != nil {
@@ -129,7 +130,9 @@ func isRepository(d *fsx.Dir, name string) bool {
 	return sub.Has(".git")
 }
 
-// settleFile decides between a file that was moved out and what is at its path now.
+// settleFile settles a file that was moved out and whose path is taken by now. It
+// deletes the file if a snapshot has it; otherwise it moves the file back if a snapshot
+// has the one at its path, and keeps it aside if none does.
 func (b *backPutter) settleFile(ctx context.Context, from, to *fsx.Dir, path string) error {
 	name := filepath.Base(path)
 	if b.isSaved(ctx, from, path) {
@@ -144,8 +147,8 @@ func (b *backPutter) settleFile(ctx context.Context, from, to *fsx.Dir, path str
 	return keepFile(b.aside, wasDir, path)
 }
 
-// isSaved reports whether a snapshot has what is in a directory by the name of a
-// path.
+// isSaved reports whether a snapshot has, at path, the file that d has under the last
+// name of path.
 func (b *backPutter) isSaved(ctx context.Context, d *fsx.Dir, path string) bool {
 	full := filepath.Join(d.Path(), filepath.Base(path))
 	now, err := index.Lstat(full)

@@ -15,12 +15,12 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// Refill makes a directory that is being made for a workspace what a snapshot
-// says. It may be called again after a crash at any point.
+// Refill fills a directory that is being made for a workspace with the content of a
+// snapshot. It may be called again after a crash at any point.
 func Refill(ctx context.Context, to string, files Files) error {
 	w := files.Worktree
 	steps := []func() error{
-		func() error { return removeKnown(ctx, w, to) }, // what an earlier attempt wrote
+		func() error { return removeKnown(ctx, w, to) }, // files that an earlier attempt wrote
 		func() error { return swapAdmin(ctx, w, to) },
 		func() error { return Restore(ctx, to, files) },
 	}
@@ -35,9 +35,8 @@ func Refill(ctx context.Context, to string, files Files) error {
 	return nil
 }
 
-// removeKnown removes what a snapshot knows from a checkout, and directories that
-// are empty then. A directory where the snapshot has a file is not what it
-// knows.
+// removeKnown removes the files of a snapshot from a checkout, and the directories that
+// this leaves empty. If there is a directory where the snapshot has a file, it stays.
 func removeKnown(ctx context.Context, w *git.Worktree, commit string) error {
 	paths, err := snapshot.ReadPaths(ctx, w.Repo, commit)
 	if err != nil {
@@ -48,13 +47,13 @@ func removeKnown(ctx context.Context, w *git.Worktree, commit string) error {
 		return err
 	}
 	defer root.Close()
-	for _, p := range paths.Modes { // those above come first
+	for _, p := range paths.Modes { // parents come first
 		if info, err := root.Lstat(p); err == nil && info.IsDir() {
 			_ = root.Chmod(p, info.Mode().Perm()|0o700)
 		}
 	}
 	for _, p := range paths.Files {
-		if behindLink(root, p) {
+		if isBehindLink(root, p) {
 			continue
 		}
 		if info, err := root.Lstat(p); err == nil && !info.IsDir() {
@@ -65,10 +64,10 @@ func removeKnown(ctx context.Context, w *git.Worktree, commit string) error {
 				return err
 			}
 		}
-		pruneEmpty(root, filepath.Dir(p)) // also after an attempt that got no further
+		pruneEmpty(root, filepath.Dir(p)) // also after an attempt that only deleted the file
 	}
 	for _, p := range paths.Nested {
-		if behindLink(root, p) {
+		if isBehindLink(root, p) {
 			continue
 		}
 		if err := removeAll(root, p); err != nil {
@@ -77,14 +76,14 @@ func removeKnown(ctx context.Context, w *git.Worktree, commit string) error {
 		pruneEmpty(root, filepath.Dir(p))
 	}
 	for _, p := range slices.Backward(paths.Empty) { // the deepest first
-		if !behindLink(root, p) {
+		if !isBehindLink(root, p) {
 			pruneEmpty(root, p)
 		}
 	}
 	return nil
 }
 
-// pruneEmpty removes a directory that holds nothing any more, and those above.
+// pruneEmpty removes a directory if it is empty, and then those above it that are.
 func pruneEmpty(root *os.Root, dir string) {
 	for dir != "." {
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() || root.Remove(dir) != nil {
@@ -94,9 +93,9 @@ func pruneEmpty(root *os.Root, dir string) {
 	}
 }
 
-// behindLink reports whether a path leads through something that is not a
-// directory, so that it is not what a snapshot means by it.
-func behindLink(root *os.Root, path string) bool {
+// isBehindLink reports whether a path leads through an entry that is not a directory,
+// so that it is not the path that a snapshot names.
+func isBehindLink(root *os.Root, path string) bool {
 	for i := range len(path) {
 		if path[i] != filepath.Separator {
 			continue
@@ -108,8 +107,8 @@ func behindLink(root *os.Root, path string) bool {
 	return false
 }
 
-// removeAll removes a path with all below it, also below directories in which
-// nothing may be changed.
+// removeAll removes a path with everything below it, also in directories that are
+// read-only.
 func removeAll(root *os.Root, path string) error {
 	err := root.RemoveAll(path)
 	if !errors.Is(err, os.ErrPermission) {
@@ -124,8 +123,8 @@ func removeAll(root *os.Root, path string) error {
 	return root.RemoveAll(path)
 }
 
-// swapAdmin replaces the worktree's own part of the git directory, index
-// included. HEAD and the index are there at every moment.
+// swapAdmin replaces the worktree's own part of the git directory, index included. HEAD
+// and the index exist at every moment.
 func swapAdmin(ctx context.Context, w *git.Worktree, commit string) error {
 	staging, err := stageAdmin(ctx, w, commit)
 	if err != nil {
@@ -135,17 +134,17 @@ func swapAdmin(ctx context.Context, w *git.Worktree, commit string) error {
 	return swapStaged(w, staging)
 }
 
-// stageAdmin puts the worktree's own part of the git directory together where no
-// agent can write.
+// stageAdmin writes the worktree's own part of the git directory to a directory where
+// no agent can write, and returns its path.
 func stageAdmin(ctx context.Context, w *git.Worktree, commit string) (string, error) {
 	staging := filepath.Join(w.Repo.Dir, "staging", filepath.Base(w.Admin)+".rewind")
-	if err := fsx.RemoveOwn(staging); err != nil { // of an attempt that was killed
+	if err := fsx.RemoveOwn(staging); err != nil { // left by an attempt that was killed
 		return "", err
 	}
 	if err := os.MkdirAll(staging, 0o700); err != nil {
 		return "", err
 	}
-	err := Admin(ctx, w.Repo, commit, staging)
+	err := WriteAdmin(ctx, w.Repo, commit, staging)
 	if err == nil {
 		err = failpoint.Hit("snapshot.admin")
 	}
@@ -155,8 +154,8 @@ func stageAdmin(ctx context.Context, w *git.Worktree, commit string) (string, er
 	return staging, err
 }
 
-// swapStaged replaces what the admin directory holds by what was put together, but for
-// the files that stay. A file is replaced at once.
+// swapStaged replaces the files of the admin directory by those in staging, except for
+// the files that StaysInAdmin names. Each file is replaced by a rename.
 func swapStaged(w *git.Worktree, staging string) error {
 	fresh, err := fsx.OpenOwn(staging)
 	if err != nil {
@@ -190,5 +189,5 @@ func swapStaged(w *git.Worktree, staging string) error {
 	return fresh.CopyOver(admin, largestAdmin)
 }
 
-// largestAdmin bounds the worktree's own part of the git directory.
+// largestAdmin bounds the size of the worktree's own part of the git directory.
 const largestAdmin = 4 << 30

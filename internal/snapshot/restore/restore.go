@@ -1,14 +1,14 @@
-// Package restore makes checkouts what a snapshot says: anew, in a directory that is
-// being made for a workspace ([Refill]), or in place ([Rewind]).
+// Package restore restores snapshots: to a directory that is being made for a workspace
+// ([Refill]), or over a checkout in place ([Rewind]).
 //
-// It reads snapshots, which an agent may have made up, and writes to the checkout, to
-// the worktree's own part of the git directory, and to a directory of Croft's beside the
-// checkout. It stores no objects and moves no refs.
+// It reads snapshots, which an agent may have forged, and writes to the checkout, to
+// the worktree's own part of the git directory, and to a directory of Croft's beside
+// the checkout. It stores no objects and moves no refs.
 //
-// It keeps true that nothing is written outside of those directories, whatever a
-// snapshot says and whatever links lie in the checkout; that a file is deleted only if a
-// snapshot has it; and that each act can be repeated, or put back, after a process died
-// at any point of it.
+// It guarantees that nothing is written outside of those directories, whatever a
+// snapshot says and whatever links are in the checkout; that a file is deleted only if
+// a snapshot has it; and that each act can be repeated, or put back, after a process
+// died at any point of it.
 package restore
 
 import (
@@ -29,22 +29,22 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// Files are where a restored snapshot goes: the top of a checkout that is
-// empty but for its .git file, and the admin directory that belongs to it.
+// Files says where the files of a snapshot are written: to the top of a checkout that
+// is empty except for its .git file, and to its admin directory.
 type Files struct {
 	Worktree   *git.Worktree
-	SecretsDir string // where the snapshot's private files lie; empty: they are not brought back
+	SecretsDir string // the directory of the snapshot's private files; empty: they are not restored
 	Workers    int
 }
 
-// Admin writes the worktree's own part of the git directory, index included, into an
+// WriteAdmin writes the worktree's own part of the git directory, index included, to an
 // admin directory that is being made.
-func Admin(ctx context.Context, r *git.Repository, commit, admin string) error {
+func WriteAdmin(ctx context.Context, r *git.Repository, commit, admin string) error {
 	return extractObject(ctx, r, commit+":admin.tar", admin)
 }
 
-// Restore writes the files of a snapshot. The index is in place already. The files that
-// git could not write again are synced when Restore returns.
+// Restore writes the files of a snapshot. The index exists already. Files that git
+// could not write again are synced when Restore returns.
 func Restore(ctx context.Context, commit string, to Files) error {
 	m, err := snapshot.ReadMeta(ctx, to.Worktree.Repo, commit)
 	if err != nil {
@@ -58,7 +58,8 @@ func Restore(ctx context.Context, commit string, to Files) error {
 	return s.restoreAll(ctx, s.syncFiles, s.restoreModes)
 }
 
-// restoreAll writes all files, and does what remains.
+// restoreAll runs the steps that write the files of the snapshot, and then those in
+// more.
 func (s *restorer) restoreAll(ctx context.Context, more ...func(context.Context) error) error {
 	for _, step := range append([]func(context.Context) error{s.restoreTracked, s.restoreStored, s.restoreNested, s.restoreDirsAndPipes, s.restoreSecrets}, more...) {
 		if err := step(ctx); err != nil {
@@ -78,24 +79,25 @@ type restorer struct {
 	meta   snapshot.Meta
 }
 
-// restoreTracked has git write what was not touched, as it did at first.
+// restoreTracked makes git write the tracked files from the index, and deletes those
+// that were deleted.
 func (s *restorer) restoreTracked(ctx context.Context) error {
 	if err := s.Worktree.CheckoutIndex(ctx, max(s.Workers, 1)); err != nil {
 		return err
 	}
 	for _, p := range s.meta.Deleted {
-		if behindLink(s.root, string(p)) {
+		if isBehindLink(s.root, string(p)) {
 			continue
 		}
 		if err := s.root.Remove(string(p)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		pruneEmpty(s.root, filepath.Dir(string(p))) // those that were empty are made again later
+		pruneEmpty(s.root, filepath.Dir(string(p))) // directories that were empty are made again later
 	}
 	return nil
 }
 
-// restoreStored writes what was stored as it was on disk.
+// restoreStored writes the files that the snapshot stores as they were on disk.
 func (s *restorer) restoreStored(ctx context.Context) error {
 	entries, err := snapshot.StoredFiles(ctx, s.Worktree.Repo, s.commit)
 	if err != nil {
@@ -135,10 +137,9 @@ func (s *restorer) replaceFile(path, mode string, contents func(io.Writer) error
 	return writeNew(s.root, path, perm, contents)
 }
 
-// makeRoom makes room for a file: one where a directory must be goes, and so does
-// what is at the path itself. A directory that is not empty stays, and then
-// there is no room: it holds what came after the snapshot that was taken
-// before.
+// makeRoom makes room for a file: it removes a file where a directory is needed, and
+// the entry at the path itself. A directory that is not empty stays, and makeRoom
+// fails: its files are newer than the last snapshot.
 func (s *restorer) makeRoom(path string) error {
 	if err := s.makeParents(path); err != nil {
 		return err
@@ -165,7 +166,7 @@ func (s *restorer) makeParents(path string) error {
 	return s.root.MkdirAll(filepath.Dir(path), 0o755)
 }
 
-// restoreNested unpacks repositories inside the worktree.
+// restoreNested unpacks nested repositories.
 func (s *restorer) restoreNested(ctx context.Context) error {
 	if len(s.meta.Nested) == 0 {
 		return nil
@@ -178,8 +179,8 @@ func (s *restorer) restoreNested(ctx context.Context) error {
 	return extractObject(ctx, s.Worktree.Repo, s.commit+":nested.tar", s.Worktree.Path)
 }
 
-// restoreDirsAndPipes makes empty directories and named pipes. A directory that is there may
-// hold what git ignores, and stays.
+// restoreDirsAndPipes makes empty directories and named pipes. An existing directory
+// may hold ignored files, and stays.
 func (s *restorer) restoreDirsAndPipes(context.Context) error {
 	for _, p := range s.meta.Empty {
 		path := string(p)
@@ -204,7 +205,7 @@ func (s *restorer) restoreDirsAndPipes(context.Context) error {
 	return nil
 }
 
-// restoreSecrets brings private files back that are still there.
+// restoreSecrets restores the private files that are still in SecretsDir.
 func (s *restorer) restoreSecrets(context.Context) error {
 	if s.SecretsDir == "" {
 		return nil
@@ -231,7 +232,7 @@ func (s *restorer) restoreSecrets(context.Context) error {
 	return nil
 }
 
-// syncFiles makes durable what git could not write again.
+// syncFiles syncs the files and directories that git could not write again.
 func (s *restorer) syncFiles(ctx context.Context) error {
 	entries, err := snapshot.StoredFiles(ctx, s.Worktree.Repo, s.commit)
 	if err != nil {
@@ -269,11 +270,11 @@ func (s *restorer) syncFiles(ctx context.Context) error {
 	return nil
 }
 
-// syncedAtOnce is how many files are open at once for that.
+// syncedAtOnce is how many files syncFiles has open at once.
 const syncedAtOnce = 64
 
-// restoreModes sets what differs from what git makes, the deepest first, so that a
-// directory that cannot be entered comes last.
+// restoreModes sets the modes that differ from those that git sets, the deepest first,
+// so that a directory that cannot be entered comes last.
 func (s *restorer) restoreModes(context.Context) error {
 	for _, m := range slices.Backward(s.meta.Modes) {
 		err := s.root.Chmod(string(m.Path), fs.FileMode(m.Mode))

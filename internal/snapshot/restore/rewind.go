@@ -19,21 +19,22 @@ import (
 // ErrAsWas says that a rewind failed, and that the checkout is as it was before.
 var ErrAsWas = errors.New("the checkout is as it was")
 
-// ErrWritten says that a file is not what was saved of it any more.
+// ErrWritten says that a file changed after it was saved.
 var ErrWritten = errors.New("it was written after it was saved")
 
-// ErrInTheWay says that something appeared where a rewind has to put a file.
+// ErrInTheWay says that an entry appeared where a rewind has to put a file.
 var ErrInTheWay = errors.New("something appeared there that was not saved")
 
-// KeptError says where files are that a rewind could neither delete, because they
-// are in no snapshot, nor put back, because something else is at their paths.
+// KeptError says where a rewind left files that it could neither delete, because no
+// snapshot has them, nor put back, because their paths were taken.
 type KeptError struct{ Dir string }
 
 func (e *KeptError) Error() string { return "what was written meanwhile is kept in " + e.Dir }
 
-// The parts of the directory that a rewind works in. What is in wasDir has gone
-// from the checkout and is still needed, what is in goneDir is in a snapshot, and
-// what is in newDir was never in the checkout. What no snapshot has is in keptDir.
+// The parts of the directory that a rewind works in. wasDir has files that were moved
+// out of the checkout and are still needed, goneDir has files that a snapshot has too,
+// newDir has files that were never in the checkout, and keptDir has files that no
+// snapshot has.
 const (
 	wasDir  = "was"
 	goneDir = "gone"
@@ -41,31 +42,31 @@ const (
 	keptDir = "kept"
 )
 
-// Rewinding says what Rewind does.
+// Rewinding is the input of Rewind.
 type Rewinding struct {
 	Files
-	Now, To string // the snapshots of what the checkout holds, and of what it becomes
-	// Aside is a directory of Croft's own, on the file system of the checkout. What a
-	// process was doing there when it died is settled by [PutBack].
+	Now, To string // the snapshots of the checkout's present state, and of the one to restore
+	// Aside is a directory of Croft's own, on the file system of the checkout.
+	// [PutBack] settles what a process that died left there.
 	Aside string
-	// Seen is what was saved of the checkout before. Without it every file that
-	// goes is read.
+	// Seen is the state of the files when Now was saved. Without it every file that is
+	// moved out is read.
 	Seen *snapshot.Seen
-	// Also is another snapshot whose files go from the checkout.
+	// Also is another snapshot whose files are removed from the checkout.
 	Also string
-	// Last is called after every other step; it is not undone. If it fails, the checkout
-	// is put back.
+	// Last is called after every other step; it is not undone. If it fails, the
+	// checkout is put back.
 	Last func() error
 }
 
-// Rewind makes a checkout what a snapshot says, in place: files that git
-// ignores stay. What the checkout holds now was saved as another snapshot, and
-// only what that one or the other knows is removed.
+// Rewind restores a snapshot over a checkout, in place. Ignored files stay. The present
+// state was saved as another snapshot, and only files that one of the two snapshots has
+// are removed.
 //
-// The new files are written beside the checkout first. Then the old ones are moved
-// out of it, one by one, and each is looked at after that: if it is not what was
-// saved, or if anything else fails, all are moved back, and the error is ErrAsWas.
-// An error that is not leaves it to PutBack to bring about.
+// Rewind first writes the new files beside the checkout. Then it moves the old ones out
+// of the checkout, one by one, and examines each after that: if it is not as it was
+// saved, or if anything else fails, Rewind moves all of them back and returns ErrAsWas.
+// After any other error PutBack has to put the checkout back.
 func Rewind(ctx context.Context, how Rewinding) error {
 	m := &rewinder{Rewinding: how, outDir: wasDir}
 	m.saved = snapshot.ContentsOf(how.Worktree.Repo, how.Now, cmp.Or(how.Also, how.Now), how.To)
@@ -83,7 +84,7 @@ func Rewind(ctx context.Context, how Rewinding) error {
 	return errors.Join(ErrAsWas, err, m.keepUnsaved())
 }
 
-// rewinder is one rewind.
+// rewinder is the state of one rewind.
 type rewinder struct {
 	Rewinding
 	staging string
@@ -92,26 +93,27 @@ type rewinder struct {
 
 	work, aside *fsx.Dir
 	root        *os.Root        // the checkout
-	known       snapshot.Paths  // what goes from it
-	isLeft      map[string]bool // what goes only if it was saved
-	unsaved     []string        // what went, and was not saved
+	known       snapshot.Paths  // the paths that are removed from the checkout
+	isLeft      map[string]bool // paths of Also: the file is removed only if it was saved
+	unsaved     []string        // paths that were moved out and are in no snapshot
 	built       snapshot.Listing
 	out         []movedOut
-	outDir      string    // where that is
-	in          []string  // what was moved into the checkout
-	dirs        []dirMode // directories that were changed for that, in this order
-	others      []dirMode // what else has another mode
-	isSwapped   bool      // the admin directory may be another
+	outDir      string    // the part of Aside that has the files of out
+	in          []string  // paths that were moved into the checkout
+	dirs        []dirMode // directories that were made writable for the move, in this order
+	others      []dirMode // other paths whose mode was changed
+	isSwapped   bool      // the admin directory may have been replaced
 }
 
-// movedOut is a file that was moved out of the checkout, as it was after that.
+// movedOut is a file or repository that was moved out of the checkout, with its state
+// after the move.
 type movedOut struct {
 	path   string
 	stat   index.FileStat
-	nested snapshot.Listing // of a repository
+	nested snapshot.Listing // of a nested repository
 }
 
-// modeBits are what can be set of a mode.
+// modeBits are the bits of a mode that chmod sets.
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 type dirMode struct {
@@ -133,7 +135,7 @@ func (m *rewinder) writeNewFiles(ctx context.Context) error {
 		return err
 	}
 	for _, name := range []string{wasDir, newDir} {
-		if err := m.aside.RemoveAll(name); err != nil { // PutBack has left nothing in them
+		if err := m.aside.RemoveAll(name); err != nil { // PutBack has left nothing to keep in it
 			return err
 		}
 		if err := m.aside.Mkdir(name, 0o700); err != nil {
@@ -172,8 +174,8 @@ func (m *rewinder) writeNewFiles(ctx context.Context) error {
 	return err
 }
 
-// listLeaving finds out what goes: what the checkout holds, what is at the paths of the new
-// files, and files where they need directories.
+// listLeaving lists the paths that are removed: the files of the checkout, entries at
+// the paths of the new files, and files where those need directories.
 func (m *rewinder) listLeaving(ctx context.Context) error {
 	to, err := snapshot.ReadPaths(ctx, m.Worktree.Repo, m.To)
 	if err != nil {
@@ -200,7 +202,7 @@ func (m *rewinder) listLeaving(ctx context.Context) error {
 		m.known.Nested = append(m.known.Nested, p.Nested...)
 		m.known.Empty = append(m.known.Empty, p.Empty...)
 		m.known.Modes = append(m.known.Modes, p.Modes...)
-		for _, path := range p.Secrets { // they stay, but for those in a directory where a file has to be
+		for _, path := range p.Secrets { // private files stay, except in a directory where a file has to be
 			if slices.ContainsFunc(withParents(filepath.Dir(path)), func(dir string) bool { return isFile[dir] }) {
 				m.known.Files = append(m.known.Files, path)
 			}
@@ -273,7 +275,7 @@ func (m *rewinder) swapAdmin(context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = staging.Remove("commondir") // it says where a worktree lies
+	err = staging.Remove("commondir") // it says where a worktree is
 	if err = errors.Join(err, staging.Close()); err != nil {
 		return err
 	}
@@ -292,7 +294,8 @@ func (m *rewinder) requireUnwritten(context.Context) error {
 	return nil
 }
 
-// isUnchanged reports whether what was moved out is as it was then.
+// isUnchanged reports whether a file or repository is still as it was after it was
+// moved out.
 func (f movedOut) isUnchanged(full string) bool {
 	if f.nested == nil {
 		now, err := index.Lstat(full)
@@ -302,7 +305,7 @@ func (f movedOut) isUnchanged(full string) bool {
 	return err == nil && held.Equal(f.nested)
 }
 
-// deleteSaved deletes what is in a snapshot, after a last look.
+// deleteSaved deletes the old files that a snapshot has, after a last check.
 func (m *rewinder) deleteSaved() error {
 	var errs []error
 	for _, f := range m.out {
@@ -314,7 +317,7 @@ func (m *rewinder) deleteSaved() error {
 	if err := errors.Join(errs...); err != nil {
 		return errors.Join(err, kept)
 	}
-	_ = m.removeAside(goneDir) // or the next PutBack does
+	_ = m.removeAside(goneDir) // if this fails, the next PutBack deletes it
 	_ = m.removeAside(newDir)
 	return kept
 }

@@ -1,4 +1,4 @@
-package isolated
+package gitdir
 
 import (
 	"testing"
@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFittingNames: refs that cannot be beside each other get names under which they
+// TestAvoidClashes: refs that cannot be beside each other get names under which they
 // can, of the same kind.
-func TestFittingNames(t *testing.T) {
+func TestAvoidClashes(t *testing.T) {
 	others := map[string]string{"refs/heads/feature/search": "1", "refs/heads/main": "1"}
 	refs := map[string]string{
 		"refs/heads/feature": "2", "refs/heads/feature.1": "2", "refs/heads/main": "2", "refs/heads/main/x/y": "2",
@@ -19,7 +19,7 @@ func TestFittingNames(t *testing.T) {
 		"refs/heads/main": "refs/heads/main", "refs/heads/main/x/y": "refs/heads/main-x-y.1",
 		"refs/tags/v1": "refs/tags/v1", "refs/tags/v1/x": "refs/tags/v1-x.1", "refs/heads": "refs/restored/heads.1", "refs/stash": "refs/stash",
 	}
-	if d := cmp.Diff(want, avoidNameClashes(refs, others)); d != "" {
+	if d := cmp.Diff(want, AvoidClashes(refs, others)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -1,0 +1,104 @@
+package croft_test
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+// TestContract: a client on another machine can make every call. Each takes one request
+// and returns one answer, both structs; an answer that is a list has a request that asks
+// for a page of it.
+func TestContract(t *testing.T) {
+	service := reflect.TypeFor[croft.Service]()
+	failure := reflect.TypeFor[error]()
+	for method := range service.Methods() {
+		m := method.Type
+		switch method.Name {
+		case "Close", "Events": // the end of a Service, and a stream
+			continue
+		}
+		if m.NumIn() != 2 || m.In(0) != reflect.TypeFor[context.Context]() || m.In(1).Kind() != reflect.Struct {
+			t.Errorf("%s takes something else than a context and a request: %s", method.Name, m)
+			continue
+		}
+		if m.NumOut() != 2 || m.Out(1) != failure || m.Out(0).Kind() != reflect.Pointer || m.Out(0).Elem().Kind() != reflect.Struct {
+			t.Errorf("%s returns something else than an answer and an error: %s", method.Name, m)
+			continue
+		}
+		if !strings.HasSuffix(m.In(1).Name(), "Request") {
+			t.Errorf("%s takes a %s, which is not called a request", method.Name, m.In(1))
+		}
+		answer := m.Out(0).Elem()
+		_, isPaged := m.In(1).FieldByName("Page")
+		if isList := strings.HasPrefix(answer.Name(), "List["); isList != isPaged {
+			t.Errorf("%s: the answer is a list: %v, the request asks for a page: %v", method.Name, isList, isPaged)
+		}
+		checkFields(t, method.Name, m.In(1), map[reflect.Type]bool{})
+		checkFields(t, method.Name, answer, map[reflect.Type]bool{})
+	}
+}
+
+// checkFields fails the test where a type of the contract would lose something in JSON,
+// or has a number that nobody can read.
+func checkFields(t *testing.T, method string, at reflect.Type, seen map[reflect.Type]bool) {
+	if seen[at] {
+		return
+	}
+	seen[at] = true
+	switch at.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		checkFields(t, method, at.Elem(), seen)
+	case reflect.Struct:
+		if at.PkgPath() == "time" {
+			return
+		}
+		for field := range at.Fields() {
+			if field.Tag.Get("json") == "-" && field.Type != reflect.TypeFor[error]() {
+				t.Errorf("%s: %s.%s is not in JSON", method, at, field.Name)
+			}
+			if field.Tag.Get("json") == "" && !field.Anonymous {
+				t.Errorf("%s: %s.%s has no name in JSON", method, at, field.Name)
+			}
+			checkFields(t, method, field.Type, seen)
+		}
+	case reflect.Int64:
+		if at.String() == "time.Duration" {
+			t.Errorf("%s: a duration is a number of nanoseconds in JSON", method)
+		}
+	case reflect.Interface, reflect.Func, reflect.Chan:
+		if at != reflect.TypeFor[error]() {
+			t.Errorf("%s: %s cannot pass a wire", method, at)
+		}
+	}
+}
+
+// TestUnimplementedService: every call is refused with the code.
+func TestUnimplementedService(t *testing.T) {
+	svc := reflect.ValueOf(croft.UnimplementedService{})
+	calls := 0
+	for method := range reflect.TypeFor[croft.Service]().Methods() {
+		m := svc.MethodByName(method.Name)
+		if method.Type.NumIn() != 2 || method.Name == "Events" {
+			continue
+		}
+		out := m.Call([]reflect.Value{reflect.ValueOf(t.Context()), reflect.Zero(method.Type.In(1))})
+		err, _ := reflect.TypeAssert[error](out[1])
+		e := croft.AsError("", err)
+		if err == nil || e.Code != croft.Unsupported || !out[0].IsNil() {
+			t.Errorf("%s = %v, %v", method.Name, out[0], err)
+		}
+		calls++
+	}
+	if calls < 60 {
+		t.Errorf("%d calls were made", calls)
+	}
+	for _, err := range (croft.UnimplementedService{}).Events(t.Context(), croft.EventsRequest{}) {
+		if croft.AsError("", err).Code != croft.Unsupported {
+			t.Errorf("Events = %v", err)
+		}
+	}
+}

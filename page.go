@@ -1,0 +1,29 @@
+package croft
+
+// Page chooses a part of a list. The zero value asks for its beginning.
+type Page struct {
+	// Limit is how many items are wanted at most. Without one an implementation answers
+	// with as many as it likes.
+	Limit int `json:"limit,omitempty"`
+	// After is Next of the page before.
+	After string `json:"after,omitempty"`
+}
+
+// List is one page of a list.
+type List[T any] struct {
+	Items []T `json:"items"`
+	// Next is for Page.After, to ask for the page that follows; empty: there is none. It
+	// is opaque. If the item that it stands for has left a list whose order is not that
+	// of time, the request for the page fails with CursorExpired.
+	Next string `json:"next,omitempty"`
+}
+
+// Ref names one thing in a request: its ID, or a name or a path where the request says
+// so.
+type Ref string
+
+// GetRequest names one thing to describe.
+type GetRequest struct {
+	Repo string `json:"repo,omitempty"`
+	Ref  Ref    `json:"ref"`
+}
