@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"internal/flock":     {},
 	"internal/proc":      {},
 	"internal/lifetime":  {},
+	"internal/parallel":  {},
 	"internal/scratch":   {"internal/fsx"},
 
 	// The rooms of git, each on those before it. "internal/git/..." is all of them.
@@ -74,8 +75,10 @@ var mayImport = map[string][]string{
 	"internal/git/gittest": {"internal/proc"},
 
 	// The parts of the engine. They never import each other.
-	"internal/config":                {"."},
-	"internal/journal":               {".", "internal/failpoint", "internal/flock", "internal/journal/damage", "internal/journal/txlog"},
+	"internal/config": {"."},
+	"internal/journal": {
+		".", "internal/failpoint", "internal/flock", "internal/journal/damage", "internal/journal/txlog", "internal/parallel",
+	},
 	"internal/journal/damage":        {},
 	"internal/journal/txlog":         {},
 	"internal/check":                 {".", "internal/flock", "internal/fsx", "internal/git/...", "internal/proc"},
@@ -113,8 +116,8 @@ var mayImport = map[string][]string{
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/project", "internal/work",
 	},
 	"internal/view": {
-		".", "internal/checkout", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/proc",
-		"internal/project", "internal/radar",
+		".", "internal/checkout", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/parallel",
+		"internal/proc", "internal/project", "internal/radar",
 	},
 	"internal/workspace": {
 		".", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/fsx",

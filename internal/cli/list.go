@@ -121,7 +121,8 @@ func (a *app) workspaceRows(workspaces []croft.Workspace) [][]cell {
 	}
 	rows := [][]cell{headingRow(append(names, "NEXT")...)}
 	now := a.env.Now()
-	for _, ws := range workspaces {
+	for i := range workspaces {
+		ws := &workspaces[i]
 		row := []cell{
 			plainCell(ws.Name),
 			styledCell(stateWord(ws), stateStyle(ws.State)),
@@ -173,7 +174,7 @@ func foreignWorktrees(ctx context.Context, svc overviewer, repo string) ([]croft
 
 // stateWord is the word for the state of a workspace. While its files are put back, the
 // state is Creating and the fault says which of the two it is.
-func stateWord(ws croft.Workspace) string {
+func stateWord(ws *croft.Workspace) string {
 	if ws.State == croft.Creating && ws.Fault != "" {
 		return string(ws.Fault)
 	}

@@ -10,7 +10,7 @@ import (
 
 // nextFor says what a workspace needs next and the command for it. A state
 // that prevents every other step comes first.
-func nextFor(ws croft.Workspace, now time.Time) croft.Next {
+func nextFor(ws *croft.Workspace, now time.Time) croft.Next {
 	name := shellWord(ws.Name)
 	switch {
 	case ws.State == croft.Creating && ws.Fault == croft.FaultRewinding && ws.FaultReason != "":
@@ -55,7 +55,7 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 }
 
 // nextForPending returns the next step for a workspace whose merge is pending.
-func nextForPending(ws croft.Workspace, name string) croft.Next {
+func nextForPending(ws *croft.Workspace, name string) croft.Next {
 	what := "pending"
 	if ws.MergeMessage != "" {
 		what += ", " + ws.MergeMessage
@@ -79,7 +79,7 @@ const trustCommand = "croft config trust"
 
 // nextForBroken says what a broken workspace needs. If Croft does
 // not know where its directory is, only `croft doctor` without --fix is recommended.
-func nextForBroken(ws croft.Workspace) croft.Next {
+func nextForBroken(ws *croft.Workspace) croft.Next {
 	switch ws.Fault {
 	case croft.FaultMissing:
 		return croft.Next{What: "directory not found", Command: "croft doctor"}
@@ -91,15 +91,15 @@ func nextForBroken(ws croft.Workspace) croft.Next {
 	return croft.Next{What: "needs repair", Command: "croft doctor --fix"}
 }
 
-// withNext fills in what each workspace needs next.
+// withNext fills in what each workspace needs next, in place.
 func (a *app) withNext(workspaces []croft.Workspace) []croft.Workspace {
 	now := a.env.Now()
-	out := make([]croft.Workspace, len(workspaces)) // never nil: no workspaces is [] in JSON
 	named := map[string]int{}
-	for _, ws := range workspaces {
-		named[ws.Name]++
+	for i := range workspaces {
+		named[workspaces[i].Name]++
 	}
-	for i, ws := range workspaces {
+	for i := range workspaces {
+		ws := &workspaces[i]
 		next := nextFor(ws, now)
 		if named[ws.Name] > 1 && ws.State == croft.Trashed && next.Command != "" {
 			next.Command = "croft restore " + string(ws.ID) // by its name another one is meant
@@ -108,9 +108,11 @@ func (a *app) withNext(workspaces []croft.Workspace) []croft.Workspace {
 			next.Command = "cd " + shellWord(ws.Repo) + " && " + next.Command
 		}
 		ws.Next = &next
-		out[i] = ws
 	}
-	return out
+	if workspaces == nil {
+		return []croft.Workspace{} // no workspaces is [] in JSON
+	}
+	return workspaces
 }
 
 // workspacesResult is the JSON object that new and list print.

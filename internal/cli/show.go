@@ -67,7 +67,7 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	}
 	add("name", ws.Name)
 	add("id", string(ws.ID))
-	rows = append(rows, []cell{styledCell("state", styleDim), styledCell(stateWord(ws), stateStyle(ws.State))})
+	rows = append(rows, []cell{styledCell("state", styleDim), styledCell(stateWord(&ws), stateStyle(ws.State))})
 	add("because", ws.FaultReason)
 	add("path", a.shownPath(ws.Path))
 	add("branch", ws.Branch)

@@ -46,7 +46,7 @@ func TestNextFor(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ws := fixLogin()
 			tt.set(&ws)
-			if got := nextFor(ws, noon).String(); got != tt.want {
+			if got := nextFor(&ws, noon).String(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -127,13 +127,19 @@ func statxAt(dir int, name string, flags int) (ino uint64, birth int64, err erro
 	if err := unix.Statx(dir, name, flags|unix.AT_STATX_SYNC_AS_STAT, unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
 		return 0, 0, err
 	}
-	if st.Mask&unix.STATX_BTIME != 0 && !isOverlay(dir, name) {
+	if st.Mask&unix.STATX_BTIME != 0 && (isOnDevice(&st) || !isOverlay(dir, name)) {
 		birth = st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
 	}
 	return st.Ino, birth, nil
 }
 
 func descriptorPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// isOnDevice reports whether a directory lies on a file system with a device of its own,
+// which one of layers has not. A file may name the device of its layer.
+func isOnDevice(st *unix.Statx_t) bool {
+	return st.Dev_major != 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR
+}
 
 // isOverlay reports whether an entry of a directory lies on a file system of
 // layers. There a directory of a lower layer is born again with the first change,

@@ -9,15 +9,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal/damage"
+	"github.com/croft-sh/croft/internal/parallel"
 )
 
 // ErrNotFound says that the journal has no such row.
@@ -125,14 +123,19 @@ func (r Record) IsPlaced(path string) bool {
 // Decode decodes a record. It fails if b is not a record.
 func Decode(b []byte) (Record, error) {
 	var r Record
-	err := json.Unmarshal(b, &r)
+	err := decodeTo(&r, b)
+	return r, err
+}
+
+func decodeTo(r *Record, b []byte) error {
+	err := json.Unmarshal(b, r)
 	if err == nil && (r.Workspace.ID == "" || r.RepoID == "") {
 		err = errors.New("not a record of a workspace")
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", damage.ErrUnreadable, err)
 	}
-	return r, err
+	return err
 }
 
 // PutRecord writes a new or changed record of a workspace.
@@ -158,26 +161,31 @@ func (t *Tx) DeleteRecord(id croft.ID) error {
 
 // recordText is a record that is yet to be decoded.
 type recordText struct {
-	id   string
-	text []byte
+	id      string
+	text    []byte
+	created int64
+	row     int64
 }
 
-func scanRecordText(rows *sql.Rows) (r recordText, err error) { return r, rows.Scan(&r.id, &r.text) }
+func scanRecordText(rows *sql.Rows) (r recordText, err error) {
+	return r, rows.Scan(&r.id, &r.text, &r.created, &r.row)
+}
 
-func (r recordText) decode() (Record, error) {
-	rec, err := Decode(r.text)
-	if err != nil {
-		err = &RowError{Table: "workspaces", Key: r.id, Err: err}
+func (r recordText) decodeTo(rec *Record) error {
+	if err := decodeTo(rec, r.text); err != nil {
+		return &RowError{Table: "workspaces", Key: r.id, Err: err}
 	}
-	return rec, err
+	return nil
 }
 
 func scanRecord(rows *sql.Rows) (Record, error) {
-	r, err := scanRecordText(rows)
-	if err != nil {
+	var r recordText
+	if err := rows.Scan(&r.id, &r.text); err != nil {
 		return Record{}, err
 	}
-	return r.decode()
+	var rec Record
+	err := r.decodeTo(&rec)
+	return rec, err
 }
 
 const live = `state <> 'trashed'`
@@ -185,19 +193,18 @@ const live = `state <> 'trashed'`
 // Records lists the records of a repository, oldest first, trashed ones
 // included.
 func (j *Journal) Records(ctx context.Context, repo croft.ID) ([]Record, error) {
-	return j.list(ctx, `SELECT id, record FROM workspaces WHERE repo = ? ORDER BY created_at, rowid`, repo)
+	return j.list(ctx, `workspaces WHERE repo = ?`, repo)
 }
 
 // Live lists the records of a repository's live workspaces, oldest first.
 func (j *Journal) Live(ctx context.Context, repo croft.ID) ([]Record, error) {
-	return j.list(ctx, `SELECT id, record FROM workspaces WHERE repo = ? AND `+live+` ORDER BY created_at, rowid`, repo)
+	return j.list(ctx, `workspaces WHERE repo = ? AND `+live, repo)
 }
 
 // Announced lists the records of removed workspaces whose purge was announced, oldest
 // first.
 func (j *Journal) Announced(ctx context.Context, repo croft.ID) ([]Record, error) {
-	return j.list(ctx, `SELECT id, record FROM workspaces INDEXED BY workspaces_announced WHERE repo = ? AND state = 'trashed' AND instr(record, '"purgeAt":') > 0
-		ORDER BY created_at, rowid`, repo)
+	return j.list(ctx, `workspaces INDEXED BY workspaces_announced WHERE repo = ? AND state = 'trashed' AND instr(record, '"purgeAt":') > 0`, repo)
 }
 
 // Removed lists the records of removed workspaces whose ID or name is ref, that with
@@ -207,12 +214,13 @@ func (j *Journal) Removed(ctx context.Context, repo croft.ID, ref string) ([]Rec
 		UNION ALL SELECT id, record FROM workspaces WHERE repo = ?1 AND name = ?2 AND id <> ?2 AND state = 'trashed'`, repo, ref)
 }
 
-// list reads records and decodes them on all cores: decoding takes the larger part of
-// the time.
-func (j *Journal) list(ctx context.Context, query string, repo croft.ID) ([]Record, error) {
+// list reads records, oldest first. It decodes them on all cores, because that takes the
+// larger part of the time. SQLite does not sort them: it would copy every record for it.
+func (j *Journal) list(ctx context.Context, from string, repo croft.ID) ([]Record, error) {
 	var out []Record
 	err := j.withDatabase(ctx, func(db *sql.DB, _ os.FileInfo) error {
-		texts, err := collect(ctx, db, scanRecordText, query, repo)
+		texts, err := collect(ctx, db, scanRecordText, `SELECT id, record, created_at, rowid FROM `+from, repo)
+		slices.SortFunc(texts, func(a, b recordText) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.row, b.row)) })
 		if err == nil {
 			out, err = j.decodeAll(texts)
 		}
@@ -224,20 +232,12 @@ func (j *Journal) list(ctx context.Context, query string, repo croft.ID) ([]Reco
 // decodeAll decodes records, without those that are known to be unreadable.
 func (j *Journal) decodeAll(texts []recordText) ([]Record, error) {
 	all, errs := make([]Record, len(texts)), make([]error, len(texts))
-	var g errgroup.Group
-	g.SetLimit(runtime.NumCPU())
-	for i, text := range texts {
-		g.Go(func() error {
-			all[i], errs[i] = text.decode()
-			return nil
-		})
-	}
-	_ = g.Wait()
+	parallel.Each(len(texts), func(i int) { errs[i] = texts[i].decodeTo(&all[i]) })
 	out := all[:0]
-	for i, rec := range all {
+	for i := range all {
 		switch {
 		case errs[i] == nil:
-			out = append(out, rec)
+			out = append(out, all[i])
 		case !j.damage.Has(errs[i]):
 			return nil, errs[i]
 		}

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -114,44 +115,45 @@ type Layout struct {
 }
 
 // Presets returns the layouts that have a name, the default one first.
-func Presets() []Layout {
-	return []Layout{
-		{
-			Name:   "default",
-			Path:   "../{repo}.croft/{slug}",
-			Branch: "croft/{name}",
-			Start:  StartCurrent,
-		},
-		{
-			Name:   "agents",
-			Path:   ".worktrees/{id}",
-			Branch: "agent/{shortid}",
-			Start:  StartMain,
-			Plain:  PlainDirect,
-			Finish: FinishMerge,
-			Links:  []string{"node_modules", ".env", ".env.*"},
-		},
-		{
-			Name:    "swarm",
-			Path:    ".worktrees/{role}",
-			Branch:  "{prefix}/{role}-{session}",
-			Prefix:  "swarm",
-			Start:   StartCurrent,
-			Session: NeedRequired,
-			Role:    NeedRequired,
-		},
-		{
-			Name:    "sibling",
-			Path:    "../{repo}-{branch}-{unix}",
-			Branch:  "{name}",
-			Start:   StartCurrent,
-			Orphans: OrphansReapFirst,
-			Parent:  ParentStrict,
-			Ignored: []string{"STATE.json"},
-		},
-		roundsPreset("rounds", "croft", ".croft_scratch"),
-		roundsPreset("massgen", "massgen", ".massgen_scratch"),
-	}
+func Presets() []Layout { return slices.Clone(presets) }
+
+// presets is never changed.
+var presets = []Layout{
+	{
+		Name:   "default",
+		Path:   "../{repo}.croft/{slug}",
+		Branch: "croft/{name}",
+		Start:  StartCurrent,
+	},
+	{
+		Name:   "agents",
+		Path:   ".worktrees/{id}",
+		Branch: "agent/{shortid}",
+		Start:  StartMain,
+		Plain:  PlainDirect,
+		Finish: FinishMerge,
+		Links:  []string{"node_modules", ".env", ".env.*"},
+	},
+	{
+		Name:    "swarm",
+		Path:    ".worktrees/{role}",
+		Branch:  "{prefix}/{role}-{session}",
+		Prefix:  "swarm",
+		Start:   StartCurrent,
+		Session: NeedRequired,
+		Role:    NeedRequired,
+	},
+	{
+		Name:    "sibling",
+		Path:    "../{repo}-{branch}-{unix}",
+		Branch:  "{name}",
+		Start:   StartCurrent,
+		Orphans: OrphansReapFirst,
+		Parent:  ParentStrict,
+		Ignored: []string{"STATE.json"},
+	},
+	roundsPreset("rounds", "croft", ".croft_scratch"),
+	roundsPreset("massgen", "massgen", ".massgen_scratch"),
 }
 
 // roundsPreset is a layout for agents that attempt the same in turns. Its names say
@@ -175,13 +177,12 @@ func (l Layout) UsesHome() bool { return strings.HasPrefix(l.Path, "{home}") }
 
 // Preset returns the preset of that name, or fails with InvalidRequest.
 func Preset(name string) (Layout, error) {
-	presets := Presets()
 	names := make([]string, len(presets))
-	for i, l := range presets {
-		if l.Name == name {
-			return l, nil
+	for i := range presets {
+		if presets[i].Name == name {
+			return presets[i], nil
 		}
-		names[i] = l.Name
+		names[i] = presets[i].Name
 	}
 	return Layout{}, &croft.Error{
 		Code:    croft.InvalidRequest,

@@ -10,12 +10,9 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -23,6 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/parallel"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/radar"
@@ -135,15 +133,22 @@ var faults = map[checkout.Health]croft.Fault{
 // showMoved looks for the workspaces that are not at their paths, and shows each at its
 // new path.
 func (v *view) showMoved(ctx context.Context, records []journal.Record, list []croft.Workspace) {
-	for i, to := range v.r.FindMoved(ctx, records) {
+	var away []journal.Record
+	var of []int
+	for i, w := range list {
+		if w.Fault == croft.FaultMissing || w.Fault == croft.FaultTaken {
+			away, of = append(away, records[i]), append(of, i)
+		}
+	}
+	for k, to := range v.r.FindMoved(ctx, away) {
 		if to == "" {
 			continue
 		}
-		rec := records[i]
+		rec := away[k]
 		rec.Workspace.Path = to
 		w := v.viewOf(ctx, rec)
-		w.State, w.Fault, w.MovedFrom = croft.Broken, croft.FaultMoved, records[i].Workspace.Path
-		list[i] = w
+		w.State, w.Fault, w.MovedFrom = croft.Broken, croft.FaultMoved, away[k].Workspace.Path
+		list[of[k]] = w
 	}
 }
 
@@ -169,15 +174,7 @@ func (v *view) lease(id croft.ID) *croft.Lease {
 // that were moved.
 func (v *view) viewAll(ctx context.Context, records []journal.Record) []croft.Workspace {
 	out := make([]croft.Workspace, len(records))
-	var g errgroup.Group
-	g.SetLimit(runtime.NumCPU())
-	for i, rec := range records {
-		g.Go(func() error {
-			out[i] = v.viewOf(ctx, rec)
-			return nil
-		})
-	}
-	_ = g.Wait()
+	parallel.Each(len(records), func(i int) { out[i] = v.viewOf(ctx, records[i]) })
 	v.showMoved(ctx, records, out)
 	return out
 }
@@ -222,17 +219,12 @@ func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f crof
 	if err != nil {
 		return nil, err
 	}
-	out, all := []croft.Workspace{}, v.viewAll(ctx, records)
-	svc.Forecasts.RadarOf(r).SetCollisions(v.refs, all)
-	for _, w := range all {
-		if matchesFilter(w, f) {
-			out = append(out, w)
-		}
-	}
-	return out, nil
+	list := v.viewAll(ctx, records)
+	svc.Forecasts.RadarOf(r).SetCollisions(v.refs, list)
+	return slices.DeleteFunc(list, func(w croft.Workspace) bool { return !matchesFilter(&w, f) }), nil
 }
 
-func matchesFilter(w croft.Workspace, f croft.WorkspacesRequest) bool {
+func matchesFilter(w *croft.Workspace, f croft.WorkspacesRequest) bool {
 	if f.Session != "" && w.Session != f.Session || f.Role != "" && w.Role != f.Role {
 		return false
 	}
