@@ -56,7 +56,8 @@ var mayImport = map[string][]string{
 	},
 	"internal/git/refs": {
 		"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/gitcmd", "internal/git/gitconfig", "internal/git/gitdir",
-		"internal/git/index", "internal/git/object", "internal/git/odb", "internal/git/writers", "internal/proc",
+		"internal/git/index", "internal/git/object", "internal/git/odb", "internal/git/writers", "internal/parallel",
+		"internal/proc",
 	},
 	"internal/git/mergetree": {
 		"internal/failpoint", "internal/fsx", "internal/git/gitcmd", "internal/git/gitdir", "internal/git/object", "internal/git/odb",
@@ -77,9 +78,11 @@ var mayImport = map[string][]string{
 	// The parts of the engine. They never import each other.
 	"internal/config": {"."},
 	"internal/journal": {
-		".", "internal/failpoint", "internal/flock", "internal/journal/damage", "internal/journal/txlog", "internal/parallel",
+		".", "internal/failpoint", "internal/flock", "internal/journal/damage", "internal/journal/prepared", "internal/journal/txlog",
+		"internal/parallel",
 	},
 	"internal/journal/damage":        {},
+	"internal/journal/prepared":      {},
 	"internal/journal/txlog":         {},
 	"internal/check":                 {".", "internal/flock", "internal/fsx", "internal/git/...", "internal/proc"},
 	"internal/layout":                {"."},
@@ -231,7 +234,7 @@ var testSupport = []string{
 var onlyIn = map[string][]string{
 	"os/exec":      {"internal/proc", "examples/spawn", "examples/tournament"},
 	"net/http/...": {},
-	"database/sql": {"internal/journal"},
+	"database/sql": {"internal/journal", "internal/journal/prepared"},
 	"testing/...":  testSupport,
 
 	"github.com/google/go-cmp/...":        testSupport,

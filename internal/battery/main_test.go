@@ -17,6 +17,18 @@ import (
 // test runs.
 var built string
 
+// keptDir makes a directory that is deleted when all tests have run. For minutes after
+// many files were deleted, ext4 takes much longer to make new ones, in any directory: a test
+// that deleted its own would slow down the next.
+func keptDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(built, "kept-") //nolint:usetesting // t.TempDir is deleted with its test
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func TestMain(m *testing.M) {
 	if os.Getenv(agentVariable) != "" {
 		os.Exit(runAgent())

@@ -41,7 +41,7 @@ type project struct {
 // newProject makes a project without a repository.
 func newProject(t *testing.T) *project {
 	t.Helper()
-	return newProjectIn(t, t.TempDir())
+	return newProjectIn(t, keptDir(t))
 }
 
 // newProjectIn makes a project without a repository in a directory.

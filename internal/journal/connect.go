@@ -15,6 +15,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/journal/prepared"
 )
 
 // locking says which function takes the lock under which a database is made or
@@ -65,7 +66,7 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 		return nil, err
 	}
 	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
-	db, err := sql.Open("sqlite", dsn)
+	db, err := prepared.Open("sqlite", dsn)
 	if err != nil {
 		return nil, err
 	}

@@ -178,13 +178,11 @@ func (r recordText) decodeTo(rec *Record) error {
 	return nil
 }
 
-func scanRecord(rows *sql.Rows) (Record, error) {
+func scanRecord(rows *sql.Rows) (rec Record, err error) {
 	var r recordText
-	if err := rows.Scan(&r.id, &r.text); err != nil {
-		return Record{}, err
+	if err = rows.Scan(&r.id, &r.text); err == nil {
+		err = r.decodeTo(&rec)
 	}
-	var rec Record
-	err := r.decodeTo(&rec)
 	return rec, err
 }
 

@@ -69,7 +69,12 @@ func (q *Quarantine) OwnObjects() object.Dir {
 // repository. They are on disk when it returns, and are not pruned until release is
 // called.
 func (q *Quarantine) KeepCommits(ctx context.Context, commits ...string) (release func(), err error) {
-	found, err := object.Reachable(ctx, q.OwnObjects(), q.Repo, commits)
+	files, err := q.Repo.OpenObjects()
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	found, err := object.Reachable(ctx, q.OwnObjects(), filesFirst{files, q.Repo}, commits)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +93,24 @@ func (q *Quarantine) KeepCommits(ctx context.Context, commits ...string) (releas
 		return nil, err
 	}
 	return b.Discard, nil
+}
+
+// filesFirst reads objects from the files of a repository, without a round trip to a
+// process, and asks git for what it does not find or cannot verify there.
+type filesFirst struct {
+	files *object.Files
+	repo  object.Reader
+}
+
+func (r filesFirst) Read(ctx context.Context, oid string) (object.Object, error) {
+	if o, err := r.files.Verify(ctx, oid, object.KeepContents); err == nil && int64(len(o.Data)) == o.Size {
+		return o, nil
+	}
+	return r.repo.Read(ctx, oid)
+}
+
+func (r filesFirst) Info(ctx context.Context, oid string) (object.Object, error) {
+	return r.repo.Info(ctx, oid)
 }
 
 // fewObjects is the number of objects up to which loose objects are written instead of a

@@ -2,7 +2,6 @@ package object
 
 import (
 	"bytes"
-	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
@@ -39,13 +38,15 @@ func (d Dir) Write(kind string, data []byte) (string, error) {
 }
 
 // Read reads an object, or fails with os.ErrNotExist.
-func (d Dir) Read(oid string) (Object, error) {
+func (d Dir) Read(oid string) (Object, error) { return d.read(oid, &inflater{}) }
+
+func (d Dir) read(oid string, in *inflater) (Object, error) {
 	f, err := os.Open(d.File(oid))
 	if err != nil {
 		return Object{}, err
 	}
 	defer f.Close()
-	z, err := zlib.NewReader(f)
+	z, err := in.open(f)
 	if err != nil {
 		return Object{}, err
 	}

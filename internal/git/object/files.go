@@ -2,7 +2,6 @@ package object
 
 import (
 	"bytes"
-	"compress/zlib"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -25,7 +24,7 @@ type Files struct {
 	format Format
 	dirs   []string
 	packs  []*objectPack
-	zlib   io.ReadCloser
+	zlib   inflater
 
 	listed map[string]bool // packs, by path without extension
 
@@ -173,21 +172,10 @@ func (o *Files) classifyError(ctx context.Context, err error, got Object, oid, f
 	return nil
 }
 
-// inflate returns a reader of decompressed data. It is valid until the next call.
-func (o *Files) inflate(in io.Reader) (io.Reader, error) {
-	if o.zlib == nil {
-		z, err := zlib.NewReader(in)
-		o.zlib = z
-		return z, err
-	}
-	return o.zlib, o.zlib.(zlib.Resetter).Reset(in, nil)
-}
-
 // loose hashes a loose object.
 func (o *Files) loose(ctx context.Context, f io.Reader, keep Keep) (Object, error) {
-	z, err := o.inflate(f)
+	z, err := o.zlib.open(f)
 	if err != nil {
-		o.zlib = nil
 		return Object{}, err
 	}
 	h := o.format.NewHash()

@@ -155,9 +155,8 @@ func (p *objectPack) hashed(ctx context.Context, at int64, keep Keep) (Object, e
 		return Object{}, err
 	}
 	if kind := packLetter[code]; kind != "" && (keep == KeepNothing || kind == "blob" && size > maxKept) {
-		z, err := p.files.inflate(in)
+		z, err := p.files.zlib.open(in)
 		if err != nil {
-			p.files.zlib = nil
 			return Object{}, err
 		}
 		h := p.files.startHash(kind, size)
@@ -231,9 +230,8 @@ func (p *objectPack) text(ctx context.Context, at int64, chain int) (packedObjec
 	if size > maxInMemory {
 		return packedObject{}, fmt.Errorf("%w: %d bytes", errPack, size)
 	}
-	z, err := p.files.inflate(in)
+	z, err := p.files.zlib.open(in)
 	if err != nil {
-		p.files.zlib = nil
 		return packedObject{}, err
 	}
 	var text bytes.Buffer

@@ -32,6 +32,7 @@ type Reader interface {
 // repository is walked, too, unless the parents of its commit have it at the same path.
 type keepWalk struct {
 	own   Dir
+	zlib  inflater
 	repo  Reader
 	ctx   context.Context
 	found []Object
@@ -65,7 +66,7 @@ const (
 
 // object reads an object of own, or else of the repository.
 func (k *keepWalk) object(oid string) (o Object, isOwn bool, err error) {
-	o, err = k.own.Read(oid)
+	o, err = k.own.read(oid, &k.zlib)
 	if !errors.Is(err, os.ErrNotExist) {
 		return o, true, err
 	}
@@ -203,7 +204,7 @@ func (k *keepWalk) blob(oid string, isNamedHere bool) error {
 		return nil
 	}
 	k.seen[oid] = true
-	o, err := k.own.Read(oid)
+	o, err := k.own.read(oid, &k.zlib)
 	switch {
 	case err == nil:
 		k.found = append(k.found, o)

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/object"
@@ -43,7 +45,36 @@ func (r *Repository) Rehash(ctx context.Context, spans []Span) (span int, err er
 	return span, err
 }
 
+// worthAWorker is how many spans are worth a worker, which verifies objects again that the
+// others have verified.
+const worthAWorker = 16
+
+// rehash verifies shares of the spans at the same time, and returns the first failure in
+// the order of the spans.
 func (r *Repository) rehash(ctx context.Context, spans []Span) (int, error) {
+	workers := max(1, min(runtime.NumCPU(), len(spans)/worthAWorker))
+	share := (len(spans) + workers - 1) / workers
+	failed, errs := make([]int, workers), make([]error, workers)
+	var all sync.WaitGroup
+	for k := range workers {
+		all.Go(func() {
+			from := min(k*share, len(spans))
+			failed[k], errs[k] = r.rehashShare(ctx, spans[from:min(from+share, len(spans))])
+			if failed[k] >= 0 {
+				failed[k] += from
+			}
+		})
+	}
+	all.Wait()
+	for k, err := range errs {
+		if err != nil {
+			return failed[k], err
+		}
+	}
+	return -1, nil
+}
+
+func (r *Repository) rehashShare(ctx context.Context, spans []Span) (int, error) {
 	o, err := r.OpenObjects()
 	if err != nil {
 		return -1, err

@@ -20,6 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/writers"
+	"github.com/croft-sh/croft/internal/parallel"
 )
 
 // Update moves one ref by compare-and-swap. An empty New deletes the ref;
@@ -308,12 +309,15 @@ func (r *Repository) CheckedOut(branch, except string) []string {
 	for _, a := range isolated {
 		dirs = append(dirs, filepath.Join(r.IsolatedDir(), a.Name()))
 	}
-	var found []string
-	for _, dir := range dirs {
-		if dir == except || dir == r.CommonDir && r.Bare {
-			continue
+	has := make([]bool, len(dirs))
+	parallel.Each(len(dirs), func(i int) {
+		if dir := dirs[i]; dir != except && (dir != r.CommonDir || !r.Bare) {
+			has[i] = r.HasCheckedOut(dir, branch) || isRebasedOrBisected(dir, branch)
 		}
-		if r.HasCheckedOut(dir, branch) || isRebasedOrBisected(dir, branch) {
+	})
+	var found []string
+	for i, dir := range dirs {
+		if has[i] {
 			found = append(found, dir)
 		}
 	}
@@ -323,12 +327,10 @@ func (r *Repository) CheckedOut(branch, except string) []string {
 // isRebasedOrBisected reports whether a rebase or bisect of the branch is in progress.
 func isRebasedOrBisected(gitDir, branch string) bool {
 	full := "refs/heads/" + branch
-	for name, holds := range map[string]string{
-		filepath.Join("rebase-merge", "head-name"): full,
-		filepath.Join("rebase-apply", "head-name"): full,
-		"BISECT_START": branch,
+	for _, file := range [...]struct{ name, holds string }{
+		{"rebase-merge/head-name", full}, {"rebase-apply/head-name", full}, {"BISECT_START", branch},
 	} {
-		if b, err := fsx.ReadSmall(filepath.Join(gitDir, name)); err == nil && strings.TrimSpace(string(b)) == holds {
+		if b, err := fsx.ReadSmall(filepath.Join(gitDir, file.name)); err == nil && strings.TrimSpace(string(b)) == file.holds {
 			return true
 		}
 	}
