@@ -13,8 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestCallsAfterClose: every call of a Service that was closed fails with the
-// code for that.
+// TestCallsAfterClose: after Close, every call of the Service fails with the code Closed.
 func TestCallsAfterClose(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -50,8 +49,7 @@ func TestCallsAfterClose(t *testing.T) {
 	}
 }
 
-// TestCloseDrains: what is at work when an engine is closed comes to its end, and
-// what only waits is ended at once.
+// TestCloseDrains: Close lets calls that write finish, and cancels calls that only wait.
 func TestCloseDrains(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
@@ -67,7 +65,7 @@ func TestCloseDrains(t *testing.T) {
 		follows <- last
 	}()
 	g.begun(t, 1)
-	let := holdDatabase(t, g.Repo) // so that it takes its time
+	release := holdDatabase(t, g.Repo) // so that the call is still running when Close begins
 	go func() { _, err := e.Create(t.Context(), croft.CreateRequest{Name: "b"}); made <- err }()
 	time.Sleep(200 * time.Millisecond)
 	closed := make(chan error, 1)
@@ -87,7 +85,7 @@ func TestCloseDrains(t *testing.T) {
 		t.Errorf("it was closed while a call was at work: %v", err)
 	case <-time.After(200 * time.Millisecond):
 	}
-	let()
+	release()
 	if err := <-made; err != nil {
 		t.Errorf("the call that was at work: %v", err)
 	}
@@ -99,15 +97,15 @@ func TestCloseDrains(t *testing.T) {
 	}
 }
 
-// TestCloseDoesNotWaitForEver: a call that does not end in time is ended.
+// TestCloseDoesNotWaitForEver: Close cancels a call that does not end within its deadline.
 func TestCloseDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	e := open(t, r.Dir, &engine.Options{Environ: r.Env, Drain: 100 * time.Millisecond})
 	w := create(t, e, croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, "f"), "work\n")
-	let := holdDatabase(t, r)
-	defer let()
+	release := holdDatabase(t, r)
+	defer release()
 	made := make(chan error, 1)
 	go func() { _, err := e.SubmitMerge(context.Background(), croft.MergeRequest{Workspace: "a"}); made <- err }()
 	time.Sleep(300 * time.Millisecond)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used, without its children.
+// cpuTime returns the CPU time that this process has used, without its children.
 func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage

@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// copied puts a copy of a workspace, with other contents, in its place. The
-// directory itself lies at what is returned.
+// copied replaces a workspace's directory by a copy with other contents. It returns the
+// path to which it moved the original directory.
 func copied(t *testing.T, w croft.Workspace) (original string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -32,8 +32,8 @@ func copied(t *testing.T, w croft.Workspace) (original string) {
 	return original
 }
 
-// TestCopyInTheWorkspacesPlace: nothing is committed from a copy that lies at a
-// workspace's path, and it is not removed, until a person takes it for the workspace.
+// TestCopyInTheWorkspacesPlace: Croft neither commits from a copy that lies at a
+// workspace's path nor removes it, until a person accepts the copy as the workspace.
 func TestCopyInTheWorkspacesPlace(t *testing.T) {
 	eachMode(t, func(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace) {
 		copied(t, w)
@@ -94,8 +94,8 @@ func TestCopyInTheWorkspacesPlace(t *testing.T) {
 	})
 }
 
-// TestCopyBesideTheWorkspace: if the workspace's own directory lies nearby, the
-// record follows that, and the copy is nobody's.
+// TestCopyBesideTheWorkspace: if the workspace's own directory lies nearby, its record
+// follows that directory, and the copy belongs to no workspace.
 func TestCopyBesideTheWorkspace(t *testing.T) {
 	eachMode(t, func(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace) {
 		original := copied(t, w)
@@ -121,9 +121,9 @@ func TestCopyBesideTheWorkspace(t *testing.T) {
 	})
 }
 
-// TestImportTakesWhatWasShown: a copy was shown, and another one took its place before
-// the person said yes to the first.
-func TestImportTakesWhatWasShown(t *testing.T) {
+// TestImportRefusesCopyThatWasNotShown: the doctor showed a copy, and another copy replaced
+// it before the person accepted the first.
+func TestImportRefusesCopyThatWasNotShown(t *testing.T) {
 	eachMode(t, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, w croft.Workspace) {
 		copied(t, w)
 		agreed := func() []string {

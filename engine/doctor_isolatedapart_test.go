@@ -14,11 +14,11 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestWayOutOfBranchApart: the branch of an isolated workspace cannot follow the agent's,
-// because what Croft noted of the workspace is lost and the agent amended a commit, or
-// because another process moved the branch. The hint of the error, which the doctor says,
-// too, is a command after which the work can be merged.
-func TestWayOutOfBranchApart(t *testing.T) {
+// TestHintForDivergedIsolatedBranch: the branch of an isolated workspace cannot follow the
+// agent's branch, because Croft's sync state is lost and the agent amended a commit, or
+// because another process moved the branch. The error and the doctor give the same hint: a
+// command after which the work can be merged.
+func TestHintForDivergedIsolatedBranch(t *testing.T) {
 	t.Parallel()
 	for kind, tear := range map[string]func(t *testing.T, r *gittest.Repo, w croft.Workspace){
 		"empty": func(t *testing.T, r *gittest.Repo, w croft.Workspace) {
@@ -83,7 +83,7 @@ func TestWayOutOfBranchApart(t *testing.T) {
 	}
 }
 
-// syncStates lists the files in which Croft notes what it last brought from isolated
+// syncStates lists the files in which Croft records what it last pulled from isolated
 // workspaces.
 func syncStates(t *testing.T, r *gittest.Repo) []string {
 	t.Helper()

@@ -16,9 +16,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// leftOut is what the doctor says of what could not be brought from an isolated
-// workspace.
-func leftOut(t *testing.T, e *engine.Engine, fix croft.FixMode) []croft.Finding {
+// unpulledFindings returns the doctor's findings about refs and objects that it could not
+// pull from an isolated workspace.
+func unpulledFindings(t *testing.T, e *engine.Engine, fix croft.FixMode) []croft.Finding {
 	t.Helper()
 	list, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: fix})
 	if err != nil {
@@ -32,22 +32,23 @@ func leftOut(t *testing.T, e *engine.Engine, fix croft.FixMode) []croft.Finding 
 	return list.Findings
 }
 
-// TestDoctorNamesWhatIsLeftOut: what cannot be brought from an isolated workspace is
-// named by the doctor, before anything was harvested and afterwards, and looking for
-// it writes nothing. Once it is whole, the doctor brings it.
-func TestDoctorNamesWhatIsLeftOut(t *testing.T) {
+// TestDoctorReportsWhatCannotBePulled: the doctor names each branch, stash or worktree of
+// an isolated workspace that cannot be pulled, before the first pull and after it, and
+// writes nothing while it looks. Once the damaged object is whole again, the doctor pulls
+// it.
+func TestDoctorReportsWhatCannotBePulled(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"branch", "damaged tip", "stash", "worktree"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r, e, w := isolated(t)
-			name, bad := leaveOut(t, r, w, kind)
+			name, bad := makeUnpullable(t, r, w, kind)
 			file := filepath.Join(w.Path, ".git", "objects", bad[:2], bad[2:])
 			whole := read(t, file)
 			empty(t, w, bad)
 			before, own := everythingIn(t, filepath.Join(r.Dir, ".git")), everythingIn(t, filepath.Join(w.Path, ".git"))
 			for _, state := range []string{"not harvested", "harvested"} {
-				list := leftOut(t, e, croft.FixNothing)
+				list := unpulledFindings(t, e, croft.FixNothing)
 				if len(list) != 1 || !list[0].CanFix || list[0].Fixed || !strings.Contains(list[0].Message, name) || !strings.Contains(list[0].Message, "fsck") {
 					t.Fatalf("%s: the doctor finds %+v, want %s", state, list, name)
 				}
@@ -59,32 +60,33 @@ func TestDoctorNamesWhatIsLeftOut(t *testing.T) {
 						t.Errorf("the doctor wrote to the workspace (-before +after):\n%s", d)
 					}
 				}
-				if st, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Ahead != 1 { // which harvests
+				if st, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Ahead != 1 { // Status pulls
 					t.Fatalf("Status = %+v, %v", st, err)
 				}
 			}
-			if list := leftOut(t, e, croft.FixAll); len(list) != 1 || list[0].Fixed || !strings.Contains(list[0].Message, "still") {
+			if list := unpulledFindings(t, e, croft.FixAll); len(list) != 1 || list[0].Fixed || !strings.Contains(list[0].Message, "still") {
 				t.Errorf("mended while it is damaged: %+v", list)
 			}
 			if res, err := e.Clean(t.Context(), croft.CleanRequest{}); err != nil || len(res.Removed) != 0 {
 				t.Errorf("Clean = %+v, %v", res, err)
 			}
 			gittest.WriteFile(t, file, whole)
-			if list := leftOut(t, e, croft.FixAll); len(list) != 1 || !list[0].Fixed {
+			if list := unpulledFindings(t, e, croft.FixAll); len(list) != 1 || !list[0].Fixed {
 				t.Errorf("mended: %+v", list)
 			}
 			r.Git("gc", "--quiet", "--prune=now")
 			r.Git("cat-file", "-e", bad)
-			if list := leftOut(t, e, croft.FixNothing); len(list) != 0 {
+			if list := unpulledFindings(t, e, croft.FixNothing); len(list) != 0 {
 				t.Errorf("afterwards: %+v", list)
 			}
 		})
 	}
 }
 
-// leaveOut makes a commit in an isolated workspace's git directory that one kind of
-// thing names, and returns what names it, and an object of it.
-func leaveOut(t *testing.T, r *gittest.Repo, w croft.Workspace, kind string) (name, oid string) {
+// makeUnpullable makes a commit in an isolated workspace's git directory that a branch, a
+// stash entry or the HEAD of a worktree names, according to kind. It returns that name, and
+// an object that the test can damage.
+func makeUnpullable(t *testing.T, r *gittest.Repo, w croft.Workspace, kind string) (name, oid string) {
 	t.Helper()
 	git := func(args ...string) string { return r.GitIn(w.Path, args...) }
 	switch kind {
@@ -110,9 +112,9 @@ func leaveOut(t *testing.T, r *gittest.Repo, w croft.Workspace, kind string) (na
 	return "refs/heads/bad", oid
 }
 
-// TestDoctorNamesARefusedGitDirectory: so is a git directory from which nothing can be
-// brought.
-func TestDoctorNamesARefusedGitDirectory(t *testing.T) {
+// TestDoctorReportsGitDirectoryThatCannotBePulled: the doctor also names a git directory
+// from which nothing can be pulled.
+func TestDoctorReportsGitDirectoryThatCannotBePulled(t *testing.T) {
 	t.Parallel()
 	for kind, spoil := range map[string]func(t *testing.T, r *gittest.Repo, w croft.Workspace) string{
 		"checked out": func(t *testing.T, r *gittest.Repo, w croft.Workspace) string {
@@ -137,7 +139,7 @@ func TestDoctorNamesARefusedGitDirectory(t *testing.T) {
 			t.Parallel()
 			r, e, w := isolated(t)
 			want := spoil(t, r, w)
-			list := leftOut(t, e, croft.FixNothing)
+			list := unpulledFindings(t, e, croft.FixNothing)
 			if len(list) != 1 || list[0].CanFix || !strings.Contains(list[0].Message, want) {
 				t.Errorf("the doctor finds %+v, want %q", list, want)
 			}
@@ -145,9 +147,10 @@ func TestDoctorNamesARefusedGitDirectory(t *testing.T) {
 	}
 }
 
-// TestInnerWorktreesAreHarvested: what is checked out in worktrees that an agent made
-// of its own git directory is kept like its branches, also without its directory.
-func TestInnerWorktreesAreHarvested(t *testing.T) {
+// TestWorktreesOfTheAgentsGitDirectoryArePulled: commits that are checked out in worktrees
+// which an agent added to its own git directory are kept like its branches, also after the
+// worktree's directory is gone.
+func TestWorktreesOfTheAgentsGitDirectoryArePulled(t *testing.T) {
 	t.Parallel()
 	for _, act := range []string{"status", "snapshot", "remove"} {
 		t.Run(act, func(t *testing.T) {
@@ -159,7 +162,7 @@ func TestInnerWorktreesAreHarvested(t *testing.T) {
 				t.Fatal(err)
 			}
 			oid := commitIn(t, r, inner, "inner")
-			gittest.WriteFile(t, filepath.Join(w.Path, ".git", "worktrees", "spoilt", "HEAD"), "nothing\n") // which keeps nothing else from it
+			gittest.WriteFile(t, filepath.Join(w.Path, ".git", "worktrees", "spoilt", "HEAD"), "nothing\n") // a broken registration does not keep the others from being pulled
 			var err error
 			switch act {
 			case "status":
@@ -177,7 +180,7 @@ func TestInnerWorktreesAreHarvested(t *testing.T) {
 				if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
 					t.Fatalf("Remove: %+v, %v", res, err)
 				}
-				if err := os.RemoveAll(stowedAt(r, w)); err != nil {
+				if err := os.RemoveAll(trashedAt(r, w)); err != nil {
 					t.Fatal(err)
 				}
 			}

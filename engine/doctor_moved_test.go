@@ -9,8 +9,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// moves are the ways in which a workspace's directory gets elsewhere, each with
-// where it is then.
+// moves are the ways in which a workspace's directory can be moved. Each returns the new
+// path.
 func moves(a *absentee) map[string]func(t *testing.T) string {
 	top := filepath.Dir(a.Dir)
 	moved := map[string]func(t *testing.T) string{
@@ -43,9 +43,9 @@ func moves(a *absentee) map[string]func(t *testing.T) string {
 	return moved
 }
 
-// TestMoved: a workspace whose directory was moved is shown where it is. Nothing
-// about it ends, and its record follows when the doctor is asked to, or when it is
-// removed.
+// TestMoved: a workspace whose directory was moved is shown at its new path. Its lease,
+// branch and record stay, and the record gets the new path when the doctor is asked to mend
+// it, or when the workspace is removed.
 func TestMoved(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -59,7 +59,7 @@ func TestMoved(t *testing.T) {
 					if act == "doctor" {
 						a.wantFollowed(t, to)
 					} else {
-						a.wantStowed(t, to)
+						a.wantRemovedAndRestored(t, to)
 					}
 					if how == "Replaced" {
 						wantContents(t, a.w.Path, map[string]string{"mine.txt": "mine\n"})
@@ -70,7 +70,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// wantMoved fails unless the workspace is shown where it is, and nothing ended.
+// wantMoved fails unless the workspace is shown at its new path and is still live.
 func (a *absentee) wantMoved(t *testing.T, to string) {
 	t.Helper()
 	got := show(t, a.e, "w")
@@ -84,7 +84,7 @@ func (a *absentee) wantMoved(t *testing.T, to string) {
 	wantContents(t, to, a.was)
 }
 
-// wantFollowed has the doctor follow, and looks whether all is there.
+// wantFollowed has the doctor update the record, and checks that all files are there.
 func (a *absentee) wantFollowed(t *testing.T, to string) {
 	t.Helper()
 	findings, err := a.e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
@@ -100,9 +100,8 @@ func (a *absentee) wantFollowed(t *testing.T, to string) {
 	}
 }
 
-// wantStowed removes the workspace, which takes it from where it is, and restores
-// it.
-func (a *absentee) wantStowed(t *testing.T, to string) {
+// wantRemovedAndRestored removes the workspace from its new path, and restores it.
+func (a *absentee) wantRemovedAndRestored(t *testing.T, to string) {
 	t.Helper()
 	res, err := a.e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"w"}})
 	if err != nil {
@@ -120,8 +119,8 @@ func (a *absentee) wantStowed(t *testing.T, to string) {
 	a.wantWork(t)
 }
 
-// TestMovedByGit: git worktree move, and git worktree repair after mv, leave
-// nothing for git to mend; Croft's record follows.
+// TestMovedByGit: after git worktree move, or git worktree repair after mv, git has nothing
+// to mend, and Croft's record follows.
 func TestMovedByGit(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"move", "repair", "prune"} {
@@ -129,7 +128,7 @@ func TestMovedByGit(t *testing.T) {
 			t.Parallel()
 			a := newAbsentee(t, "worktree")
 			to := filepath.Join(filepath.Dir(a.Dir), "far", "from", "here", "w")
-			if how == "prune" { // git has forgotten it, so it is found only where one looks
+			if how == "prune" { // git has no registration any more, so the directory is found only where the doctor searches
 				to = filepath.Join(filepath.Dir(a.Dir), "moved")
 			}
 			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -162,8 +161,8 @@ func TestMovedByGit(t *testing.T) {
 	}
 }
 
-// TestMissing: of a workspace that is not found nothing ends unless somebody says
-// so with force. Once it is back, all is well.
+// TestMissing: a workspace whose directory is not found keeps its record unless it is
+// removed with force. It can be used again once the directory is back.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -202,8 +201,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestMovedInARound: the end of a round commits the work of an agent whose
-// directory was moved meanwhile.
+// TestMovedInARound: the end of a round commits the work of an agent whose directory was
+// moved during the round.
 func TestMovedInARound(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {

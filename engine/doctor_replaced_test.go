@@ -13,10 +13,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestCopiedBack: a project and its workspaces that were copied back from a backup
-// have other inodes. Croft believes nothing of that by itself; told so by a
-// person, it has the workspaces and the trash again.
-func TestCopiedBack(t *testing.T) {
+// TestProjectRestoredFromBackup: a project and its workspaces that were copied back from a
+// backup have other inodes. Croft does not accept them by itself; after a person has, the
+// workspaces and the trash are known again.
+func TestProjectRestoredFromBackup(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)

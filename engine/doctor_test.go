@@ -13,8 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// furnished is a repository with a workspace of every kind, whose engine was
-// closed.
+// furnished returns a repository with a workspace of every kind. Its engine is closed.
 func furnished(t *testing.T) (r *gittest.Repo, a croft.Workspace, tip string) {
 	t.Helper()
 	r = gittest.New(t)
@@ -56,7 +55,8 @@ func wantRebuilt(t *testing.T, r *gittest.Repo, e *engine.Engine, a croft.Worksp
 	if err != nil || len(trashed.Items) != 1 || trashed.Items[0].Name != "gone" {
 		t.Errorf("trashed %+v, %v", trashed, err)
 	}
-	// And it works: the recorded branch of the removed one is still Croft's.
+	// The rebuilt records work: the recorded branch of the removed workspace is still
+	// Croft's.
 	if err := os.Remove(filepath.Join(a.Path, "wip.txt")); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestDatabaseDamagedInside(t *testing.T) {
 	wantRebuilt(t, r, engineIn(t, r, 0), a, tip)
 }
 
-// TestDatabaseOlderCopy puts a backup back: the next call notices it.
+// TestDatabaseOlderCopy replaces the database by a backup: the next call notices it.
 func TestDatabaseOlderCopy(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -194,9 +194,9 @@ func loseState(t *testing.T, r *gittest.Repo) {
 	}
 }
 
-// TestRecordLostEverywhere: the state and its second copy are gone, git's
-// registration is not. A person may bind it anew; nothing else does. Its time of
-// making comes from the branch's name.
+// TestRecordLostEverywhere: the state and its second copy are lost, git's registration is
+// not. Only a person may bind the registration to a new record. The time of creation comes
+// from the branch's name.
 func TestRecordLostEverywhere(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -233,10 +233,10 @@ func TestRecordLostEverywhere(t *testing.T) {
 	}
 }
 
-// TestRepositoryMoved: a repository that was moved is the same one: its workspaces
-// are known, and once the doctor was asked to, their records follow. Those beside
-// the repository stay, those inside it move along, and all of them work again,
-// with their uncommitted work; also when the database was lost meanwhile.
+// TestRepositoryMoved: a repository that was moved is still the same repository: its
+// workspaces are known, and the doctor updates their records when asked to. Workspaces
+// beside the repository stay, workspaces inside it move along, and all of them work again,
+// with their uncommitted work; also when the database was lost in between.
 func TestRepositoryMoved(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"KnownDatabase", "LostDatabase"} {
@@ -295,8 +295,8 @@ func TestRepositoryMoved(t *testing.T) {
 	}
 }
 
-// TestRepositoryCopied: a copy, made with everything in it, is another
-// repository, and what is removed there is not the original's.
+// TestRepositoryCopied: a full copy of a repository is another repository, and a removal in
+// the copy does not touch the original.
 func TestRepositoryCopied(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"KnownDatabase", "LostDatabase"} {
@@ -307,7 +307,7 @@ func TestRepositoryCopied(t *testing.T) {
 			if err := os.CopyFS(copied, os.DirFS(r.Dir)); err != nil {
 				t.Fatal(err)
 			}
-			if order == "LostDatabase" { // and the copy is looked at first
+			if order == "LostDatabase" { // the copy is opened first
 				if err := os.RemoveAll(stateDir(r)); err != nil {
 					t.Fatal(err)
 				}
@@ -346,9 +346,9 @@ func TestRepositoryCopied(t *testing.T) {
 	}
 }
 
-// TestAgentWritesIntoABorrowedPack: an isolated workspace's agent that writes into
-// the objects that it borrows damages nothing of the project's, and the doctor
-// says what it damaged, and mends that.
+// TestAgentWritesIntoABorrowedPack: an agent that writes into the objects which its
+// isolated workspace borrows damages nothing in the project. The doctor names the damaged
+// objects and mends them.
 func TestAgentWritesIntoABorrowedPack(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// damageRecord makes the record of a workspace unreadable, in the database and in its
-// second copy, which is written anew from there.
+// damageRecord makes the record of a workspace unreadable in the database, and in the
+// second copy, which is rewritten from the database.
 func damageRecord(t *testing.T, r *gittest.Repo, id croft.ID) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(stateDir(r), journal.FileName))
@@ -31,9 +31,10 @@ func damageRecord(t *testing.T, r *gittest.Repo, id croft.ID) {
 	}
 }
 
-// TestUnreadableRecord: of a workspace whose record cannot be read, every other is as it
-// was; the commands that need it say which it is, nothing is collected meanwhile, and the
-// doctor's two hints bring it back, live or removed.
+// TestUnreadableRecord: the record of one workspace cannot be read. All other workspaces
+// work as before, commands that need this one name it, gc deletes nothing, and the two
+// commands that the doctor hints at bring the workspace back, whether it is live or
+// removed.
 func TestUnreadableRecord(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]bool{"Live": false, "Removed": true} {
@@ -94,9 +95,9 @@ func TestUnreadableRecord(t *testing.T) {
 	}
 }
 
-// TestLentWithoutRecord: gc does not take the objects that an isolated workspace borrows
-// while its record is set aside, so that it can be imported.
-func TestLentWithoutRecord(t *testing.T) {
+// TestGCKeepsBorrowedObjectsWithoutRecord: while the record of an isolated workspace is set
+// aside, gc does not delete the objects that it borrows, so that it can be imported.
+func TestGCKeepsBorrowedObjectsWithoutRecord(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	var w croft.Workspace
@@ -123,7 +124,8 @@ func TestLentWithoutRecord(t *testing.T) {
 	})
 }
 
-// wantFinding fails unless the doctor has one finding with a code whose message has a text.
+// wantFinding fails unless the doctor has exactly one finding with this code, and its
+// message contains the text.
 func wantFinding(t *testing.T, e *engine.Engine, req croft.DoctorRequest, code, text string) {
 	t.Helper()
 	res, err := e.Doctor(t.Context(), req)

@@ -31,8 +31,7 @@ func open(t testing.TB, dir string, opts *engine.Options) *engine.Engine {
 	return e
 }
 
-// TestIsolatedService: what holds for worktrees holds for workspaces that have a
-// git directory of their own.
+// TestIsolatedService: isolated workspaces pass the same suite as worktrees.
 func TestIsolatedService(t *testing.T) {
 	depth := servicetest.Core
 	if os.Getenv("CROFT_LONG") == "1" {
@@ -43,7 +42,7 @@ func TestIsolatedService(t *testing.T) {
 	})
 }
 
-// TestWire: the contract holds where every request and every answer is JSON on its way.
+// TestWire: the contract holds where every request and every answer is sent as JSON.
 func TestWire(t *testing.T) {
 	servicetest.Run(t, func(t *testing.T, dir string, env []string) croft.Service {
 		return wire.Through(t, open(t, dir, &engine.Options{Environ: env}))

@@ -22,8 +22,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// The test binary is also a program that uses the engine, so that tests can
-// kill it, run many of it, and run it as somebody else.
+// The test binary is also a program that uses the engine, so that tests can kill it, run
+// many of it, and run it as another user.
 const helperVariable = "CROFT_TEST_HELPER"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// task is what a helper does, in the directory that it is started in.
+// task says what a helper process does, in the directory that it is started in.
 type task struct {
 	Create   *croft.CreateAllRequest `json:"create,omitempty"`
 	Remove   *croft.RemoveRequest    `json:"remove,omitempty"`
@@ -49,7 +49,7 @@ type task struct {
 	Revert   *croft.RevertRequest    `json:"revert,omitempty"`
 	Finish   *croft.FinishRequest    `json:"finish,omitempty"`
 	Discard  *croft.DiscardRequest   `json:"discard,omitempty"`
-	Queue    bool                    `json:"queue,omitempty"` // drive the lanes
+	Queue    bool                    `json:"queue,omitempty"` // run the lanes
 	Resolve  *croft.MergeRequest     `json:"resolve,omitempty"`
 	Review   *croft.ReviewRequest    `json:"review,omitempty"`
 	Apply    *croft.ApplyRequest     `json:"apply,omitempty"`
@@ -59,16 +59,16 @@ type task struct {
 	Round    *croft.RoundRequest     `json:"round,omitempty"`
 	EndRound croft.ID                `json:"endRound,omitempty"`
 	Present  *croft.PresentRequest   `json:"present,omitempty"`
-	EndAll   croft.ID                `json:"endAll,omitempty"` // a session
+	EndAll   croft.ID                `json:"endAll,omitempty"` // the ID of a session
 	Hold     croft.ID                `json:"hold,omitempty"`
 	GC       bool                    `json:"gc,omitempty"`
-	Read     bool                    `json:"read,omitempty"` // whatever only reads
+	Read     bool                    `json:"read,omitempty"` // make every call that only reads
 	Dir      string                  `json:"dir,omitempty"`
 	Wait     bool                    `json:"wait,omitempty"` // until it is killed, or its stdin ends
 }
 
-// readings are the calls that only read, and that a repository can be asked about
-// which Croft does not know.
+// readings are the calls that only read and that can be made for a repository which Croft
+// does not know.
 func readings(ctx context.Context, e *engine.Engine) map[string]func() error {
 	return map[string]func() error{
 		"repo":      func() error { _, err := e.Repo(ctx, croft.RepoRequest{}); return err },
@@ -129,7 +129,7 @@ func help(text string) error {
 		}
 		fmt.Println("removed", len(res.Removed))
 	}
-	if err := job.takeBack(ctx, e); err != nil {
+	if err := job.restoreOrSave(ctx, e); err != nil {
 		return err
 	}
 	if err := marked(job.bringBack(ctx, e)); err != nil {
@@ -153,8 +153,8 @@ func help(text string) error {
 	return e.Close()
 }
 
-// takeBack does the parts of a task that bring a state back, or save one.
-func (job task) takeBack(ctx context.Context, e croft.Service) error {
+// restoreOrSave does the parts of a task that restore a state or save one.
+func (job task) restoreOrSave(ctx context.Context, e croft.Service) error {
 	var err error
 	switch {
 	case job.Restore != nil:
@@ -201,7 +201,7 @@ func (job task) playRound(ctx context.Context, e croft.Service) error {
 	return err
 }
 
-// marked marks an error that has no code.
+// marked puts untyped before an error that has no code.
 func marked(err error) error {
 	if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 		return fmt.Errorf("%s: %T: %w", untyped, err, err)
@@ -209,7 +209,8 @@ func marked(err error) error {
 	return err
 }
 
-// untyped marks what a helper prints of an error that has no code.
+// untyped is the prefix by which a test recognises an error without a code in a helper's
+// output.
 const untyped = "UNTYPED"
 
 // helper prepares a process that does a task.
@@ -232,8 +233,8 @@ func helper(t testing.TB, r *gittest.Repo, job task, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts a helper that waits, and returns when it is ready. stop kills
-// it, as kill -9 does, and may be called again.
+// start starts a helper that waits, and returns when it is ready. stop kills the helper, as
+// kill -9 does, and may be called more than once.
 func start(t testing.TB, cmd *exec.Cmd) (stop func()) {
 	t.Helper()
 	if _, err := cmd.StdinPipe(); err != nil {
@@ -268,8 +269,8 @@ func run(t testing.TB, cmd *exec.Cmd) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// engineIn opens an engine in a repository's environment, at a time that is
-// later by some while.
+// engineIn opens an engine in a repository's environment, with a clock that is ahead by
+// later.
 func engineIn(t testing.TB, r *gittest.Repo, later time.Duration, settings ...string) *engine.Engine {
 	t.Helper()
 	opts := &engine.Options{Environ: r.Env, Settings: map[string]string{}}
@@ -292,7 +293,7 @@ func create(t testing.TB, e croft.Service, req croft.CreateRequest) croft.Worksp
 	return *w
 }
 
-// eachMode runs a test in a fresh workspace a, of either mode.
+// eachMode runs a test with a fresh workspace named a, once per mode.
 func eachMode(t *testing.T, test func(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace)) {
 	t.Helper()
 	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
@@ -366,7 +367,7 @@ func wantCode(t testing.TB, err error, want croft.Code) {
 	}
 }
 
-// wantKept fails unless one workspace was looked at, and kept for a reason.
+// wantKept fails unless exactly one workspace was examined, and was kept for this reason.
 func wantKept(t testing.TB, what string, removed []croft.Removed, kept []croft.Kept, want croft.Code) {
 	t.Helper()
 	if len(removed) != 0 || len(kept) != 1 || !errors.Is(kept[0].Reason, want) {
@@ -388,8 +389,8 @@ func read(t testing.TB, path string) string {
 	return string(b)
 }
 
-// bringBack does what the task says about merges. What stays pending is a
-// failure here.
+// bringBack does the parts of a task about merges. A merge that stays pending is a failure
+// here.
 func (job task) bringBack(ctx context.Context, e croft.Service) error {
 	var waiting []croft.ID
 	for _, req := range job.Merge {
@@ -443,7 +444,7 @@ func snapshotOf(t *testing.T, e croft.Service, name string) *croft.Snapshot {
 	return snap
 }
 
-// wantNoLocks fails if a lock of git's is left in the repository.
+// wantNoLocks fails if one of git's lock files is left in the repository.
 func wantNoLocks(t *testing.T, r *gittest.Repo) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(r.Dir, ".git"), func(path string, _ os.DirEntry, err error) error {
@@ -464,7 +465,7 @@ func gc(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// brief opens an engine that is closed before the setting is handed out.
+// brief opens an engine for f, and closes it before it returns.
 func brief(t *testing.T, r *gittest.Repo, f func(e *engine.Engine)) {
 	t.Helper()
 	e, err := engine.Open(t.Context(), r.Dir, &engine.Options{Environ: r.Env})

@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// undoneCreations is a workspace that nobody used yet, and the undo of its
-// creation.
+// undoneCreations returns a workspace that no agent has used yet, and a task that undoes
+// its creation.
 func undoneCreations(t *testing.T) (*gittest.Repo, task) {
 	r := company(t)
 	brief(t, r, func(e *engine.Engine) { create(t, e, croft.CreateRequest{Name: "a", Role: "a"}) })
@@ -21,8 +21,8 @@ func undoneCreations(t *testing.T) (*gittest.Repo, task) {
 	return r, task{Undo: &croft.UndoRequest{}}
 }
 
-// TestKilledUndoOfCreation kills a process that takes a creation back. The
-// workspace goes to the trash whole, or stays.
+// TestKilledUndoOfCreation kills a process that undoes a creation. The workspace is in the
+// trash as a whole, or stays.
 func TestKilledUndoOfCreation(t *testing.T) {
 	eachPoint(t, undoneCreations, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		e := kill(t, r, job, n)
@@ -37,8 +37,7 @@ func TestKilledUndoOfCreation(t *testing.T) {
 	})
 }
 
-// wantUndone checks that the history says of the creation that it was taken
-// back.
+// wantUndone checks that the history shows the creation as undone.
 func wantUndone(t *testing.T, e croft.Service) {
 	t.Helper()
 	list, err := e.History(t.Context(), croft.HistoryRequest{})
@@ -50,8 +49,8 @@ func wantUndone(t *testing.T, e croft.Service) {
 	}
 }
 
-// TestKilledUndoOfTwo kills a process that takes back the creation of several
-// workspaces: what is left can be taken back, too.
+// TestKilledUndoOfTwo kills a process that undoes the creation of several workspaces: the
+// workspaces that are left can be undone, too.
 func TestKilledUndoOfTwo(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) {
 		r := company(t)
@@ -81,13 +80,13 @@ func TestKilledUndoOfTwo(t *testing.T) {
 	})
 }
 
-// TestFailedUndoOfCreation has every step fail instead: the workspace is whole,
-// here or in the trash.
+// TestFailedUndoOfCreation has every step fail instead: the workspace is whole, at its path
+// or in the trash.
 func TestFailedUndoOfCreation(t *testing.T) {
 	eachPoint(t, undoneCreations, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		e := fail(t, r, job, n)
 		gc(t, e)
-		if len(names(t, e)) > 0 { // its commits may be archived already, which does no harm
+		if len(names(t, e)) > 0 { // its commits may already be in the archive, which does no harm
 			wantWhole(t, r, e, recall(t, r, "first"))
 			again(t, e, job)
 		}
@@ -97,13 +96,13 @@ func TestFailedUndoOfCreation(t *testing.T) {
 	})
 }
 
-// snapshots is a workspace that is being saved.
+// snapshots returns a workspace, and a task that takes a snapshot of it.
 func snapshots(t *testing.T) (*gittest.Repo, task) {
 	return worked(t, "a"), task{Snapshot: &croft.SnapshotRequest{Workspace: "a"}}
 }
 
-// TestInterruptedSnapshot kills or fails a process that saves a workspace: it
-// is undisturbed, and what is listed can be restored.
+// TestInterruptedSnapshot kills or fails a process that takes a snapshot: the workspace is
+// unchanged, and every snapshot that is listed can be restored.
 func TestInterruptedSnapshot(t *testing.T) {
 	for name, interrupt := range map[string]func(*testing.T, *gittest.Repo, task, int) *engine.Engine{"Killed": kill, "Failed": fail} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +129,7 @@ func TestInterruptedSnapshot(t *testing.T) {
 	}
 }
 
-// TestKilledTwice kills those who finish what a killed process began, too.
+// TestKilledTwice kills the process that recovers the operation of a killed process, too.
 func TestKilledTwice(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting func(t *testing.T) (*gittest.Repo, task)
@@ -156,9 +155,9 @@ func TestKilledTwice(t *testing.T) {
 	}
 }
 
-// TestRestorationTakenBack: a path that was taken while half a restoration lay
-// around keeps the workspace in the trash, whole, and is not touched.
-func TestRestorationTakenBack(t *testing.T) {
+// TestRestorationRolledBack: a restoration died halfway, and its path was taken since. The
+// workspace stays in the trash as a whole, and the files at the path are not touched.
+func TestRestorationRolledBack(t *testing.T) {
 	for _, point := range []string{"restore.journalled", "restore.refs", "git.reregister.admin"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestUndoActors: without a name, everybody takes back what they did
-// themselves; with one, anybody takes anything back.
+// TestUndoActors: an undo without an ID undoes the caller's own last act; with an ID it
+// undoes any act of any actor.
 func TestUndoActors(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -40,8 +40,8 @@ func TestUndoActors(t *testing.T) {
 	}
 }
 
-// TestRewindBusy: what another process uses is not changed under it, but may
-// be saved.
+// TestRewindBusy: a workspace that another process uses is not rewound, but a snapshot of
+// it may be taken.
 func TestRewindBusy(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -68,8 +68,8 @@ func TestRewindBusy(t *testing.T) {
 	}
 }
 
-// TestRewindAtOnce: many go back to the same two states at once. Whoever is
-// not refused is obeyed as a whole.
+// TestRewindAtOnce: many callers rewind a workspace to the same two snapshots at once. A
+// rewind that is not refused takes effect as a whole.
 func TestRewindAtOnce(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -114,8 +114,8 @@ func TestRewindAtOnce(t *testing.T) {
 	}
 }
 
-// TestSweepSecrets: private files that no snapshot has are removed by gc, and
-// those of a snapshot stay.
+// TestSweepSecrets: gc deletes private files that no snapshot names, and keeps those of a
+// snapshot.
 func TestSweepSecrets(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -142,8 +142,8 @@ func TestSweepSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretsThatAreNeeded: private files of a workspace in the trash stay, and so do those
-// of a snapshot that a process still makes.
+// TestSecretsThatAreNeeded: gc keeps the private files of a workspace in the trash, and
+// those of a snapshot that a process is still taking.
 func TestSecretsThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

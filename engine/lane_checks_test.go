@@ -28,14 +28,14 @@ import (
 	"github.com/croft-sh/croft/internal/rules"
 )
 
-// gate is a repository whose checks may run.
+// gate is a repository whose checks are approved.
 type gate struct {
 	*gittest.Repo
 	e     *Engine
 	r     *project.Project
 	rules config.Merge
 	at    *mergetree.Session
-	out   string // a directory for what checks have to say
+	out   string // a directory that checks write their output to
 }
 
 func newGate(t *testing.T, checks ...string) *gate {
@@ -67,7 +67,8 @@ func (g *gate) open(t *testing.T, env ...string) {
 	t.Cleanup(g.at.Close)
 }
 
-// attempt makes a commit that only the attempts have.
+// attempt makes a commit in the store of merge attempts, which the repository does not
+// have.
 func (g *gate) attempt(t *testing.T, files map[string]string) (commit, tree string) {
 	t.Helper()
 	var entries []object.TreeEntry
@@ -101,7 +102,7 @@ func (g *gate) check(t *testing.T, commit, tree string) merge.Verdict {
 	return v
 }
 
-// said is what checks wrote to a file.
+// said returns what checks wrote to a file.
 func (g *gate) said(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(g.out, name))
@@ -149,8 +150,8 @@ func TestCheckSeesExactlyTheTree(t *testing.T) {
 	}
 }
 
-// Every check has a checkout that holds exactly the tree: nothing that an earlier
-// one did is left, whether git tracks, ignores or does not know it.
+// Every check has a fresh checkout that holds exactly the tree: no file of an earlier check
+// is left, whether it was tracked, ignored or untracked.
 func TestCheckoutIsFresh(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, `find . -path ./.git -prune -o -type f -print | sort | tr '\n' ' ' >> $OUT/files; echo >> $OUT/files
@@ -181,8 +182,8 @@ func TestCheckoutIsFresh(t *testing.T) {
 	}
 }
 
-// A check sees the variables that it is allowed to, by name, and no secret that
-// happens to be in the environment.
+// A check gets the environment variables that the rules name, and none of the others, which
+// may hold secrets.
 func TestCheckEnvironment(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, `env | sed 's/=.*//' | sort > $OUT/names; echo "$CI $NAMED $AWS_REGION" > $OUT/values`)
@@ -218,8 +219,8 @@ func places(t *testing.T, g *gate) []os.DirEntry {
 	return list
 }
 
-// What lay where a checkout is made goes, even if a link was put in
-// its place that leads to somebody's files.
+// A checkout that an earlier check damaged is deleted and made anew. If it was replaced by
+// a link to a directory of the user's, the link goes and the directory stays.
 func TestSpoiltCheckoutIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, `cat a >> $OUT/a; cd / && d=$(cat $OUT/where) && rm -rf "$d" && ln -s $OUT/precious "$d"`)
@@ -238,7 +239,7 @@ func TestSpoiltCheckoutIsMadeAnew(t *testing.T) {
 	if got := g.said(t, "precious/mine"); got != "mine" {
 		t.Errorf("somebody's file is %q", got)
 	}
-	// An index that cannot be used.
+	// Damage the index.
 	if err := os.WriteFile(filepath.Join(where, "index"), []byte("rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,8 @@ func TestSpoiltCheckoutIsMadeAnew(t *testing.T) {
 	}
 }
 
-// The first failure ends the checks; its output is kept, and its end is told.
+// The first check that fails ends the run. Its whole output is kept in a file, and the end
+// of it is in the result.
 func TestFailedCheckIsKept(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, "echo fine", "echo out; echo err >&2; exit 3", "touch $OUT/ran")
@@ -293,12 +295,12 @@ func TestLongOutputIsCut(t *testing.T) {
 	}
 }
 
-// stubborn is a check with a child that ignores the wish to end and has a child
-// of its own. It says who they are, and goes on for ever.
+// stubborn is a check with a child that ignores SIGTERM and has a child of its own. It
+// writes the process IDs of both to a file, and does not end.
 const stubborn = `(trap '' TERM; sh -c 'trap "" TERM; echo $$ > $OUT/grandchild.new; mv $OUT/grandchild.new $OUT/grandchild; while :; do sleep 1; done' & echo begun; wait; while :; do sleep 1; done) & 
 	echo $! > $OUT/child.new; mv $OUT/child.new $OUT/child; wait; while :; do sleep 1; done`
 
-// pids waits until the check has told who its processes are.
+// pids waits until the check has written its process IDs.
 func (g *gate) pids(t *testing.T) []int {
 	t.Helper()
 	var pids []int
@@ -356,7 +358,7 @@ func TestCheckIsCanceled(t *testing.T) {
 	wantDead(t, g.pids(t))
 }
 
-// A server that a check leaves behind does not see the next check.
+// A server that a check leaves running is killed before the next check starts.
 func TestCheckLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, `sh -c 'echo $$ > $OUT/child.new; mv $OUT/child.new $OUT/child; cp $OUT/child $OUT/grandchild; exec sleep 1000' > /dev/null 2>&1 &
@@ -368,7 +370,8 @@ func TestCheckLeavesNothingRunning(t *testing.T) {
 	wantDead(t, g.pids(t))
 }
 
-// A process that left the group keeps its checkout: the next check has another.
+// A process that left the check's process group keeps its checkout: the next check uses
+// another one.
 func TestRunawayKeepsItsCheckout(t *testing.T) {
 	t.Parallel()
 	if _, err := proc.LookPath("setsid"); err != nil {
@@ -393,8 +396,7 @@ func TestRunawayKeepsItsCheckout(t *testing.T) {
 	}
 }
 
-// Checks that run at once, in this process and in another engine, have a
-// checkout each.
+// Checks that run at once, in this engine and in another one, have a checkout each.
 func TestChecksAtOnce(t *testing.T) {
 	t.Parallel()
 	const n = 3
@@ -421,7 +423,7 @@ func TestChecksAtOnce(t *testing.T) {
 		t.Errorf("%d checkouts, want %d", got, n)
 	}
 	g.e.projects.Clock = func() time.Time { return time.Now().Add(check.IdleTime + time.Hour) }
-	// A process that another test is starting may have a lock for a moment.
+	// A process that another test is just starting may have inherited a lock.
 	left := func() (left []string) {
 		for _, p := range places(t, g) {
 			inside, _ := os.ReadDir(filepath.Join(g.e.lanes.ChecksDir(), p.Name()))
@@ -441,7 +443,7 @@ func TestChecksAtOnce(t *testing.T) {
 	}
 }
 
-// Submodules are empty, whatever a check put there.
+// The directories of submodules are empty, whatever an earlier check put there.
 func TestSubmodulesAreEmpty(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, `ls -A sub > $OUT/sub; touch sub/file`)
@@ -456,8 +458,8 @@ func TestSubmodulesAreEmpty(t *testing.T) {
 	}
 }
 
-// Nothing runs that nobody has approved: other commands, the same in another
-// order, in another repository.
+// Only approved commands run. Other commands, the same commands in another order, and the
+// same commands in another repository are not approved.
 func TestUntrustedChecksDoNotRun(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, "touch $OUT/ran")

@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// landings are three workspaces, the last of which disagrees with the first,
-// and a checkout of the target with work of its user's.
+// landings returns three workspaces, of which the last conflicts with the first, a checkout
+// of the target with the user's uncommitted work, and a task that merges all three.
 func landings(t *testing.T) (*gittest.Repo, task) {
 	t.Helper()
 	r := company(t)
@@ -35,8 +35,8 @@ func landings(t *testing.T) (*gittest.Repo, task) {
 	return r, job
 }
 
-// wantNoReverse fails if the checkout of the target shows the undoing of what
-// the target has. It is asked right after a crash, before anything is mended.
+// wantNoReverse fails if the checkout of the target shows commits of the target as undone.
+// It is called right after a crash, before any recovery.
 func wantNoReverse(t *testing.T, r *gittest.Repo) {
 	t.Helper()
 	for line := range strings.Lines(r.Git("--no-optional-locks", "status", "--porcelain", "--untracked-files=all")) {
@@ -49,13 +49,13 @@ func wantNoReverse(t *testing.T, r *gittest.Repo) {
 	}
 }
 
-// wantLanded drives what is left and checks that each is merged exactly once,
-// or reported.
+// wantLanded runs the queue to its end and checks that each workspace is merged exactly
+// once, or reported.
 func wantLanded(t *testing.T, r *gittest.Repo, e *engine.Engine, job task) {
 	t.Helper()
 	for _, req := range job.Merge {
 		if w, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: req.Workspace}); err == nil && w.MergeStatus == "" {
-			if _, err := e.SubmitMerge(t.Context(), req); err != nil { // it had not been submitted yet
+			if _, err := e.SubmitMerge(t.Context(), req); err != nil { // its merge had not been submitted yet
 				t.Fatal(err)
 			}
 		}
@@ -92,8 +92,8 @@ func wantLanded(t *testing.T, r *gittest.Repo, e *engine.Engine, job task) {
 	wantNoLocks(t, r)
 }
 
-// TestKilledMerge kills a process that merges at every point. What another
-// process does next ends in exactly one merge of each, or a reason.
+// TestKilledMerge kills a process that merges, at every point. After the next process each
+// workspace is merged exactly once, or has a reason why not.
 func TestKilledMerge(t *testing.T) {
 	eachPoint(t, landings, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
@@ -118,7 +118,7 @@ func TestFailedMerge(t *testing.T) {
 	})
 }
 
-// TestKilledRevert kills a process that takes a merge back.
+// TestKilledRevert kills a process that reverts a merge.
 func TestKilledRevert(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) {
 		r, job := landings(t)
@@ -135,7 +135,7 @@ func TestKilledRevert(t *testing.T) {
 		if _, err := e.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		if exists(filepath.Join(r.Dir, "a.txt")) { // it had not been queued yet
+		if exists(filepath.Join(r.Dir, "a.txt")) { // the revert had not been queued yet
 			if err := job.bringBack(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
@@ -180,8 +180,8 @@ func TestKilledDiscard(t *testing.T) {
 	})
 }
 
-// TestMergeWithoutMemory has no room in memory for the first merge, which is
-// then computed on disk: nobody notices.
+// TestMergeWithoutMemory: there is no room in memory for the first merge. It is computed on
+// disk, with the same result.
 func TestMergeWithoutMemory(t *testing.T) {
 	r, job := landings(t)
 	if out, err := run(t, helper(t, r, job, "CROFT_FAILPOINT=nospace=attempts.memory")); err != nil {

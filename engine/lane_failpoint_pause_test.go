@@ -17,14 +17,14 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// paused runs a task in another process as far as a point. The function that is
-// returned lets it go on, waits for its end and returns what it printed.
+// paused runs a task in another process up to a failpoint. goOn lets the process continue,
+// waits for its end and returns what it printed.
 func paused(t *testing.T, r *gittest.Repo, job task, point string) (goOn func() (string, error)) {
 	t.Helper()
 	return pausedAs(t, r, func(cmd *exec.Cmd) *exec.Cmd { return cmd }, job, point)
 }
 
-// pausedAs is paused by somebody else.
+// pausedAs is paused for a process that as has given to another user.
 func pausedAs(t *testing.T, r *gittest.Repo, as func(*exec.Cmd) *exec.Cmd, job task, point string) (goOn func() (string, error)) {
 	t.Helper()
 	file := filepath.Join(r.Home, "pause-"+point)
@@ -61,11 +61,11 @@ func pausedAs(t *testing.T, r *gittest.Repo, as func(*exec.Cmd) *exec.Cmd, job t
 	}
 }
 
-// pauseTime is longer than it takes to come to any point, and from there to the end.
+// pauseTime is longer than a task needs to reach any failpoint, and to end after it.
 const pauseTime = time.Minute
 
-// untilIn waits until a goroutine with the label, or one that it has started, waits in
-// a function.
+// untilIn waits until a goroutine with the label, or one that it has started, waits in a
+// function.
 func untilIn(t *testing.T, label, function string) {
 	t.Helper()
 	late := time.Now().Add(pauseTime)
@@ -87,11 +87,11 @@ func untilIn(t *testing.T, label, function string) {
 	t.Fatalf("nobody waited in %s in %s", function, pauseTime)
 }
 
-// TestWaiterIsToldWhatWasKept: another process drives the lane, and has landed two
-// merges. It puts the workspace of the first away, and has not come to that of the
-// second, in which there is late work. Whoever waits for the second, since before
-// or only now, is answered once it is known that its workspace stays.
-func TestWaiterIsToldWhatWasKept(t *testing.T) {
+// TestWaiterLearnsThatWorkspaceIsKept: another process runs the lane, and has landed two
+// merges. It has removed the workspace of the first, and not yet looked at that of the
+// second, in which there is late work. A caller that waits for the second merge, since
+// before or from now on, gets its answer once it is known that the workspace stays.
+func TestWaiterLearnsThatWorkspaceIsKept(t *testing.T) {
 	t.Parallel()
 	for _, since := range []string{"before", "now"} {
 		t.Run(since, func(t *testing.T) {
@@ -130,10 +130,10 @@ func TestWaiterIsToldWhatWasKept(t *testing.T) {
 	}
 }
 
-// TestRewindKeepsWhatCameMeanwhile: a workspace is saved, and somebody commits in it
-// before the rewind has locked its index. That commit is in no snapshot, so nothing
-// is rewound.
-func TestRewindKeepsWhatCameMeanwhile(t *testing.T) {
+// TestRewindRefusedAfterConcurrentCommit: a workspace was saved, and another process
+// commits in it before the rewind has locked its index. That commit is in no snapshot, so
+// nothing is rewound.
+func TestRewindRefusedAfterConcurrentCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
 		for _, on := range []string{"branch", "detached"} {
@@ -185,8 +185,8 @@ func TestRewindKeepsWhatCameMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAcceptBesideALane: a lane publishes after somebody who accepts its target has
-// looked at it. What the lane knows by then is not replaced by what was seen before.
+// TestAcceptBesideALane: a lane publishes after another process that accepts its target has
+// read the target. The accepted state does not overwrite the newer one of the lane.
 func TestAcceptBesideALane(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -224,9 +224,9 @@ func TestAcceptBesideALane(t *testing.T) {
 	}
 }
 
-// TestCreationThatCannotBeTakenBack: a creation fails, and what it made cannot be
-// removed. That is said, and whoever comes once it can takes it back.
-func TestCreationThatCannotBeTakenBack(t *testing.T) {
+// TestCreationThatCannotBeRolledBack: a creation fails, and its files cannot be deleted.
+// The error says so, and the next process that can delete them rolls the creation back.
+func TestCreationThatCannotBeRolledBack(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	asUser := unprivileged(t, r)

@@ -15,8 +15,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// writePoints is the library that makes a call of git's fail by which something
-// changes on disk.
+// writePoints builds the library that makes one of git's system calls fail, out of those
+// that change files.
 func writePoints(t *testing.T) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
@@ -31,11 +31,11 @@ func writePoints(t *testing.T) string {
 	return lib
 }
 
-// hostCall is a call by which git changes a file of the user's checkout.
+// hostCall is a system call by which git changes a file of the user's checkout.
 type hostCall struct{ call, path string }
 
-// mergeFailingAt merges w while a call always fails with EIO, and returns what was
-// printed and all calls that there were.
+// mergeFailingAt merges w while one call always fails with EIO. It returns the output, and
+// all calls that git made.
 func mergeFailingAt(t *testing.T, r *gittest.Repo, lib string, at hostCall) (out string, calls []hostCall) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "calls")
@@ -43,7 +43,7 @@ func mergeFailingAt(t *testing.T, r *gittest.Repo, lib string, at hostCall) (out
 		t.Fatal(err)
 	}
 	out, err := run(t, helper(t, r, task{Merge: []croft.MergeRequest{{Workspace: "w"}}},
-		// The library writes its log from within git, which the fence would not let it.
+		// The library writes its log from within git, which the fence would prevent.
 		"CROFT_GIT_FENCE=off", "LD_PRELOAD="+lib, "WRITEPOINTS_COUNT="+log+".count", "WRITEPOINTS_LOG="+log,
 		"WRITEPOINTS_HOW=place", "WRITEPOINTS_CALL="+at.call, "WRITEPOINTS_PATH="+at.path))
 	if err != nil {
@@ -64,10 +64,10 @@ func mergeFailingAt(t *testing.T, r *gittest.Repo, lib string, at hostCall) (out
 	return out, calls
 }
 
-// TestHostDiskErrors: the disk reports an error at any call by which git changes a
-// file of the user's checkout. Every byte is as it was, and the merge is pending for
-// that reason. What git cannot remove Croft removes itself, and that a directory
-// stays which is empty is no error.
+// TestHostDiskErrors: any one call by which git changes a file of the user's checkout fails
+// with EIO. Every byte of the checkout is as before, and the merge is pending with that
+// reason. There are two exceptions: Croft itself deletes a file that git could not delete,
+// and an empty directory that stays is no error.
 func TestHostDiskErrors(t *testing.T) {
 	t.Parallel()
 	lib := writePoints(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// mounted mounts something and takes it away again. Only root can.
+// mounted mounts source on target; unmount undoes that. It needs root.
 func mounted(t *testing.T, source, target, kind, options string, flags uintptr) (unmount func()) {
 	t.Helper()
 	if err := unix.Mount(source, target, kind, flags, options); err != nil {
@@ -32,8 +32,8 @@ func mounted(t *testing.T, source, target, kind, options string, flags uintptr) 
 	return unmount
 }
 
-// TestHostInUse: a file of the user's checkout is mounted on, so that the system
-// refuses to replace it, whichever it is.
+// TestHostInUse: any one file of the user's checkout is a mount point, so that the kernel
+// refuses to replace it.
 func TestHostInUse(t *testing.T) {
 	for _, file := range []string{"changed/f", "deleted/f", "mode/f", "todir/d", "grown/f"} {
 		t.Run(file, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestHostInUse(t *testing.T) {
 	}
 }
 
-// TestHostIsFull: the disk of the user's checkout is full, after any of the files.
-// The repository and the state lie elsewhere.
+// TestHostIsFull: the disk of the user's checkout becomes full after any one of the files.
+// The repository and the state are on another disk.
 func TestHostIsFull(t *testing.T) {
 	for _, room := range []string{"0", "1", "2", "100", "290"} { // pages of 4 kB; the largest file needs 293
 		t.Run(room, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestHostIsFull(t *testing.T) {
 	}
 }
 
-// leave fills a file system but for some pages.
+// leave fills a file system, except for a number of pages.
 func leave(t *testing.T, dir, fill, pages string) {
 	t.Helper()
 	script := `dd if=/dev/zero of="$1" bs=4096 2>/dev/null; size=$(stat -c %s "$1"); truncate -s $((size - $2 * 4096)) "$1"`

@@ -19,11 +19,11 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// hostChanges are a change of every kind, each in a directory of its own.
+// hostChanges names one change of every kind, each in a directory of its own.
 var hostChanges = []string{"added", "changed", "deleted", "emptied/deep", "mode", "link", "tofile", "todir", "grown"}
 
-// changedHost is a repository whose workspace w changes something of every kind,
-// and whose user has files of their own beside.
+// changedHost returns a repository whose workspace w has a change of every kind, and whose
+// user has further files in the checkout.
 func changedHost(t *testing.T) *gittest.Repo {
 	t.Helper()
 	r := gittest.New(t)
@@ -63,7 +63,7 @@ func changedHost(t *testing.T) *gittest.Repo {
 	return r
 }
 
-// bytesOf says of everything in a checkout, but for its git directory, what it is.
+// bytesOf describes every file in a checkout, except for its git directory.
 func bytesOf(t *testing.T, top string) map[string]string {
 	t.Helper()
 	m := map[string]string{}
@@ -102,7 +102,7 @@ func bytesOf(t *testing.T, top string) map[string]string {
 	return m
 }
 
-// hostState is all that a failed merge must leave alone.
+// hostState is everything that a failed merge must leave unchanged.
 type hostState struct {
 	Files             map[string]string
 	Main, Index, User string
@@ -116,8 +116,8 @@ func hostStateOf(t *testing.T, r *gittest.Repo) hostState {
 	}
 }
 
-// wantUnwritten merges w where something cannot be written, and fails unless the
-// checkout is as it was and the merge tells why.
+// wantUnwritten merges w where a file cannot be written. It fails unless the checkout is
+// unchanged and the merge has the code.
 func wantUnwritten(t *testing.T, r *gittest.Repo, as func(*exec.Cmd) *exec.Cmd, code croft.Code) {
 	t.Helper()
 	before := hostStateOf(t, r)
@@ -131,7 +131,7 @@ func wantUnwritten(t *testing.T, r *gittest.Repo, as func(*exec.Cmd) *exec.Cmd, 
 	wantNoLocks(t, r)
 }
 
-// wantWritten merges w when nothing stands in its way any more.
+// wantWritten merges w after the obstacle is gone.
 func wantWritten(t *testing.T, r *gittest.Repo, as func(*exec.Cmd) *exec.Cmd) {
 	t.Helper()
 	out, err := run(t, as(helper(t, r, task{Merge: []croft.MergeRequest{{Workspace: "w"}}})))
@@ -145,8 +145,7 @@ func wantWritten(t *testing.T, r *gittest.Repo, as func(*exec.Cmd) *exec.Cmd) {
 
 func asRoot(cmd *exec.Cmd) *exec.Cmd { return cmd }
 
-// TestHostWithoutPermission: a directory of the user's checkout cannot be written,
-// whichever it is.
+// TestHostWithoutPermission: any one directory of the user's checkout is not writable.
 func TestHostWithoutPermission(t *testing.T) {
 	for _, dir := range hostChanges {
 		t.Run(dir, func(t *testing.T) {

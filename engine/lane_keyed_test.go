@@ -10,8 +10,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestFinishAgain: the same call with the same key has the same answer, also when
-// the workspace is gone by then, and when its name is another's.
+// TestFinishAgain: the same call with the same key has the same answer, also when the
+// workspace is removed by then, and when another workspace has its name.
 func TestFinishAgain(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -55,8 +55,8 @@ func TestFinishAgain(t *testing.T) {
 	wantCode(t, err, croft.KeyConflict)
 }
 
-// TestFinishKeyOverProcesses: of many processes with one key, one acts; all have
-// the same answer.
+// TestFinishKeyOverProcesses: of many processes with one key, one acts, and all get the
+// same answer.
 func TestFinishKeyOverProcesses(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -83,8 +83,8 @@ func TestFinishKeyOverProcesses(t *testing.T) {
 	}
 }
 
-// TestNameLikeAnID: a workspace that is called like another's ID is not made, so
-// that it is not returned for that ID.
+// TestNameLikeAnID: a workspace cannot be given another workspace's ID as its name, so that
+// the ID stays unambiguous.
 func TestNameLikeAnID(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -102,5 +102,5 @@ func TestNameLikeAnID(t *testing.T) {
 	}
 	_, err = e.Create(t.Context(), croft.CreateRequest{Name: string(m.ID)})
 	wantCode(t, err, croft.InvalidName)
-	create(t, e, croft.CreateRequest{Name: "0123456789abcdef"}) // looks like one and is none
+	create(t, e, croft.CreateRequest{Name: "0123456789abcdef"}) // has the form of an ID, and is the ID of no workspace
 }

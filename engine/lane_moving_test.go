@@ -16,8 +16,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// movedByItsCheck is a repository whose target moves whenever a merge into it is
-// checked, as if somebody committed to it all the time.
+// movedByItsCheck returns a repository whose check commits to the target, as if another
+// process did so during every merge. The file stop ends that.
 func movedByItsCheck(t *testing.T) (r *gittest.Repo, stop string) {
 	t.Helper()
 	r = gittest.New(t)
@@ -31,8 +31,9 @@ cd '`+r.Dir+`' && c=$(git -c user.name=a -c user.email=a@b commit-tree -p main -
 	return r, stop
 }
 
-// TestTargetKeepsMoving: others move the target during every try. The lane gives up
-// after a while, says so, and what waited lands once the target is at rest.
+// TestTargetKeepsMoving: other processes move the target during every attempt. The lane
+// gives up after some attempts and says so, and the merges that wait land once the target
+// no longer moves.
 func TestTargetKeepsMoving(t *testing.T) {
 	t.Parallel()
 	r, stop := movedByItsCheck(t)
@@ -71,9 +72,9 @@ func TestTargetKeepsMoving(t *testing.T) {
 	}
 }
 
-// TestWorkspaceKeepsMoving: an agent commits to its workspace all the time. Its
-// merge lands what it was when it was submitted, the work of others lands behind
-// it, and the workspace stays with what came since.
+// TestWorkspaceKeepsMoving: an agent commits to its workspace all the time. Its merge lands
+// the commit that was submitted, the merges of others land after it, and the workspace
+// stays, with its later commits.
 func TestWorkspaceKeepsMoving(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -102,7 +103,7 @@ func TestWorkspaceKeepsMoving(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := commits.Load()
-		for ctx.Err() == nil && commits.Load() < before+2 { // it waits while the agent goes on
+		for ctx.Err() == nil && commits.Load() < before+2 { // the merge waits while the agent goes on
 			time.Sleep(time.Millisecond)
 		}
 		if m, err = e.WaitMerge(ctx, croft.WaitRequest{Merge: m.ID}); err != nil || m.Status != croft.MergeMerged {
@@ -117,9 +118,9 @@ func TestWorkspaceKeepsMoving(t *testing.T) {
 	}
 }
 
-// TestWorkThatMovedIsNotTriedAgain: a merge was turned away because of the user's
-// checkout, and the agent has committed since. Once nothing is in the way, the work is
-// not landed by itself: nobody has submitted what it is now.
+// TestWorkThatMovedIsNotTriedAgain: a merge was refused because of the user's checkout, and
+// the agent has committed since. Once nothing is in the way, the lane does not land the
+// work by itself: the new commits were never submitted.
 func TestWorkThatMovedIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -8,9 +8,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestRevertOfNothing: somebody has taken the work of a merge back by hand. A revert,
-// and a plan of one, are refused: there is nothing to commit.
-func TestRevertOfNothing(t *testing.T) {
+// TestRevertOfWorkAlreadyReverted: a user has reverted the work of a merge with git. Croft
+// refuses to revert it, and to plan that: there is nothing to commit.
+func TestRevertOfWorkAlreadyReverted(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)

@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/rules"
 )
 
-// TestRunningCheck: while a merge is checked, its record says which check runs; afterwards
-// it does not.
+// TestRunningCheck: while a merge is checked, its record names the check that runs;
+// afterwards it names none.
 func TestRunningCheck(t *testing.T) {
 	t.Parallel()
 	const second = `until test -e "$CROFT_REPO/../go"; do sleep 0.05; done`

@@ -16,7 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// gated is a repository whose only check goes on until it is let go.
+// gated is a repository whose only check runs until the test releases it.
 type gated struct {
 	*gittest.Repo
 	out string
@@ -50,7 +50,7 @@ func (g gated) submit(t *testing.T, e *engine.Engine, name string) croft.ID {
 	return m.ID
 }
 
-// begun waits until checks have begun that often.
+// begun waits until n checks have begun.
 func (g gated) begun(t *testing.T, n int) {
 	t.Helper()
 	for range 1000 {
@@ -67,10 +67,10 @@ func (g gated) runs() int {
 	return strings.Count(string(b), "x")
 }
 
-func (g gated) letGo(t *testing.T) { gittest.WriteFile(t, filepath.Join(g.out, "go"), "") }
+func (g gated) releaseCheck(t *testing.T) { gittest.WriteFile(t, filepath.Join(g.out, "go"), "") }
 
-// TestWaiterLeaves: whoever began the check leaves. Somebody else waits, so the
-// check goes on, and is not begun anew.
+// TestWaiterLeaves: the caller that started the check leaves. Another caller waits, so the
+// check goes on and is not started again.
 func TestWaiterLeaves(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
@@ -88,13 +88,13 @@ func TestWaiterLeaves(t *testing.T) {
 		}
 		got <- m
 	}()
-	time.Sleep(100 * time.Millisecond) // for the second to wait
+	time.Sleep(100 * time.Millisecond) // so that the second caller waits
 	leave()
 	if err := <-left; !errors.Is(err, croft.Canceled) {
 		t.Errorf("who left was told %v", err)
 	}
 	time.Sleep(100 * time.Millisecond)
-	g.letGo(t)
+	g.releaseCheck(t)
 	if m := <-got; m == nil || m.Status != croft.MergeMerged {
 		t.Errorf("the merge is %+v", m)
 	}
@@ -103,8 +103,8 @@ func TestWaiterLeaves(t *testing.T) {
 	}
 }
 
-// TestLastWaiterLeaves: nobody waits any more. The check ends with that, the merge
-// stays where it was, and whoever left is told so.
+// TestLastWaiterLeaves: the last caller that waits leaves. The check is killed, the merge
+// stays in the queue, and the caller's error says so.
 func TestLastWaiterLeaves(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
@@ -119,12 +119,12 @@ func TestLastWaiterLeaves(t *testing.T) {
 	if list, err := e.Merges(t.Context(), croft.MergesRequest{}); err != nil || len(list.Items) != 1 || list.Items[0].State != croft.MergeQueued {
 		t.Errorf("the queue is %+v, %v", list, err)
 	}
-	g.letGo(t)
+	g.releaseCheck(t)
 	if done, err := e.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(done.Merges) != 1 || done.Merges[0].Status != croft.MergeMerged {
 		t.Errorf("driven again: %+v, %v", done, err)
 	}
 
-	// A revert that is given up is as much in the queue as a merge.
+	// A revert whose caller has left stays in the queue, like a merge.
 	if err := os.Remove(filepath.Join(g.out, "go")); err != nil {
 		t.Fatal(err)
 	}
@@ -134,20 +134,20 @@ func TestLastWaiterLeaves(t *testing.T) {
 	g.begun(t, n+1)
 	leave()
 	wantStillWaits(t, <-left, "the revert")
-	g.letGo(t)
+	g.releaseCheck(t)
 	if done, err := e.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(done.Merges) != 1 || done.Merges[0].Kind != croft.KindRevert || done.Merges[0].Status != croft.MergeMerged {
 		t.Errorf("driven again: %+v, %v", done, err)
 	}
 }
 
-// TestRevertAskedAgain: whoever asked for a revert has left, and asks again. That is the
-// one that waits, not another one behind it.
+// TestRevertAskedAgain: the caller that asked for a revert has left, and asks again. It
+// gets the revert that is in the queue, and no second one is queued.
 func TestRevertAskedAgain(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
 	e := engineIn(t, g.Repo, 0)
 	id := g.submit(t, e, "a")
-	g.letGo(t)
+	g.releaseCheck(t)
 	if m, err := e.WaitMerge(t.Context(), croft.WaitRequest{Merge: id}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
@@ -165,7 +165,7 @@ func TestRevertAskedAgain(t *testing.T) {
 	if err != nil || len(waiting.Items) != 1 {
 		t.Fatalf("the queue is %+v, %v", waiting, err)
 	}
-	g.letGo(t)
+	g.releaseCheck(t)
 	m, err := croft.Revert(t.Context(), e, croft.RevertRequest{Ref: "a"})
 	if err != nil || m.ID != waiting.Items[0].ID || m.Status != croft.MergeMerged {
 		t.Errorf("asked again: %+v, %v", m, err)
@@ -183,14 +183,14 @@ func wantStillWaits(t *testing.T, err error, what string) {
 	}
 }
 
-// TestWaitingCostsNothing: many wait for a merge that this engine checks, many for
-// one that another engine does, and many follow the events. That is for each of
-// them less than a hundredth of a core.
+// TestWaitingCostsNothing: many callers wait for a merge that this engine checks, many for
+// one that another engine checks, and many follow the events. Each of them uses less than a
+// hundredth of a core.
 func TestWaitingCostsNothing(t *testing.T) {
 	g := newGated(t)
 	e, other := engineIn(t, g.Repo, 0), engineIn(t, g.Repo, 0)
 	id := g.submit(t, e, "a")
-	// Engines in one process keep each other out like processes do.
+	// Engines in one process exclude each other as processes do.
 	for _, by := range []*engine.Engine{e, other} {
 		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -221,8 +221,8 @@ func TestWaitingCostsNothing(t *testing.T) {
 	wg.Wait()
 }
 
-// wantIdle measures what this process itself does in a while, once it is idle for a
-// moment: on a slow machine it takes seconds until the last of many waits.
+// wantIdle measures the CPU time that this process uses in a period, once it has been idle
+// for a moment: on a slow machine it takes seconds until all of the callers wait.
 func wantIdle(t *testing.T, what string) {
 	t.Helper()
 	const moment, while = 300 * time.Millisecond, 3 * time.Second

@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// TestSettingsChangeWhileOpen: an engine that is open goes by the croft.toml that
-// is there now, of a repository and of a directory without git.
+// TestSettingsChangeWhileOpen: an open engine uses the croft.toml that is on disk now, for
+// a repository and for a directory without git.
 func TestSettingsChangeWhileOpen(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -35,7 +35,7 @@ func TestSettingsChangeWhileOpen(t *testing.T) {
 		try("a", "")
 		gittest.WriteFile(t, file, "[limits]\nmax_workers = 1\n")
 		try("b", croft.LimitReached)
-		gittest.WriteFile(t, file, "[limits]\nmax_workers = 2\n") // as long, and perhaps in the same moment
+		gittest.WriteFile(t, file, "[limits]\nmax_workers = 2\n") // of the same size, and perhaps with the same mtime
 		try("c", "")
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
@@ -44,8 +44,8 @@ func TestSettingsChangeWhileOpen(t *testing.T) {
 	}
 }
 
-// TestMadeAnewWhileOpen: a repository is deleted and made again at its place,
-// several times, with an engine open. The new one has nothing of the old one's.
+// TestMadeAnewWhileOpen: while an engine is open, a repository is deleted and made again at
+// the same path, several times. The new one has no workspace of the old one.
 func TestMadeAnewWhileOpen(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -69,8 +69,8 @@ func TestMadeAnewWhileOpen(t *testing.T) {
 	}
 }
 
-// TestRecoveryIsOfOneRepository: what was begun elsewhere is left to those who
-// work there, and to gc.
+// TestRecoveryIsOfOneRepository: a call recovers the interrupted operations of its own
+// repository only. Those of others are recovered by calls there, and by gc.
 func TestRecoveryIsOfOneRepository(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -12,10 +12,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestFairAmongGoroutines: of many who make and remove workspaces through one
-// engine, nobody waits much longer than the others. Counted is how many cycles
-// of others end within one: a machine that stands still for a while holds up all
-// of them alike, and is no unfairness.
+// TestFairAmongGoroutines: of many goroutines that create and remove workspaces through one
+// engine, none waits much longer than the others. The measure is how many cycles of others
+// end within one cycle: a machine that stalls delays all goroutines alike, and that is not
+// unfair.
 func TestFairAmongGoroutines(t *testing.T) {
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)

@@ -8,8 +8,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestChangedConfigurationRefusesWrites: reading and removing go on, everything
-// else waits for a person.
+// TestChangedConfigurationRefusesWrites: calls that read or remove still work, all others
+// are refused until a person has approved the configuration.
 func TestChangedConfigurationRefusesWrites(t *testing.T) {
 	t.Parallel()
 	g := gittest.New(t)

@@ -13,8 +13,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestGitWithKnownHoles: it is named at its first use and by the doctor, it is no
-// finding, and nothing is refused. One that is repaired is not spoken of.
+// TestGitWithKnownHoles: a git version with known security holes is named at its first use
+// and by the doctor. It is no finding, and no call is refused. A git with the fixes is not
+// mentioned.
 func TestGitWithKnownHoles(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

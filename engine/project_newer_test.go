@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// TestNewerState: where a later Croft has been at work, this one says so, names
-// what to do and writes nothing.
+// TestNewerState: where a later version of Croft has written the state, this one says so,
+// hints at the remedy and writes nothing.
 func TestNewerState(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -48,7 +48,7 @@ func TestNewerState(t *testing.T) {
 	}
 }
 
-// filesIn names what lies in a directory, not below.
+// filesIn names the entries of a directory, but not those of its subdirectories.
 func filesIn(t *testing.T, dir string) (names string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

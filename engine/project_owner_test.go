@@ -16,8 +16,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// manifest is all that can be seen of what lies below a directory: kinds, modes,
-// owners, sizes, times and contents.
+// manifest describes everything below a directory: kinds, modes, owners, sizes, times and
+// contents.
 func manifest(t *testing.T, top string) string {
 	t.Helper()
 	var b strings.Builder
@@ -67,8 +67,8 @@ func wantSame(t *testing.T, what, before, after string) {
 	}
 }
 
-// calls are one call of every kind that a stranger's repository could be the
-// subject of.
+// calls has one call of every kind that takes a repository, for a repository of another
+// user.
 func calls(e *engine.Engine, t *testing.T) map[string]func() error {
 	ctx := t.Context()
 	return map[string]func() error{
@@ -86,15 +86,15 @@ func calls(e *engine.Engine, t *testing.T) map[string]func() error {
 	}
 }
 
-// TestRepositoryOfAnotherUser: it is refused with git's own hint, and nothing is
-// read or written there, until the user lists it in safe.directory.
+// TestRepositoryOfAnotherUser: Croft refuses a repository of another user, with git's own
+// hint, and neither reads nor writes there until the user lists it in safe.directory.
 func TestRepositoryOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can give a repository to somebody else")
 	}
 	r := gittest.New(t)
-	r.Write("croft.toml", "[nonsense\n") // to read it would be another error
+	r.Write("croft.toml", "[nonsense\n") // reading it would be another error
 	r.Commit("nonsense")
 	give(t, r.Dir)
 	before := manifest(t, filepath.Dir(r.Dir))
@@ -115,8 +115,8 @@ func TestRepositoryOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestReadingWritesNothing: who only looks leaves a repository that Croft does not
-// know as it was, to the byte and to the time, and needs no right to write there.
+// TestReadingWritesNothing: calls that only read leave a repository which Croft does not
+// know as it was, contents and times, and need no permission to write there.
 func TestReadingWritesNothing(t *testing.T) {
 	t.Parallel()
 	for _, protected := range []bool{false, true} {
@@ -140,8 +140,8 @@ func TestReadingWritesNothing(t *testing.T) {
 	}
 }
 
-// protect takes the right to write away from everything below a directory, until
-// the test ends.
+// protect removes the permission to write from everything below a directory, until the test
+// ends.
 func protect(t *testing.T, top string) {
 	t.Helper()
 	set := func(bits fs.FileMode) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// TestPins: what a state has pinned is what it wrote down. Refs of others that
-// have such names stay, and what a ref names is not read back.
+// TestPins: the pins of a state are those that its journal records. Croft leaves other refs
+// with names like those of pins, and does not read a pin's object from its ref.
 func TestPins(t *testing.T) {
 	t.Parallel()
 	g := gittest.New(t)

@@ -15,9 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// TestPlaceTakenForAWhile: another repository lies at a known one's path for a
-// while. It knows nothing of the first one's, and that is known again with all its
-// workspaces and its trash once it is back.
+// TestPlaceTakenForAWhile: for a while, another repository lies at the path of a known one.
+// It has nothing of the first one's, and the first one has all its workspaces and its trash
+// again once it is back.
 func TestPlaceTakenForAWhile(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -48,10 +48,10 @@ func TestPlaceTakenForAWhile(t *testing.T) {
 	}
 }
 
-// TestOlderStateKeepsWhatWasMade: a state that was saved while a workspace was
-// made, and put back later, does not know that it was handed out. What was done
-// there since stays.
-func TestOlderStateKeepsWhatWasMade(t *testing.T) {
+// TestRestoredStateKeepsWorkspaceMadeSince: a copy of the state was made during the
+// creation of a workspace, and is put back later. It does not say that the creation ended;
+// the workspace and the work in it stay.
+func TestRestoredStateKeepsWorkspaceMadeSince(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace) {
 		gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "work\n")
@@ -82,10 +82,10 @@ func TestOlderStateKeepsWhatWasMade(t *testing.T) {
 	})
 }
 
-// TestOlderStateKeepsLaterWork: a state that was saved while a workspace was brought
-// back to a snapshot, and put back later, does not know what was done since. The
-// rewind is finished, and that work is in a snapshot.
-func TestOlderStateKeepsLaterWork(t *testing.T) {
+// TestRestoredStateKeepsWorkAfterRewind: a copy of the state was made during a rewind, and
+// is put back later. It knows nothing of the work that was done since. The rewind is
+// finished again, and that work is in a snapshot.
+func TestRestoredStateKeepsWorkAfterRewind(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace) {
 		var snaps [2]*croft.Snapshot
@@ -138,9 +138,9 @@ func TestOlderStateKeepsLaterWork(t *testing.T) {
 	})
 }
 
-// TestNewRepositoryInheritsNothing: a repository that is made where another one was
-// deleted has none of its workspaces, history or trash, also in a program that was
-// open all the time, and also where the directory gets the same inode again.
+// TestNewRepositoryInheritsNothing: a repository that is made where another one was deleted
+// has none of its workspaces, history or trash, also in an engine that was open all the
+// time, and also where the directory gets the same inode again.
 func TestNewRepositoryInheritsNothing(t *testing.T) {
 	t.Parallel()
 	for _, engines := range []string{"open", "new"} {
@@ -160,7 +160,7 @@ func TestNewRepositoryInheritsNothing(t *testing.T) {
 			if err := os.RemoveAll(r.Dir); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond) // two that are born in one step of the kernel's clock are the same
+			time.Sleep(20 * time.Millisecond) // directories that are made within one tick of the kernel's clock have the same time of birth
 			if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -189,8 +189,8 @@ func TestNewRepositoryInheritsNothing(t *testing.T) {
 	}
 }
 
-// TestFinishWithoutItsBranch: a branch that somebody deleted is not made again
-// with a history of nothing.
+// TestFinishWithoutItsBranch: a user deleted the branch of a workspace. Finish does not
+// make it again without its history.
 func TestFinishWithoutItsBranch(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// moreRepos makes repositories beside that of a test.
+// moreRepos makes n repositories beside that of a test.
 func moreRepos(t *testing.T, r *gittest.Repo, n int) []string {
 	t.Helper()
 	dirs := make([]string, n)
@@ -24,9 +24,9 @@ func moreRepos(t *testing.T, r *gittest.Repo, n int) []string {
 	return dirs
 }
 
-// TestFirstTouchBesideRenewals: repositories are opened for the first time, which
-// writes, while leases that are lost are renewed, which writes too. Neither waits
-// for the other under a lock that the other needs.
+// TestFirstTouchBesideRenewals: repositories are opened for the first time, which writes to
+// the database, while lost leases are renewed, which writes to it, too. Neither waits for
+// the other while it holds a lock that the other needs.
 func TestFirstTouchBesideRenewals(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -54,10 +54,10 @@ func TestFirstTouchBesideRenewals(t *testing.T) {
 	}
 }
 
-// TestOneRepositoryWaits: the first look at a repository has to write, and cannot.
-// Who reads in another repository does not wait for that, and whose context ends
-// does not either.
-func TestOneRepositoryWaits(t *testing.T) {
+// TestBlockedRepositoryDoesNotBlockOthers: the first call in a repository has to write to
+// the database, and cannot. A call that reads in another repository does not wait for it,
+// and neither does a call whose context ends.
+func TestBlockedRepositoryDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	other := moreRepos(t, r, 1)[0]
@@ -67,8 +67,8 @@ func TestOneRepositoryWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	let := holdDatabase(t, r)
-	defer let()
+	release := holdDatabase(t, r)
+	defer release()
 
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -106,9 +106,8 @@ func TestOneRepositoryWaits(t *testing.T) {
 	}
 }
 
-// holdDatabase writes to the database, and does not come to an end before it is
-// let go.
-func holdDatabase(t *testing.T, r *gittest.Repo) (let func()) {
+// holdDatabase keeps a write transaction open until release is called.
+func holdDatabase(t *testing.T, r *gittest.Repo) (release func()) {
 	t.Helper()
 	j := database(t, r)
 	held, done := make(chan struct{}), make(chan struct{})

@@ -2,6 +2,5 @@
 
 package engine_test
 
-// raceFactor is how much more a process computes under the race detector, at
-// most.
+// raceFactor is the largest factor by which the race detector slows a process down.
 const raceFactor = 4

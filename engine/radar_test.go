@@ -11,8 +11,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// What is remembered of a forecast is a cache: damaged, or of another git, it
-// is made anew, and a listing does without it.
+// The recorded results of a forecast are a cache: if they are damaged or were made with
+// another git, they are computed again, and a listing shows none.
 func TestForecastIsACache(t *testing.T) {
 	r := gittest.New(t)
 	e := open(t, r.Dir, &engine.Options{Environ: r.Env})

@@ -15,29 +15,29 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// swapRestorations is a removed workspace, and its restoration.
+// swapRestorations returns a removed workspace, and a task that restores it.
 func swapRestorations(t *testing.T) (*gittest.Repo, task) {
 	r := worked(t, "")
 	removeA(t, r)
 	return r, task{Restore: &croft.RestoreRequest{Ref: "a"}}
 }
 
-// swapRemovals is a workspace with all kinds of work, and its removal.
+// swapRemovals returns a workspace with all kinds of work, and a task that removes it.
 func swapRemovals(t *testing.T) (*gittest.Repo, task) {
 	return worked(t, ""), task{Remove: &croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}}
 }
 
-// TestLinksAtEveryStep exchanges a place for a link to a victim at every step of
-// a removal, a restoration, a reduction and a purge. The step may fail; the
-// victim stays as it is, and so does the work: once the link is gone, it is in
-// the workspace, in the trash or in a snapshot.
+// TestLinksAtEveryStep replaces a directory by a link to a victim at every step of a
+// removal, a restoration, a reduction and a purge. The step may fail; the victim stays
+// unchanged, and the work is not lost: once the link is gone, it is in the workspace, in
+// the trash or in a snapshot.
 func TestLinksAtEveryStep(t *testing.T) {
 	for name, setting := range map[string]func(t *testing.T) (*gittest.Repo, task){
 		"Remove": swapRemovals, "Restore": swapRestorations, "Reduce": reductions, "Purge": purges,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			total, step := min(points(t, setting), 24), 2 // after that, more of the same is deleted
+			total, step := min(points(t, setting), 24), 2 // the points after that delete more files in the same way
 			if os.Getenv("CROFT_LONG") != "" {
 				step = 1
 			}
@@ -61,8 +61,8 @@ func TestLinksAtEveryStep(t *testing.T) {
 	}
 }
 
-// swapAt runs a task that is stopped at a point, and goes on after a place was
-// exchanged.
+// swapAt runs a task up to a failpoint, replaces a directory by a link, and lets the task
+// go on.
 func swapAt(t *testing.T, r *gittest.Repo, job task, n, which int) {
 	t.Helper()
 	var id croft.ID
@@ -97,7 +97,7 @@ func swapAt(t *testing.T, r *gittest.Repo, job task, n, which int) {
 		t.Fatal(err)
 	}
 	select {
-	case <-ended: // well or not
+	case <-ended: // with or without an error
 	case <-time.After(time.Minute):
 		_ = cmd.Process.Kill()
 		t.Fatalf("it hangs after %s was exchanged at %s: %s", place, read(t, file+".paused"), out.String())
@@ -112,8 +112,7 @@ func swapAt(t *testing.T, r *gittest.Repo, job task, n, which int) {
 	}
 }
 
-// wantWork checks that the workspace's uncommitted work is somewhere, and that
-// it can be had.
+// wantWork checks that the workspace's uncommitted work can be restored from some place.
 func wantWork(t *testing.T, r *gittest.Repo) {
 	t.Helper()
 	brief(t, r, func(e *engine.Engine) {

@@ -11,9 +11,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestRemovedMeanwhile: a workspace is removed by another process after a call has
-// found it. A lock and the restoring of a snapshot are refused by the code of a
-// workspace that is not there, and a forecast does without it.
+// TestRemovedMeanwhile: another process removes a workspace after a call has found it. A
+// lock and the restoring of a snapshot fail with WorktreeNotFound, and a forecast leaves
+// the workspace out.
 func TestRemovedMeanwhile(t *testing.T) {
 	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
 		for point, tt := range map[string]struct {

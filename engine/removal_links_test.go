@@ -17,8 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// victimOf makes a directory that an agent would like to see moved, deleted or
-// written to: whatever Croft looks for by name is in it.
+// victimOf makes a directory that an agent might want Croft to move, delete or write to. It
+// has every file that Croft looks for by name.
 func victimOf(t *testing.T, r *gittest.Repo, id croft.ID) string {
 	t.Helper()
 	top := filepath.Join(r.Home, "victim")
@@ -32,7 +32,7 @@ func victimOf(t *testing.T, r *gittest.Repo, id croft.ID) string {
 	return top
 }
 
-// digestOf sums up a directory: names, kinds, modes and contents.
+// digestOf hashes a directory: names, kinds, modes and contents.
 func digestOf(t *testing.T, dir string) string {
 	t.Helper()
 	var lines []string
@@ -58,8 +58,8 @@ func digestOf(t *testing.T, dir string) string {
 	return strings.Join(lines, "\n")
 }
 
-// swapped are the places that an agent exchanges for links: the workspace, what
-// it lies in, the trash and what is in it, and its registration.
+// swapped lists the paths that an agent replaces by links: the workspace and its parent, the
+// trash and its entries, Croft's directory in the repository, and the registration.
 func swapped(r *gittest.Repo, id croft.ID) []string {
 	beside, common := filepath.Join(filepath.Dir(r.Dir), "app.croft"), filepath.Join(r.Dir, ".git")
 	return []string{
@@ -74,12 +74,12 @@ func swapped(r *gittest.Repo, id croft.ID) []string {
 	}
 }
 
-// registration is which of the places git writes in, too: an agent that exchanges
-// it may spoil it, and nothing else.
+// registration is the index, in swapped, of the directory that git writes in, too: an agent
+// that replaces it may damage its own registration, and nothing else.
 const registration = 7
 
-// swap exchanges a place for a link, and returns what undoes that. What Croft
-// made there meanwhile stays.
+// swap replaces a path by a link to the victim. undo puts it back, and keeps files that
+// Croft made there in between.
 func swap(place, victim string) (undo func()) {
 	aside := place + ".aside"
 	moved := os.Rename(place, aside) == nil
@@ -94,9 +94,8 @@ func swap(place, victim string) (undo func()) {
 	}
 }
 
-// TestRacesWithLinks removes, restores and purges workspaces while somebody
-// exchanges everything for links to a victim. What becomes of the workspace is
-// one thing; nothing may become of the victim.
+// TestRacesWithLinks removes, restores and purges workspaces while an agent replaces
+// directories by links to a victim. The calls may fail; the victim must stay unchanged.
 func TestRacesWithLinks(t *testing.T) {
 	t.Parallel()
 	races := 16
@@ -181,9 +180,8 @@ func race(t *testing.T, r *gittest.Repo, which int) (done, refused int) {
 	return done, refused
 }
 
-// clearRace lets a workspace go that nobody disturbs any more. If another
-// directory came to lie at its path, that stays. Spoiled clears away what the agent
-// has made of its own registration.
+// clearRace removes a workspace after the race. If another directory lies at its path, that
+// stays. spoiled deletes what the agent has made of its own registration.
 func clearRace(t *testing.T, r *gittest.Repo, e croft.Service, name string, spoiled func()) {
 	t.Helper()
 	res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{name}, Mode: croft.RemoveForce})
@@ -193,8 +191,8 @@ func clearRace(t *testing.T, r *gittest.Repo, e croft.Service, name string, spoi
 	if _, err := e.GC(t.Context(), croft.GCRequest{}); err != nil && !errors.Is(err, croft.WorkspaceBroken) {
 		t.Errorf("gc once it is quiet: %v", err)
 	}
-	spoiled() // also of one that is kept: those that come after it have the same repository
-	// One that is kept may be half removed: its branch is in the archive.
+	spoiled() // also if the workspace is kept: the next ones use the same repository
+	// A workspace that is kept may be half removed: its branch is in the archive.
 	if err == nil && len(res.Kept) == 0 {
 		if got := r.Git("fsck", "--no-dangling"); got != "" {
 			t.Errorf("git fsck: %s", got)

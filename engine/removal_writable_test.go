@@ -15,18 +15,18 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// nobody is whom helpers run as where permissions must count: root may write
+// nobody is the user that helpers run as where permissions matter: root may write
 // everywhere.
 const nobody = 65534
 
-// unprivileged hands a repository, its home and everything beside it to an
-// ordinary user. asUser makes a helper run as that user.
+// unprivileged gives a repository, its home and everything beside it to an ordinary user.
+// asUser makes a helper run as that user.
 func unprivileged(t *testing.T, r *gittest.Repo) (asUser func(*exec.Cmd) *exec.Cmd) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		return func(cmd *exec.Cmd) *exec.Cmd { return cmd }
 	}
-	r.Git("config", "--global", "safe.directory", "*") // the test itself looks at it as root
+	r.Git("config", "--global", "safe.directory", "*") // the test itself reads it as root
 	top := filepath.Dir(r.Home)
 	for _, dir := range []string{top, filepath.Dir(top)} { // the test's own directories
 		if err := os.Chmod(dir, 0o755); err != nil {
@@ -59,8 +59,8 @@ func give(t *testing.T, top string) {
 	}
 }
 
-// copyProgram copies this test binary to where others may run it. A child of
-// its own closes the file, so that no other child can hold it open for writing.
+// copyProgram copies this test binary to a directory where other users may run it. A child
+// process writes and closes the file, so that no other child can have it open for writing.
 func copyProgram(t *testing.T, to string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -79,7 +79,7 @@ func copyProgram(t *testing.T, to string) {
 	}
 }
 
-// readOnly takes away the right to write in a directory until the test ends.
+// readOnly removes the permission to write in a directory until the test ends.
 func readOnly(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.Chmod(dir, 0o555); err != nil {
@@ -116,18 +116,18 @@ func TestParentNotWritable(t *testing.T) {
 	if len(w.Notes) != 1 || !strings.Contains(w.Notes[0], filepath.Dir(r.Dir)) {
 		t.Errorf("notes %q do not say where it lies and why", w.Notes)
 	}
-	// A nested layout needs no parent.
+	// A nested layout does not write to the parent.
 	if out, err := run(t, asUser(helper(t, r, creation("b", "agents")))); err != nil {
 		t.Errorf("agents: %v, %s", err, out)
 	}
-	// And what lies elsewhere can be removed.
+	// A workspace in another directory can be removed.
 	if out, err := run(t, asUser(helper(t, r, task{Remove: &croft.RemoveRequest{Workspaces: []string{"a"}}}))); err != nil || exists(w.Path) {
 		t.Errorf("remove: %v, %s", err, out)
 	}
 }
 
-// TestRemovalFails: the directory cannot be moved. The workspace is kept, and
-// nobody finishes the removal behind the user's back.
+// TestRemovalFails: the directory cannot be moved. The workspace is kept, and no later call
+// finishes the removal unasked.
 func TestRemovalFails(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

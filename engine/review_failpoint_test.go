@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestKilledReview kills a process that makes a review. There is one, or none;
-// the workspace is as it was, and it can be reviewed.
+// TestKilledReview kills a process that makes a review. There is one review or none; the
+// workspace is unchanged, and it can be reviewed.
 func TestKilledReview(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) {
 		r := gittest.New(t)
@@ -38,8 +38,8 @@ func TestKilledReview(t *testing.T) {
 	})
 }
 
-// TestKilledApply kills a process that applies a part of a review. Asked again
-// under the same key or without one, the part is there once.
+// TestKilledApply kills a process that applies a part of a review. After the call is
+// repeated, with the same key or without one, the part is applied once.
 func TestKilledApply(t *testing.T) {
 	for _, key := range []string{"k", ""} {
 		t.Run("key="+key, func(t *testing.T) {

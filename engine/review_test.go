@@ -16,7 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// reviewed is a review of a workspace with one new file.
+// reviewed returns a review of a workspace with one new file.
 func reviewed(t testing.TB, r *gittest.Repo, e croft.Service) *croft.Review {
 	t.Helper()
 	w := create(t, e, croft.CreateRequest{Name: "a"})
@@ -31,7 +31,7 @@ func reviewed(t testing.TB, r *gittest.Repo, e croft.Service) *croft.Review {
 
 const eightDays = 8 * 24 * time.Hour
 
-// A review goes when trash of its age would.
+// gc deletes a review when it is as old as trash that gc deletes.
 func TestReviewsAreForgotten(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -57,7 +57,7 @@ func TestReviewsAreForgotten(t *testing.T) {
 	wantCode(t, err, croft.ReviewNotFound)
 }
 
-// A part of a review that will be tried again keeps it.
+// gc keeps a review while a part of it is going to be tried again.
 func TestReviewsThatAreNeededStay(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -89,7 +89,7 @@ func TestReviewsThatAreNeededStay(t *testing.T) {
 	}
 }
 
-// A part of a review that waits in a queue keeps it.
+// gc keeps a review while a part of it waits in a queue.
 func TestReviewsInAQueueStay(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)
@@ -111,8 +111,8 @@ func TestReviewsInAQueueStay(t *testing.T) {
 	}
 }
 
-// A workspace that a power cut may have damaged is not reviewed, because all of
-// a review can be applied unseen; to look at it is free.
+// A workspace that a power cut may have damaged is not reviewed, because a review can be
+// applied unread; a diff of it is allowed.
 func TestReviewOfADamagedWorkspace(t *testing.T) {
 	t.Parallel()
 	r, e, w := agency(t)
@@ -128,9 +128,9 @@ func TestReviewOfADamagedWorkspace(t *testing.T) {
 	}
 }
 
-// An apply is not turned away for files that somebody below it in the stack
-// changed, if that one does not pass the checks.
-func TestApplyAboveWhatFails(t *testing.T) {
+// An apply is not refused because a merge below it in the stack changes the same files, if
+// that merge does not pass the checks.
+func TestApplyAboveFailingMerge(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the check is for a shell")
@@ -177,8 +177,8 @@ func hunksOf(t *testing.T, e croft.Service) (*croft.Review, map[string]int) {
 	return review, hunks
 }
 
-// TestReviewLeavesOutApplied: what was applied is not offered again, file or hunk, also
-// when its review is forgotten; what was taken back is.
+// TestReviewLeavesOutApplied: a new review does not offer a file or hunk that was applied
+// before, also when that review is deleted. It does offer one whose apply was reverted.
 func TestReviewLeavesOutApplied(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

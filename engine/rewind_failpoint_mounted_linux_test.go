@@ -14,8 +14,8 @@ import (
 )
 
 // TestRecoveredRewindOfMountPoint: a rewind died, and the workspace is a mount point for
-// the next command, which cannot put its files back. The workspace says so, and is ready
-// after a command for which it is none.
+// the next command, which therefore cannot put its files back. The workspace's status says
+// so, and a later command for which it is no mount point makes it ready.
 func TestRecoveredRewindOfMountPoint(t *testing.T) {
 	t.Parallel()
 	needNamespaces(t)

@@ -16,9 +16,9 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// TestCommitDuringRecovery: a rewind, or a resolution, died halfway. While the next
-// command goes on with it, the agent commits. The workspace is wholly what the
-// snapshot holds afterwards, and the commit is in a snapshot.
+// TestCommitDuringRecovery: a rewind or a resolution died halfway. While the next command
+// recovers it, the agent commits. Afterwards the workspace is exactly what the snapshot
+// holds, and the commit is in a snapshot.
 func TestCommitDuringRecovery(t *testing.T) {
 	for name, died := range map[string]struct {
 		point string
@@ -64,9 +64,9 @@ func TestCommitDuringRecovery(t *testing.T) {
 	}
 }
 
-// TestResolveOfAbsentIsRolledBack: a resolution died while git changed the files, and
-// the next command finds no workspace: its disk is not mounted. When it is back, the
-// files of the merge are gone from it, and what was there before is.
+// TestResolveOfAbsentIsRolledBack: a resolution died while git changed the files, and the
+// next command does not find the workspace: its disk is not mounted. When the disk is back,
+// the files of the merge are removed and the earlier files are there.
 func TestResolveOfAbsentIsRolledBack(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -102,7 +102,7 @@ func TestResolveOfAbsentIsRolledBack(t *testing.T) {
 }
 
 // TestFailedResolveIsRolledBack: a resolution fails after git has changed the files. The
-// same command takes it back: the workspace is what it was, and can be used.
+// same command rolls it back: the workspace is as before, and can be used.
 func TestFailedResolveIsRolledBack(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"bringin.merged", "bringin.delivered"} {
@@ -131,9 +131,9 @@ func TestFailedResolveIsRolledBack(t *testing.T) {
 	}
 }
 
-// TestResolveWithLaterCommitIsLeft: a resolution died while git changed the files, and
-// somebody has committed to the branch since. The checkout has become their work: the
-// next command leaves branch and files as they are, and the workspace can be used.
+// TestResolveWithLaterCommitIsLeft: a resolution died while git changed the files, and the
+// agent has committed to the branch since. The next command leaves branch and files as they
+// are, and the workspace can be used.
 func TestResolveWithLaterCommitIsLeft(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -159,9 +159,9 @@ func TestResolveWithLaterCommitIsLeft(t *testing.T) {
 	}
 }
 
-// TestRecoveredRewindDropsItsOwnLocks: a rewind died, and the snapshot's object, which
-// lies where agents can write, names a branch that is not the workspace's. A lock of
-// that branch stays.
+// TestRecoveredRewindDropsItsOwnLocks: a rewind died, and the snapshot's object, which lies
+// where agents can write, names a branch that is not the workspace's. Recovery leaves a
+// lock of that branch.
 func TestRecoveredRewindDropsItsOwnLocks(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -186,16 +186,16 @@ func TestRecoveredRewindDropsItsOwnLocks(t *testing.T) {
 	}
 	lock := filepath.Join(r.Dir, ".git", "refs", "heads", "main.lock")
 	gittest.WriteFile(t, lock, "")
-	_, _ = e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}) // which goes on with the rewind
+	_, _ = e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}) // which recovers the rewind
 	if _, err := os.Lstat(lock); err != nil {
 		t.Errorf("the lock of another branch: %v", err)
 	}
 }
 
-// TestRecoveredRewindNamesWhatItKept: a rewind died after it had moved files out. A
-// process that still has one open writes to it, and the agent makes another one in
-// its place. Neither is lost, and the doctor says where the first one is.
-func TestRecoveredRewindNamesWhatItKept(t *testing.T) {
+// TestRecoveredRewindReportsKeptFiles: a rewind died after it had moved files out. A
+// process that still has one open writes to it, and the agent makes another file at its
+// path. Both are kept, and the doctor names the path of the first.
+func TestRecoveredRewindReportsKeptFiles(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)
@@ -213,7 +213,7 @@ func TestRecoveredRewindNamesWhatItKept(t *testing.T) {
 	if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
 		t.Fatal(err)
 	}
-	later := engineIn(t, r, 0) // one that did not recover it
+	later := engineIn(t, r, 0) // an engine that did not recover it
 	if _, err := later.Doctor(t.Context(), croft.DoctorRequest{}); err != nil {
 		t.Fatal(err)
 	}
@@ -228,8 +228,8 @@ func TestRecoveredRewindNamesWhatItKept(t *testing.T) {
 }
 
 // TestRecoveredRewindLeavesAnotherDirectory: a rewind died after it had moved files out,
-// and another directory is where they were. Nothing comes from that one into the
-// workspace, and nothing in either is deleted.
+// and another directory lies where it had put them. Recovery moves nothing from there into
+// the workspace, and deletes nothing in either.
 func TestRecoveredRewindLeavesAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -257,8 +257,8 @@ func TestRecoveredRewindLeavesAnotherDirectory(t *testing.T) {
 	}
 }
 
-// TestWrittenAfterFilesHadGone: a rewind died after all was exchanged, before it had
-// deleted the old files. A process that has one of them open writes to it.
+// TestWrittenAfterFilesHadGone: a rewind died after it had exchanged all files, before it
+// had deleted the old ones. A process that has one of them open writes to it.
 func TestWrittenAfterFilesHadGone(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -285,8 +285,9 @@ func TestWrittenAfterFilesHadGone(t *testing.T) {
 	}
 }
 
-// TestRewindThatCannotBeSettled: the agent puts something in the way of an interrupted
-// rewind. Who wants to remove the workspace is told, and does not wait.
+// TestRewindThatCannotBeSettled: the agent's files are in the way of an interrupted rewind,
+// which can be neither finished nor rolled back. A call that removes the workspace fails
+// with that reason, and does not wait.
 func TestRewindThatCannotBeSettled(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -320,8 +321,8 @@ func TestRewindThatCannotBeSettled(t *testing.T) {
 	}
 }
 
-// TestPrivateFileInTheWay: where the snapshot has a file there is a directory now, with
-// a file that is saved apart.
+// TestPrivateFileInTheWay: where the snapshot has a file there is a directory now, which
+// contains a private file, saved outside the repository.
 func TestPrivateFileInTheWay(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

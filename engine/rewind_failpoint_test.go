@@ -15,10 +15,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// rewinds is a workspace that went on after a snapshot, and the way back.
+// rewinds returns a workspace that changed after a snapshot, and a task that rewinds it.
 func rewinds(t *testing.T) (*gittest.Repo, task) { return rewindsIn(t, croft.ModeAuto) }
 
-// rewindsIn is the same for a workspace of a mode.
+// rewindsIn is rewinds for a mode.
 func rewindsIn(t *testing.T, mode croft.Mode) (*gittest.Repo, task) {
 	r := workedIn(t, "a", mode)
 	var id croft.ID
@@ -41,16 +41,16 @@ func rewindsIn(t *testing.T, mode croft.Mode) (*gittest.Repo, task) {
 	writeIn(t, r, map[string]string{"staged again.txt": "staged\n"})
 	r.GitIn(path, "add", "--all")
 	writeIn(t, r, map[string]string{"second.txt": "changed\n", "later.txt": "untracked\n", ".env": "TOKEN=two\n", "later.log": "ignored\n"})
-	harvestA(t, r)
+	pullA(t, r)
 	later := stateOf(t, r)
 	remember(t, r, "second", later)
 	first := recall(t, r, "first")
-	first.Files["later.log"] = later.Files["later.log"] // what git ignores stays
+	first.Files["later.log"] = later.Files["later.log"] // ignored files stay
 	remember(t, r, "first", first)
 	return r, task{Restore: &croft.RestoreRequest{Ref: string(id)}}
 }
 
-// undoneRewinds is the way back from there.
+// undoneRewinds returns a workspace that was rewound, and a task that undoes the rewind.
 func undoneRewinds(t *testing.T) (*gittest.Repo, task) {
 	r, job := rewinds(t)
 	brief(t, r, func(e *engine.Engine) { again(t, e, job) })
@@ -60,9 +60,8 @@ func undoneRewinds(t *testing.T) (*gittest.Repo, task) {
 	return r, task{Undo: &croft.UndoRequest{}}
 }
 
-// TestKilledRewind kills a process that brings a workspace back to a snapshot
-// at every point. After the next call it is wholly there, or wholly where it
-// was.
+// TestKilledRewind kills a process that rewinds a workspace, at every point. After the next
+// call the workspace is entirely at the snapshot, or entirely as before.
 func TestKilledRewind(t *testing.T) {
 	for name, setting := range (settings{"Restore": rewinds, "Undo": undoneRewinds}) {
 		t.Run(name, func(t *testing.T) {
@@ -80,11 +79,11 @@ func TestKilledRewind(t *testing.T) {
 	}
 }
 
-// TestKilledRewindThenDatabaseLost: whoever comes after has nothing but the
-// repository. The workspace is still there, and so is the state that it had,
-// but for what is not stored in the repository. What git ignored may have been
-// untracked halfway, when .gitignore was gone: then it is in the snapshot that
-// was taken before the way back.
+// TestKilledRewindThenDatabaseLost: a rewind was killed, and the database is lost, so that
+// the next process knows only the repository. The workspace is still there, and so is its
+// state, except for files that are not stored in the repository. A file that git ignored
+// may have been untracked halfway, when .gitignore was gone: then it is in the snapshot
+// that was taken before the rewind.
 func TestKilledRewindThenDatabaseLost(t *testing.T) {
 	eachPoint(t, rewinds, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
@@ -103,7 +102,7 @@ func TestKilledRewindThenDatabaseLost(t *testing.T) {
 				again(t, e, task{Restore: &croft.RestoreRequest{Ref: string(s.ID)}})
 			}
 		}
-		gc(t, e) // which removes the files of a snapshot that was not finished
+		gc(t, e) // which deletes the files of a snapshot that was not finished
 		want, got := recall(t, r, "second"), stateOf(t, r)
 		want.Files[".env"] = got.Files[".env"]
 		for _, name := range []string{"debug.log", "later.log", "build/out.o"} {
@@ -117,8 +116,8 @@ func TestKilledRewindThenDatabaseLost(t *testing.T) {
 	})
 }
 
-// savedBefore is the snapshot that a rewind which was interrupted began from. What
-// its recovery finds halfway is saved as another one.
+// savedBefore returns the snapshot that an interrupted rewind took before it began. Its
+// recovery saves the state that it finds as another one.
 func savedBefore(t *testing.T, r *gittest.Repo) croft.ID {
 	t.Helper()
 	j := database(t, r)
@@ -153,7 +152,7 @@ func wantSaved(t *testing.T, r *gittest.Repo, e croft.Service, name string) {
 	t.Errorf("%s is neither in the workspace nor in a snapshot", name)
 }
 
-// TestFailedRewind has every step fail instead: the workspace is what it was.
+// TestFailedRewind has every step fail instead: the workspace is as before.
 func TestFailedRewind(t *testing.T) {
 	for name, setting := range (settings{"Restore": rewinds, "Undo": undoneRewinds}) {
 		t.Run(name, func(t *testing.T) {
@@ -170,8 +169,8 @@ func TestFailedRewind(t *testing.T) {
 	}
 }
 
-// trashedRewinds is a workspace that went on after a snapshot and was removed
-// then, and the way back to the snapshot.
+// trashedRewinds returns a workspace that changed after a snapshot and was removed, and a
+// task that restores it at the snapshot.
 func trashedRewinds(t *testing.T) (*gittest.Repo, task) {
 	r, job := rewinds(t)
 	brief(t, r, func(e *engine.Engine) {
@@ -183,8 +182,8 @@ func trashedRewinds(t *testing.T) (*gittest.Repo, task) {
 	return r, job
 }
 
-// wantTrashedAgain takes the last act back and expects the workspace in the trash, in
-// the state that it had there.
+// wantTrashedAgain undoes the last act and expects the workspace in the trash, in the state
+// that it had there.
 func wantTrashedAgain(t *testing.T, r *gittest.Repo, e croft.Service) {
 	t.Helper()
 	if _, err := e.Undo(t.Context(), croft.UndoRequest{Mode: croft.RemoveForce}); err != nil {
@@ -195,9 +194,8 @@ func wantTrashedAgain(t *testing.T, r *gittest.Repo, e croft.Service) {
 	wantState(t, r, e, recall(t, r, "second"))
 }
 
-// TestKilledTrashedRewind kills a process that brings a workspace from the trash
-// back to a snapshot. After the next call it is wholly in the trash, or wholly
-// at the snapshot.
+// TestKilledTrashedRewind kills a process that restores a removed workspace at a snapshot.
+// After the next call the workspace is entirely in the trash, or entirely at the snapshot.
 func TestKilledTrashedRewind(t *testing.T) {
 	eachPoint(t, trashedRewinds, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		e := kill(t, r, job, n)
@@ -210,8 +208,8 @@ func TestKilledTrashedRewind(t *testing.T) {
 	})
 }
 
-// TestFailedTrashedRewind has every step fail instead: the workspace is in the
-// trash as before, and nothing can be undone but its removal.
+// TestFailedTrashedRewind has every step fail instead: the workspace is in the trash as
+// before, and the only act that can be undone is its removal.
 func TestFailedTrashedRewind(t *testing.T) {
 	eachPoint(t, trashedRewinds, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		e := fail(t, r, job, n)
@@ -227,9 +225,9 @@ func TestFailedTrashedRewind(t *testing.T) {
 	})
 }
 
-// TestRefusedTrashedRewind: what stands in the way of the rewind is found after
-// the workspace has come from the trash. It goes back there, also if the process
-// had died in between and another one finds it.
+// TestRefusedTrashedRewind: the rewind is refused after the workspace was moved out of the
+// trash. The workspace is moved back, also if the process died in between and another one
+// recovers it.
 func TestRefusedTrashedRewind(t *testing.T) {
 	t.Parallel()
 	r, job := trashedRewinds(t)

@@ -11,11 +11,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestUnsettledRewindIsSavedOnce: a rewind died, and can be neither finished nor taken
-// back, because the branch is checked out elsewhere. However many commands try again,
-// what the workspace holds is saved once, and again only after somebody has written
-// there. What is shown of the workspace says that its files are being put back, and
-// what keeps them from it.
+// TestUnsettledRewindIsSavedOnce: a rewind died, and can be neither finished nor rolled
+// back, because the branch is checked out elsewhere. However many commands try to recover
+// it, the workspace's files are saved once, and again only after they have changed. The
+// workspace's status says that its files are being put back, and why that fails.
 func TestUnsettledRewindIsSavedOnce(t *testing.T) {
 	for _, point := range []string{"rewind.begun", "snapshot.rewind"} {
 		t.Run(point, func(t *testing.T) {

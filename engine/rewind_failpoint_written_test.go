@@ -12,9 +12,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestWrittenDuringRewind: somebody writes to the files of a workspace after it was
-// saved for a rewind. The rewind is refused, and nothing of it is lost, whatever it
-// is that was written and however far the rewind had come.
+// TestWrittenDuringRewind: a process writes to the files of a workspace after it was saved
+// for a rewind. The rewind is refused, and nothing that was written is lost, whatever kind
+// of change it is and however far the rewind had come.
 func TestWrittenDuringRewind(t *testing.T) {
 	for name, write := range map[string]func(t *testing.T, dir string){
 		"tracked":   func(t *testing.T, dir string) { gittest.WriteFile(t, filepath.Join(dir, "README.md"), "late\n") },
@@ -71,8 +71,8 @@ func TestWrittenDuringRewind(t *testing.T) {
 	}
 }
 
-// TestWrittenToOpenFile: somebody has a file open that a rewind has moved away
-// already, and writes to it.
+// TestWrittenToOpenFile: a process has a file open that a rewind has already moved away,
+// and writes to it.
 func TestWrittenToOpenFile(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -101,15 +101,15 @@ func TestWrittenToOpenFile(t *testing.T) {
 	}
 }
 
-// TestMadeInDirectoryOfRewind: somebody makes a file in a directory that a rewind has
-// just moved into the workspace, and the rewind is taken back. The file is at its path
-// afterwards, though the directory is not the rewind's any more.
+// TestMadeInDirectoryOfRewind: a process makes a file in a directory that a rewind has just
+// moved into the workspace, and the rewind is rolled back. The file is at its path
+// afterwards, although the rewind's directory is gone.
 func TestMadeInDirectoryOfRewind(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
-	// The first by name of what comes in, so that the rewind pauses behind it.
+	// The first by name of the files that the rewind moves in, so that it pauses after it.
 	dir := filepath.Join(w.Path, "A")
 	gittest.WriteFile(t, filepath.Join(dir, "saved"), "one\n")
 	snap := snapshotOf(t, e, "a")
@@ -136,9 +136,9 @@ func TestMadeInDirectoryOfRewind(t *testing.T) {
 	}
 }
 
-// TestWrittenAfterLastLook: somebody has a file open that a rewind has moved away, and
-// writes to it after the rewind has looked at it for the last time before the branch
-// is moved. The rewind stands, and what was written is kept.
+// TestWrittenAfterLastLook: a process has a file open that a rewind has moved away, and
+// writes to it after the rewind has examined it for the last time before the branch is
+// moved. The rewind takes effect, and the written file is kept.
 func TestWrittenAfterLastLook(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -167,7 +167,7 @@ func TestWrittenAfterLastLook(t *testing.T) {
 	}
 }
 
-// asideOf is the directory that a rewind of a workspace works in.
+// asideOf returns the directory to which a rewind of a workspace moves files.
 func asideOf(w croft.Workspace) string {
 	return filepath.Join(filepath.Dir(w.Path), ".trash", string(w.ID)+".rewind")
 }

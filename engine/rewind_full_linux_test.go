@@ -10,8 +10,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestRewindOnFullDisk: there is no room for the files of a snapshot, which git
-// writes and for which it gives no reason. The workspace is as it was.
+// TestRewindOnFullDisk: there is no room for the files of a snapshot. git writes them, and
+// gives no reason when it fails. The workspace is unchanged.
 func TestRewindOnFullDisk(t *testing.T) {
 	r := gittest.New(t)
 	r.Write("large", strings.Repeat("0123456789abcdef", 64<<10)) // 1 MB

@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestRewindOfMountPoint: a workspace, or a directory of it, is a mount point. The
-// refusal says which one it is, and how to go on; it does not speak of links.
+// TestRewindOfMountPoint: a workspace, or a directory in it, is a mount point. The error
+// names the mount point and how to go on, and does not mention links.
 func TestRewindOfMountPoint(t *testing.T) {
 	t.Parallel()
 	needNamespaces(t)
@@ -50,8 +50,8 @@ func TestRewindOfMountPoint(t *testing.T) {
 	}
 }
 
-// TestRewindKeepsTheGroup: what a rewind makes in a workspace whose directory hands its
-// group, and rules of access, to new files has them, as if it was made there.
+// TestRewindKeepsTheGroup: a workspace's directory hands its group and its access rules to
+// new files. Files that a rewind makes have them, too.
 func TestRewindKeepsTheGroup(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

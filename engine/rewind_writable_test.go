@@ -15,8 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// everythingIn pictures all files below a directory: what they hold, and
-// their modes.
+// everythingIn describes all files below a directory: contents and modes.
 func everythingIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -49,9 +48,8 @@ func wantAsWas(t *testing.T, want, got map[string]string) {
 	}
 }
 
-// TestRewindNotWritable: a directory somewhere in a workspace belongs to somebody
-// else, so that nothing can go from it. The rewind says so, and all files are as they
-// were.
+// TestRewindNotWritable: a directory in a workspace belongs to another user, so that no
+// file can be moved out of it. The rewind's error says so, and all files are unchanged.
 func TestRewindNotWritable(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

@@ -26,8 +26,8 @@ func sessionOf(t *testing.T, e *engine.Engine) (croft.ID, croft.ID, croft.Worksp
 	return ses.ID, round.ID, round.Workspaces[0]
 }
 
-// TestHomeOfAnEndedSession: the home that Croft made for an agent goes some time
-// after its session; what lies in its place by then stays.
+// TestHomeOfAnEndedSession: gc deletes the home that Croft made for an agent some time
+// after its session. A file or directory that has replaced it stays.
 func TestHomeOfAnEndedSession(t *testing.T) {
 	t.Parallel()
 	for name, exchange := range map[string]func(home, victim string) error{
@@ -49,7 +49,7 @@ func TestHomeOfAnEndedSession(t *testing.T) {
 			r := gittest.New(t)
 			e := engineIn(t, r, 0)
 			ses, round, w := sessionOf(t, e)
-			home := filepath.Dir(filepath.Dir(w.Path)) // the checkout lies in a directory of its own there
+			home := filepath.Dir(filepath.Dir(w.Path)) // the checkout lies in a directory of its own in the home
 			if _, err := e.EndRound(t.Context(), croft.EndRoundRequest{Round: round}); err != nil {
 				t.Fatal(err)
 			}
@@ -75,8 +75,8 @@ func TestHomeOfAnEndedSession(t *testing.T) {
 	}
 }
 
-// TestArchivesInAnExchangedHome: what an agent puts in place of the directory of
-// archives in its home is not written through.
+// TestArchivesInAnExchangedHome: an agent replaces the directory of archives in its home by
+// a link. Croft does not write through it.
 func TestArchivesInAnExchangedHome(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -99,8 +99,8 @@ func TestArchivesInAnExchangedHome(t *testing.T) {
 	}
 }
 
-// TestRoleIntoAnExchangedWorkspace: role files go into the directory that was
-// made, and replace links there instead of following them.
+// TestRoleIntoAnExchangedWorkspace: Croft writes role files into the directory that it
+// made, and replaces links there instead of following them.
 func TestRoleIntoAnExchangedWorkspace(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -128,8 +128,8 @@ func TestRoleIntoAnExchangedWorkspace(t *testing.T) {
 	}
 }
 
-// TestWorkspacesBehindALink: the directory for workspaces may be a link of the
-// user's own, but none that a commit put into the project.
+// TestWorkspacesBehindALink: the directory for workspaces may be a link that the user made,
+// but not one that a commit put into the project.
 func TestWorkspacesBehindALink(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -19,11 +19,11 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestAnonymity generates sessions and reads everything that an agent can read
-// in its checkout, its home, the git directory and its environment. What is done
-// under a label is the same each time; who has the label is drawn by Croft. Every
-// agent of a round, in every repetition, must read the same, but for random
-// names: then nothing tells an agent which label it has, or who did what.
+// TestAnonymity generates sessions and reads everything that an agent can read in its
+// checkout, its home, the git directory and its environment. The work under each label is
+// the same each time; Croft draws which agent has the label. Every agent of a round, in
+// every repetition, must read the same, except for random names: then nothing tells an
+// agent which label it has, or which agent did what.
 func TestAnonymity(t *testing.T) {
 	sessions := 2
 	if os.Getenv("CROFT_LONG") != "" {
@@ -54,8 +54,8 @@ func TestAnonymity(t *testing.T) {
 	}
 }
 
-// playMasked plays a session, and returns what each agent reads at the end of
-// each of its rounds, and who had which label.
+// playMasked plays a session. It returns what each agent reads at the end of each of its
+// rounds, and which agent had which label.
 func playMasked(t *testing.T, seed uint64, mode croft.Mode) (views [][][]string, labels string) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 3))
@@ -82,7 +82,7 @@ func playMasked(t *testing.T, seed uint64, mode croft.Mode) (views [][][]string,
 			labels += w.Agent + " "
 		}
 		var read [][]string
-		for _, w := range round.Workspaces { // before anybody has written, so that all checkouts are alike
+		for _, w := range round.Workspaces { // before any agent has written, so that all checkouts are alike
 			read = append(read, readable(t, r, w, round.Workspaces))
 		}
 		views = append(views, read)
@@ -97,7 +97,7 @@ func playMasked(t *testing.T, seed uint64, mode croft.Mode) (views [][][]string,
 	return views, labels
 }
 
-// act does what the holder of a label does.
+// act does the work of a label.
 func act(t *testing.T, r *gittest.Repo, w croft.Workspace, rnd *rand.Rand) {
 	t.Helper()
 	for range rnd.IntN(3) {
@@ -122,8 +122,8 @@ var (
 	aHex    = regexp.MustCompile(`croft/[0-9a-f]{8}\b`)
 )
 
-// readable lists all that the agent of a workspace can read. Its own random
-// names are called self, those of the others other; the rest must be the same.
+// readable lists everything that the agent of a workspace can read. It replaces the agent's
+// own random names by self and those of the others by other; all else must be equal.
 func readable(t *testing.T, r *gittest.Repo, w croft.Workspace, all []croft.Workspace) []string {
 	t.Helper()
 	home := w.Env["CROFT_HOME"]
@@ -161,7 +161,7 @@ func readable(t *testing.T, r *gittest.Repo, w croft.Workspace, all []croft.Work
 			if times {
 				text += info.ModTime().UTC().Format(" 15:04:05.000")
 			}
-			if d.Type().IsRegular() && d.Name() != "index" { // it has times of files in it
+			if d.Type().IsRegular() && d.Name() != "index" { // an index contains times of files
 				b, err := os.ReadFile(path)
 				if err != nil {
 					return err

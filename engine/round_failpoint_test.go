@@ -77,8 +77,8 @@ func (c contest) branches() (list []string) {
 	return list
 }
 
-// wantWhole checks that the work of an ended round is on its branches, and the
-// scratch of all in every home; and that what was held back is named, and kept.
+// wantWhole checks that the work of an ended round is on its branches, that every home has
+// the scratch files of all, and that files which were held back are named and kept.
 func (c contest) wantWhole(t *testing.T, r croft.Round) {
 	t.Helper()
 	if len(r.HeldBack) != len(r.Workspaces) {
@@ -102,8 +102,8 @@ func (c contest) wantWhole(t *testing.T, r croft.Round) {
 	}
 }
 
-// TestKilledRoundStart: after a kill at any point a round is there as a whole,
-// or nothing of it is; and the same call makes it.
+// TestKilledRoundStart: after a kill at any point a round is there as a whole or not at
+// all, and the same call makes it.
 func TestKilledRoundStart(t *testing.T) {
 	starts := func(t *testing.T) (*gittest.Repo, task) {
 		c := newContest(t)
@@ -136,7 +136,7 @@ func TestKilledRoundStart(t *testing.T) {
 		if err != nil || len(round.Workspaces) != 4 || len(names(t, e)) != 2 {
 			t.Fatalf("again: %+v, %v", round, err)
 		}
-		if got := c.branches(); len(got) != 8 { // two for each agent and repository: what it made last, and what it works on
+		if got := c.branches(); len(got) != 8 { // two for each agent and repository: its last result, and its current work
 			t.Errorf("branches %v", got)
 		}
 	})
@@ -162,7 +162,7 @@ func TestFailedRoundStart(t *testing.T) {
 	})
 }
 
-// TestKilledRoundEnd: the same call ends the round, and nothing is lost.
+// TestKilledRoundEnd: the same call ends the round, and no work is lost.
 func TestKilledRoundEnd(t *testing.T) {
 	ends := func(t *testing.T) (*gittest.Repo, task) {
 		c := newContest(t)
@@ -174,7 +174,7 @@ func TestKilledRoundEnd(t *testing.T) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		c, e := contest{repo: r, lib: filepath.Join(filepath.Dir(r.Dir), "lib")}, engineIn(t, r, 0)
 		c.wantWhole(t, c.end(t, e, job.EndRound))
-		if got := c.branches(); len(got) != 4 { // those of round 1 are gone
+		if got := c.branches(); len(got) != 4 { // the branches of round 1 are gone
 			t.Errorf("branches %v", got)
 		}
 		if got := names(t, e); len(got) != 0 {
@@ -204,8 +204,8 @@ func TestKilledPresenter(t *testing.T) {
 	})
 }
 
-// TestKilledSessionEnd: the same call ends the session, with no branch left and
-// all work restorable.
+// TestKilledSessionEnd: the same call ends the session. No branch is left, and all work can
+// be restored.
 func TestKilledSessionEnd(t *testing.T) {
 	ends := func(t *testing.T) (*gittest.Repo, task) {
 		c := newContest(t)
@@ -242,8 +242,8 @@ func TestKilledSessionEnd(t *testing.T) {
 	})
 }
 
-// TestRoundStateLost: without the state directory everything is known from the
-// second copy: who was who, and under which label.
+// TestRoundStateLost: without the database everything is known from the second copy: which
+// agent took part, and under which label.
 func TestRoundStateLost(t *testing.T) {
 	c := newContest(t)
 	e := engineIn(t, c.repo, 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestLostRules: the object of the target's croft.toml is gone, as an agent can delete
-// it in a linked workspace. The target does not count as one without checks.
+// TestLostRules: the object of the target's croft.toml is lost, as an agent can delete it
+// in a linked workspace. Croft does not treat the target as one without checks.
 func TestLostRules(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []string{"main:croft.toml", "main^{tree}"} {
@@ -44,8 +44,8 @@ func TestLostRules(t *testing.T) {
 	}
 }
 
-// TestLostRulesOfOneTarget: the queue shows what waits for all targets, and why the one
-// whose croft.toml is gone cannot be read.
+// TestLostRulesOfOneTarget: the queue shows the merges of all targets, and for the target
+// whose croft.toml is lost why it cannot be read.
 func TestLostRulesOfOneTarget(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

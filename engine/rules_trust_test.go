@@ -13,7 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// TestTrust is what whoever commits by itself relies on.
+// TestTrust: the cases that a caller relies on which lets Croft commit unattended.
 func TestTrust(t *testing.T) {
 	t.Parallel()
 	if proc.Here().Boot == "" {
@@ -64,10 +64,10 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestApprovalIsOfWhatWasSeen: somebody changes the target's checks between the
-// look and the word. What was not seen is not approved, and neither is what was
-// seen and is not asked for any more.
-func TestApprovalIsOfWhatWasSeen(t *testing.T) {
+// TestApprovalCoversOnlyShownChecks: the target's checks change after a person has read
+// them and before the approval. Neither the new checks, which were not shown, nor the old
+// ones, which the target no longer asks for, are approved.
+func TestApprovalCoversOnlyShownChecks(t *testing.T) {
 	t.Parallel()
 	g := gittest.New(t)
 	g.Write("croft.toml", "[merge]\nchecks = [\"true\"]\n")

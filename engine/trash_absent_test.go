@@ -11,23 +11,23 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// A directory that is not seen may be on a drive that is not mounted, or may
-// have been moved. These tests take directories away and bring them back.
+// A directory that is not found may be on a drive that is not mounted, or may have been
+// moved. These tests move directories away and back.
 
-// kinds are the kinds of workspaces that a directory can be absent of.
+// kinds are the kinds of workspaces whose directory is moved away.
 var kinds = []string{"worktree", "isolated", "plain"}
 
-// absentee is a workspace with work of all sorts in it: a commit, something
-// staged, something changed, something new and something that git ignores.
+// absentee is a workspace with work of all kinds: a commit, a staged file, a changed one, a
+// new one and an ignored one.
 type absentee struct {
 	*gittest.Repo
 	e    *engine.Engine
 	w    croft.Workspace
-	blob string // what is staged
+	blob string // the staged object
 	was  map[string]string
 }
 
-// newAbsentee makes one of a kind.
+// newAbsentee makes an absentee of a kind.
 func newAbsentee(t *testing.T, kind string) *absentee {
 	t.Helper()
 	r := gittest.New(t)
@@ -53,14 +53,14 @@ func newAbsentee(t *testing.T, kind string) *absentee {
 	gittest.WriteFile(t, filepath.Join(a.w.Path, "README.md"), "changed\n")
 	gittest.WriteFile(t, filepath.Join(a.w.Path, "new.txt"), "new\n")
 	gittest.WriteFile(t, filepath.Join(a.w.Path, "x.log"), "ignored\n")
-	if _, err := a.e.Status(t.Context(), croft.StatusRequest{Workspace: a.w.ID}); err != nil { // which harvests
+	if _, err := a.e.Status(t.Context(), croft.StatusRequest{Workspace: a.w.ID}); err != nil { // Status pulls
 		t.Fatal(err)
 	}
 	a.was = contents(t, a.w.Path)
 	return a
 }
 
-// contents lists the files below a directory, but for git's own.
+// contents lists the files below a directory, except for git's own.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -104,7 +104,7 @@ func wantContents(t testing.TB, dir string, want map[string]string) {
 	}
 }
 
-// remove removes a workspace, whatever is in it.
+// remove removes a workspace with force.
 func (a *absentee) remove(t *testing.T) {
 	t.Helper()
 	res, err := a.e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"w"}, Mode: croft.RemoveForce})
@@ -129,7 +129,7 @@ func (a *absentee) wantWork(t *testing.T) {
 	}
 }
 
-// gitDir is the git directory that keeps the workspace's commits.
+// gitDir returns the git directory that has the workspace's commits.
 func (a *absentee) gitDir(t *testing.T) string {
 	t.Helper()
 	repo, err := a.e.Repo(t.Context(), croft.RepoRequest{})
@@ -146,8 +146,8 @@ func rename(t testing.TB, from, to string) {
 	}
 }
 
-// TestRestoreAdopts: a workspace that was removed while its directory was
-// elsewhere is that directory again once it is back, with all that it holds.
+// TestRestoreAdopts: a workspace was removed while its directory was elsewhere. Once the
+// directory is back, a restoration uses it, with all its files.
 func TestRestoreAdopts(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -155,7 +155,7 @@ func TestRestoreAdopts(t *testing.T) {
 			t.Run(kind+"/"+act, func(t *testing.T) {
 				t.Parallel()
 				a := newAbsentee(t, kind)
-				aside := filepath.Join(a.Home, "aside") // where nobody looks
+				aside := filepath.Join(a.Home, "aside") // where Croft does not search
 				rename(t, a.w.Path, aside)
 				a.remove(t)
 				rename(t, aside, a.w.Path)
@@ -179,8 +179,8 @@ func (a *absentee) bringBack(t *testing.T, act string) error {
 	return err
 }
 
-// TestRestoreThatFailsLeaves: a directory that came back is left where it is, with
-// all that it holds, if its workspace cannot be restored.
+// TestRestoreThatFailsLeaves: if a workspace cannot be restored, its directory, which came
+// back, stays where it is with all its files.
 func TestRestoreThatFailsLeaves(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -192,7 +192,7 @@ func TestRestoreThatFailsLeaves(t *testing.T) {
 			a.remove(t)
 			rename(t, aside, a.w.Path)
 			lock := filepath.Join(a.gitDir(t), "refs", "croft", "archive", string(a.w.ID), "head.lock")
-			gittest.WriteFile(t, lock, "") // as an agent can
+			gittest.WriteFile(t, lock, "") // as an agent can make it
 			if err := a.bringBack(t, "restore"); err == nil {
 				t.Fatal("it was restored in spite of a lock")
 			}
@@ -208,8 +208,8 @@ func TestRestoreThatFailsLeaves(t *testing.T) {
 	}
 }
 
-// TestRestoreRefusesAnother: another directory at the workspace's path is neither
-// deleted nor written to.
+// TestRestoreRefusesAnother: a restoration neither deletes nor writes to another directory
+// at the workspace's path.
 func TestRestoreRefusesAnother(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -219,7 +219,7 @@ func TestRestoreRefusesAnother(t *testing.T) {
 				a := newAbsentee(t, kind)
 				a.remove(t)
 				gittest.WriteFile(t, filepath.Join(a.w.Path, "mine.txt"), "mine\n")
-				if kind == "worktree" { // and it says that it is the workspace
+				if kind == "worktree" { // and it claims to be the workspace
 					gittest.WriteFile(t, filepath.Join(a.w.Path, ".git"), "gitdir: "+filepath.Join(a.Dir, ".git", "worktrees", "croft-"+string(a.w.ID))+"\n")
 				}
 				wantCode(t, a.bringBack(t, act), croft.WorktreeExists)
@@ -234,8 +234,8 @@ func TestRestoreRefusesAnother(t *testing.T) {
 	}
 }
 
-// TestAbsentKeepsStaged: of a workspace that is removed while its directory cannot
-// be seen, everything that git has is kept, whatever git collects, and comes back.
+// TestAbsentKeepsStaged: a workspace is removed while its directory cannot be found. Every
+// object that git has of it is kept, also through git gc, and comes back.
 func TestAbsentKeepsStaged(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -276,8 +276,8 @@ func TestAbsentKeepsStaged(t *testing.T) {
 	}
 }
 
-// TestAbsentWithoutGitsHelp: a workspace whose directory is gone, and whose
-// registration an agent has spoilt, can be removed.
+// TestAbsentWithoutGitsHelp: a workspace can be removed although its directory is gone and
+// an agent has damaged its registration.
 func TestAbsentWithoutGitsHelp(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"index", "HEAD", "commondir"} {

@@ -12,13 +12,13 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// trashOf is the directory that the removed workspace lies in.
+// trashOf returns the trash directory of the removed workspace.
 func (a *absentee) trashOf() string {
 	return filepath.Join(filepath.Dir(a.w.Path), ".trash", string(a.w.ID))
 }
 
-// TestTrashMoved: a removed workspace is found where its trash was moved to, by the
-// restoration or by the doctor, and comes back with everything.
+// TestTrashMoved: restore and the doctor find a removed workspace in the place to which its
+// trash was moved, and it comes back with all its files.
 func TestTrashMoved(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -56,8 +56,8 @@ func TestTrashMoved(t *testing.T) {
 	}
 }
 
-// TestTrashUnseen: a trash that cannot be seen is not taken for deleted. Nothing is
-// made in its place unasked, upkeep forgets nothing, and once it is back, so is the
+// TestTrashUnseen: a trash that cannot be found is not treated as deleted. Nothing is made
+// in its place unasked, upkeep deletes no record, and once the trash is back, so is the
 // workspace.
 func TestTrashUnseen(t *testing.T) {
 	t.Parallel()
@@ -101,8 +101,8 @@ func TestTrashUnseen(t *testing.T) {
 	}
 }
 
-// wantCommits restores what git has of a workspace whose trash is elsewhere, and
-// looks whether that is left as it was, with the objects that it needs.
+// wantCommits restores a workspace from git's objects while its trash is elsewhere, and
+// checks that the trash, and the objects that it needs, are unchanged.
 func (a *absentee) wantCommits(t *testing.T, aside string) {
 	t.Helper()
 	back, err := a.e.Restore(t.Context(), croft.RestoreRequest{Ref: "w", Mode: croft.RestoreCommits})
@@ -115,8 +115,8 @@ func (a *absentee) wantCommits(t *testing.T, aside string) {
 	a.GitIn(a.Home, "--git-dir="+common, "cat-file", "-e", a.blob)
 }
 
-// TestMovedTogether: a repository that was moved with its workspaces and its trash
-// has them again.
+// TestMovedTogether: a repository that was moved with its workspaces and its trash has them
+// again.
 func TestMovedTogether(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"worktree", "isolated"} {
@@ -153,8 +153,8 @@ func TestMovedTogether(t *testing.T) {
 	}
 }
 
-// TestUnknownTrash: after the state and its copy are lost, the doctor names what
-// lies in the trash, and binds it once a person says so, with everything in it.
+// TestUnknownTrash: after the state and its copy are lost, the doctor names the entries of
+// the trash, and binds them with all their files once a person agrees.
 func TestUnknownTrash(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"worktree", "isolated"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// copyBack puts a copy of a directory in its place.
+// copyBack replaces a directory by a copy of itself.
 func copyBack(t *testing.T, dir string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -30,9 +30,9 @@ func copyBack(t *testing.T, dir string) {
 	}
 }
 
-// TestCopyInTheTrash: a copy in the place of a removed workspace is restored only after
-// a person has taken it for the workspace, and what a person agreed to is the copy that
-// was shown.
+// TestCopyInTheTrash: a copy in the place of a removed workspace is restored only after a
+// person has accepted it as the workspace. The acceptance holds for the copy that was
+// shown.
 func TestCopyInTheTrash(t *testing.T) {
 	for _, part := range []string{".", "tree"} {
 		t.Run(part, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestCopyInTheTrash(t *testing.T) {
 				if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
 					t.Fatalf("Remove: %+v, %v", res, err)
 				}
-				copyBack(t, filepath.Join(stowedAt(r, w), part))
+				copyBack(t, filepath.Join(trashedAt(r, w), part))
 				refused := func() {
 					t.Helper()
 					_, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})
@@ -66,7 +66,7 @@ func TestCopyInTheTrash(t *testing.T) {
 				}
 				doctor(croft.DoctorRequest{Fix: croft.FixAll}, false)
 				shown := doctor(croft.DoctorRequest{Import: croft.ImportShow}, false)
-				copyBack(t, filepath.Join(stowedAt(r, w), part)) // another one, while the person reads
+				copyBack(t, filepath.Join(trashedAt(r, w), part)) // another copy, while the person reads
 				doctor(croft.DoctorRequest{Import: croft.ImportAll, Agreed: []string{shown.Seen}}, false)
 				refused()
 				shown = doctor(croft.DoctorRequest{Import: croft.ImportShow}, false)
@@ -85,8 +85,8 @@ func TestCopyInTheTrash(t *testing.T) {
 	}
 }
 
-// TestRestoreWithoutTheCopy: the commits come back without a copy that lies in the
-// trash, and the copy stays.
+// TestRestoreWithoutTheCopy: a restoration can bring back the commits without the copy that
+// lies in the trash. The copy stays.
 func TestRestoreWithoutTheCopy(t *testing.T) {
 	for _, part := range []string{".", "tree"} {
 		t.Run(part, func(t *testing.T) {
@@ -95,11 +95,11 @@ func TestRestoreWithoutTheCopy(t *testing.T) {
 				if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
 					t.Fatalf("Remove: %+v, %v", res, err)
 				}
-				copyBack(t, filepath.Join(stowedAt(r, w), part))
+				copyBack(t, filepath.Join(trashedAt(r, w), part))
 				if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: "a", Mode: croft.RestoreCommits}); err != nil {
 					t.Fatal(err)
 				}
-				if got := read(t, filepath.Join(stowedAt(r, w), "tree", "wip.txt")); got != "wip\n" {
+				if got := read(t, filepath.Join(trashedAt(r, w), "tree", "wip.txt")); got != "wip\n" {
 					t.Errorf("the copy has %q", got)
 				}
 				if got := show(t, e, "a"); got.State != croft.Ready || got.Head != r.GitIn(w.Path, "rev-parse", "HEAD") {

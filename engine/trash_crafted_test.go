@@ -11,8 +11,9 @@ import (
 )
 
 // TestCraftedIndexInTheTrash: whatever an agent wrote to its index, its workspace is
-// removed by force, and comes back after the directory went from the trash. That of an
-// isolated one does not go while its index has an entry that was left out.
+// removed by force, and can be restored after gc has deleted the directory from the trash.
+// gc keeps the directory of an isolated workspace while its index has an entry that could
+// not be pulled.
 func TestCraftedIndexInTheTrash(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
@@ -52,7 +53,7 @@ func TestCraftedIndexInTheTrash(t *testing.T) {
 }
 
 // TestUnreadableStaysInTheTrash: git cannot read a directory in the trash, because of what
-// an agent left there. It stays, with the reason; the others go.
+// an agent left there. gc keeps it and says why, and deletes the others.
 func TestUnreadableStaysInTheTrash(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -65,7 +66,7 @@ func TestUnreadableStaysInTheTrash(t *testing.T) {
 	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a", "other"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 2 {
 		t.Fatalf("Remove = %+v, %v", res, err)
 	}
-	gittest.WriteFile(t, filepath.Join(stowedAt(r, a), "admin", "HEAD"), "no HEAD\n")
+	gittest.WriteFile(t, filepath.Join(trashedAt(r, a), "admin", "HEAD"), "no HEAD\n")
 	res, err := engineIn(t, r, 8*day, "trash.notice", "0s").GC(t.Context(), croft.GCRequest{})
 	if err != nil || len(res.Reduced) != 1 || len(res.Kept) != 1 || res.Kept[0].Name != "a" || res.Kept[0].Reason.Code != croft.WorkspaceBroken || !strings.Contains(res.Kept[0].Reason.Hint, "croft restore") {
 		t.Fatalf("GC = %+v, %v", res, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// state is all that a workspace holds.
+// state is everything that a workspace holds.
 type state struct {
 	Files               map[string]string // mode and content, ignored ones included
 	Status, Index, Head string
@@ -28,7 +28,7 @@ type state struct {
 
 func pathOfA(r *gittest.Repo) string { return filepath.Join(filepath.Dir(r.Dir), "app.croft", "a") }
 
-// stateOf looks at a workspace without Croft, and without a git that writes.
+// stateOf reads a workspace without Croft, and without a git command that writes.
 func stateOf(t *testing.T, r *gittest.Repo) state {
 	t.Helper()
 	path := pathOfA(r)
@@ -45,7 +45,7 @@ func stateOf(t *testing.T, r *gittest.Repo) state {
 			return err
 		}
 		if d.IsDir() && full == filepath.Join(path, ".git") {
-			return filepath.SkipDir // of that git has been asked
+			return filepath.SkipDir // git was asked about the entries of that directory
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -68,7 +68,7 @@ func stateOf(t *testing.T, r *gittest.Repo) state {
 	return s
 }
 
-// remember keeps a state for the test that runs after the setting was made.
+// remember keeps the state of a setting for the test that runs in it.
 func remember(t *testing.T, r *gittest.Repo, name string, s state) {
 	t.Helper()
 	b, err := json.Marshal(s)
@@ -94,10 +94,10 @@ func writeIn(t *testing.T, r *gittest.Repo, files map[string]string) {
 	}
 }
 
-// worked is a workspace with commits and with every kind of uncommitted work.
+// worked returns a workspace with commits and with every kind of uncommitted work.
 func worked(t *testing.T, role string) *gittest.Repo { return workedIn(t, role, croft.ModeAuto) }
 
-// workedIn is the same for a workspace of a mode.
+// workedIn is worked for a mode.
 func workedIn(t *testing.T, role string, mode croft.Mode) *gittest.Repo {
 	t.Helper()
 	r := company(t)
@@ -116,14 +116,14 @@ func workedIn(t *testing.T, role string, mode croft.Mode) *gittest.Repo {
 	if err := os.Remove(filepath.Join(pathOfA(r), "gone.txt")); err != nil {
 		t.Fatal(err)
 	}
-	harvestA(t, r)
+	pullA(t, r)
 	remember(t, r, "first", stateOf(t, r))
 	return r
 }
 
-// harvestA lets the project know what was committed in the workspace, if that
-// has a git directory of its own.
-func harvestA(t *testing.T, r *gittest.Repo) {
+// pullA pulls the workspace's commits into the project, if it has a git directory of its
+// own.
+func pullA(t *testing.T, r *gittest.Repo) {
 	t.Helper()
 	brief(t, r, func(e *engine.Engine) {
 		if _, err := e.Status(t.Context(), croft.StatusRequest{Workspace: show(t, e, "a").ID}); err != nil {
@@ -132,7 +132,7 @@ func harvestA(t *testing.T, r *gittest.Repo) {
 	})
 }
 
-// wantTidy fails if something lies around that nothing explains.
+// wantTidy fails if files are left that belong to no workspace and no record.
 func wantTidy(t *testing.T, r *gittest.Repo, e croft.Service) {
 	t.Helper()
 	explained := map[string]bool{}
@@ -189,8 +189,8 @@ func wantTidy(t *testing.T, r *gittest.Repo, e croft.Service) {
 	}
 }
 
-// wantState checks that the workspace is there, as a whole, in one state, and
-// that nothing lies around.
+// wantState checks that the workspace is there as a whole, in one of the states, and that
+// no other files are left.
 func wantState(t *testing.T, r *gittest.Repo, e croft.Service, want state) {
 	t.Helper()
 	wantWhole(t, r, e, want)
@@ -239,7 +239,7 @@ func kill(t *testing.T, r *gittest.Repo, job task, n int) *engine.Engine {
 	return e
 }
 
-// fail has a step fail; the caller must get an error with a code.
+// fail has a step fail; the helper must print an error with a code.
 func fail(t *testing.T, r *gittest.Repo, job task, n int) *engine.Engine {
 	t.Helper()
 	out, err := run(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=fail=#%d", n)))
@@ -251,12 +251,12 @@ func fail(t *testing.T, r *gittest.Repo, job task, n int) *engine.Engine {
 
 func again(t *testing.T, e croft.Service, job task) {
 	t.Helper()
-	if err := job.takeBack(t.Context(), e); err != nil {
+	if err := job.restoreOrSave(t.Context(), e); err != nil {
 		t.Errorf("the second attempt: %v", err)
 	}
 }
 
-// restorations is a removed workspace, and its restoration.
+// restorations returns a removed workspace, and a task that restores it.
 func restorations(t *testing.T) (*gittest.Repo, task) {
 	r := worked(t, "a")
 	brief(t, r, func(e *engine.Engine) {
@@ -268,14 +268,14 @@ func restorations(t *testing.T) (*gittest.Repo, task) {
 	return r, task{Restore: &croft.RestoreRequest{Ref: "a"}}
 }
 
-// undoneRemovals is the same, by an undo.
+// undoneRemovals is the same with an undo.
 func undoneRemovals(t *testing.T) (*gittest.Repo, task) {
 	r, _ := restorations(t)
 	return r, task{Undo: &croft.UndoRequest{}}
 }
 
-// vanished is a workspace of which only the commits are left, and its
-// restoration.
+// vanished returns a workspace of which only the commits are left, and a task that restores
+// it.
 func vanished(t *testing.T) (*gittest.Repo, task) {
 	r := worked(t, "")
 	r.GitIn(pathOfA(r), "add", "--all")
@@ -298,8 +298,8 @@ func vanished(t *testing.T) (*gittest.Repo, task) {
 	return r, task{Restore: &croft.RestoreRequest{Ref: "a"}}
 }
 
-// timeless names what the archived state holds instead of the commit, which has
-// a time in it.
+// timeless replaces the commit of the archived state, which contains a time, by its
+// contents.
 func timeless(r *gittest.Repo, tr trace) trace {
 	var b strings.Builder
 	for line := range strings.Lines(tr.Refs) {
@@ -314,9 +314,8 @@ func timeless(r *gittest.Repo, tr trace) trace {
 
 type settings map[string]func(t *testing.T) (*gittest.Repo, task)
 
-// TestKilledRestoration kills a process that brings a workspace back from the
-// trash at every point. The next call leaves it in the trash or brings it
-// back, whole either way.
+// TestKilledRestoration kills a process that restores a workspace from the trash, at every
+// point. After the next call the workspace is in the trash or restored, as a whole.
 func TestKilledRestoration(t *testing.T) {
 	for name, setting := range (settings{"Restore": restorations, "Undo": undoneRemovals, "Vanished": vanished, "Saved": savedRestorations}) {
 		t.Run(name, func(t *testing.T) {
@@ -333,8 +332,8 @@ func TestKilledRestoration(t *testing.T) {
 	}
 }
 
-// TestFailedRestoration has every step fail instead: the workspace is in the
-// trash as before.
+// TestFailedRestoration has every step fail instead: the workspace is in the trash as
+// before.
 func TestFailedRestoration(t *testing.T) {
 	for name, setting := range (settings{"Restore": restorations, "Undo": undoneRemovals, "Vanished": vanished, "Saved": savedRestorations}) {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// hasty lets everything that is removed in a repository go at once.
+// hasty sets all retention times of a repository to zero.
 var hasty = []string{"CROFT_TRASH_RETENTION=0s", "CROFT_TRASH_NOTICE=0s", "CROFT_TRASH_REGENERABLE_AFTER=0s"}
 
 // removeA removes the workspace a by force.
@@ -32,8 +32,8 @@ func removeA(t *testing.T, r *gittest.Repo) {
 	})
 }
 
-// reductions is a removed workspace with commits, uncommitted work and what can
-// be made again, whose time is over.
+// reductions returns a removed workspace with commits, uncommitted work and regenerable
+// files, whose time in the trash is over, and a task that runs gc.
 func reductions(t *testing.T) (*gittest.Repo, task) {
 	r := worked(t, "a")
 	r.Env = append(r.Env, hasty...)
@@ -41,7 +41,7 @@ func reductions(t *testing.T) (*gittest.Repo, task) {
 	return r, task{GC: true}
 }
 
-// purges is one of which everything is in its target.
+// purges is reductions for a workspace whose work is all in its target.
 func purges(t *testing.T) (*gittest.Repo, task) {
 	r := worked(t, "")
 	r.GitIn(pathOfA(r), "add", "--all")
@@ -52,7 +52,8 @@ func purges(t *testing.T) (*gittest.Repo, task) {
 	return r, task{GC: true}
 }
 
-// savedPurges is one of which only a snapshot is left, for no time.
+// savedPurges is reductions for a workspace of which only a snapshot is left, with a
+// retention of zero.
 func savedPurges(t *testing.T) (*gittest.Repo, task) {
 	r, _ := reductions(t)
 	r.Env = append(r.Env, "CROFT_TRASH_SAVED_FOR=0s")
@@ -60,7 +61,8 @@ func savedPurges(t *testing.T) (*gittest.Repo, task) {
 	return r, task{GC: true}
 }
 
-// savedRestorations is one of which a snapshot is left, and its restoration.
+// savedRestorations returns a workspace of which a snapshot is left, and a task that
+// restores it.
 func savedRestorations(t *testing.T) (*gittest.Repo, task) {
 	r, _ := reductions(t)
 	brief(t, r, func(e *engine.Engine) { gc(t, e) })
@@ -68,7 +70,7 @@ func savedRestorations(t *testing.T) (*gittest.Repo, task) {
 	return r, task{Restore: &croft.RestoreRequest{Ref: "a"}}
 }
 
-// withoutIgnored is what of a state a snapshot keeps.
+// withoutIgnored returns the part of a state that a snapshot keeps.
 func withoutIgnored(s state) state {
 	s.Files = maps.Clone(s.Files)
 	maps.DeleteFunc(s.Files, func(name, _ string) bool {
@@ -77,7 +79,7 @@ func withoutIgnored(s state) state {
 	return s
 }
 
-// wantReduced checks that of the workspace a snapshot is left, and nothing else.
+// wantReduced checks that a snapshot of the workspace is left, and nothing else.
 func wantReduced(t *testing.T, r *gittest.Repo, e croft.Service) {
 	t.Helper()
 	wantTrashed(t, r, e)
@@ -100,8 +102,8 @@ func wantNoTrash(t *testing.T, r *gittest.Repo) {
 	}
 }
 
-// TestKilledReduction kills a process that deletes a directory from the trash at
-// every point. The next gc finishes it, and the work can be restored.
+// TestKilledReduction kills a process that deletes a directory from the trash, at every
+// point. The next gc finishes the deletion, and the work can be restored.
 func TestKilledReduction(t *testing.T) {
 	eachPoint(t, reductions, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		want := withoutIgnored(recall(t, r, "first"))
@@ -112,8 +114,8 @@ func TestKilledReduction(t *testing.T) {
 	})
 }
 
-// TestKilledReductionThenRestored: nobody tidies up in between. What comes back
-// is the directory or the snapshot, whole either way.
+// TestKilledReductionThenRestored: the workspace is restored without a gc in between. It
+// comes back from the directory or from the snapshot, as a whole.
 func TestKilledReductionThenRestored(t *testing.T) {
 	eachPoint(t, reductions, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		want := recall(t, r, "first")
@@ -152,8 +154,8 @@ func TestFailedReduction(t *testing.T) {
 	})
 }
 
-// TestKilledReductionThenDatabaseLost: whoever comes after has nothing but the
-// repository and the trash.
+// TestKilledReductionThenDatabaseLost: the database is lost, too, so that the next process
+// knows only the repository and the trash.
 func TestKilledReductionThenDatabaseLost(t *testing.T) {
 	eachPoint(t, reductions, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
@@ -163,15 +165,15 @@ func TestKilledReductionThenDatabaseLost(t *testing.T) {
 		wantReduced(t, r, e)
 		again(t, e, task{Restore: &croft.RestoreRequest{Ref: "a"}})
 		want := withoutIgnored(recall(t, r, "first"))
-		if !exists(filepath.Join(pathOfA(r), ".env")) { // it is not stored in the repository
+		if !exists(filepath.Join(pathOfA(r), ".env")) { // this file is not stored in the repository
 			delete(want.Files, ".env")
 		}
 		wantState(t, r, e, want)
 	})
 }
 
-// TestInterruptedPurge kills or fails a process that lets go of what is finished,
-// or of a snapshot.
+// TestInterruptedPurge kills or fails a process that purges a finished workspace, or a
+// snapshot.
 func TestInterruptedPurge(t *testing.T) {
 	for name, interrupt := range map[string]func(*testing.T, *gittest.Repo, task, int) *engine.Engine{"Killed": kill, "Failed": fail} {
 		for kind, setting := range (settings{"Finished": purges, "Saved": savedPurges}) {
@@ -201,20 +203,20 @@ func TestInterruptedPurge(t *testing.T) {
 	}
 }
 
-// forgettings is a removed workspace of which nothing is left, and is not to be
-// remembered.
+// forgettings returns a removed workspace of which nothing is left and whose record has
+// expired, and a task that runs gc.
 func forgettings(t *testing.T) (*gittest.Repo, task) {
 	r, job := purges(t)
 	r.Env = append(r.Env, "CROFT_TRASH_SAVED_FOR=0s")
-	for range 2 { // the refs that kept its commits go with the second
+	for range 2 { // the second gc deletes the refs that kept its commits
 		brief(t, r, func(e *engine.Engine) { gc(t, e) })
 	}
 	r.Env = append(r.Env, "CROFT_HISTORY_RETENTION=0s")
 	return r, job
 }
 
-// TestInterruptedForgetting kills or fails a process that forgets. The next gc
-// forgets, and nobody notices anything.
+// TestInterruptedForgetting kills or fails a process that deletes expired records. The next
+// gc deletes them, and no other command fails.
 func TestInterruptedForgetting(t *testing.T) {
 	for name, interrupt := range map[string]func(*testing.T, *gittest.Repo, task, int) *engine.Engine{"Killed": kill, "Failed": fail} {
 		t.Run(name, func(t *testing.T) {
@@ -234,9 +236,9 @@ func TestInterruptedForgetting(t *testing.T) {
 	}
 }
 
-// TestFailedRestorationAfterKilledReduction: the directory went, nobody wrote
-// that down, and bringing the work back from the snapshot fails, too. Half a
-// restoration is not taken for the directory.
+// TestFailedRestorationAfterKilledReduction: the directory was deleted, which was not
+// recorded, and the restoration from the snapshot fails, too. A partial restoration is not
+// used as the directory.
 func TestFailedRestorationAfterKilledReduction(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) {
 		r, job := reductions(t)
@@ -253,15 +255,15 @@ func TestFailedRestorationAfterKilledReduction(t *testing.T) {
 	})
 }
 
-// TestGCAsksAgain: what nothing needed when gc looked, and something needs when gc has the
-// project's lock, stays.
+// TestGCAsksAgain: a file that nothing needed when gc listed it, and that a record needs
+// when gc has the project's lock, stays.
 func TestGCAsksAgain(t *testing.T) {
 	t.Parallel()
 	r := worked(t, "")
 	r.Env = append(r.Env, hasty...)
 	var id croft.ID
 	brief(t, r, func(e *engine.Engine) { id = show(t, e, "a").ID })
-	gittest.WriteFile(t, filepath.Join(stateDir(r), "trash", string(id)+".json"), "{}") // of a removal that is over
+	gittest.WriteFile(t, filepath.Join(stateDir(r), "trash", string(id)+".json"), "{}") // of a removal that has ended
 	resume := pausedAt(t, r, task{GC: true}, "gc.marked")
 	removeA(t, r)
 	brief(t, r, func(e *engine.Engine) { gc(t, e) })
@@ -272,8 +274,8 @@ func TestGCAsksAgain(t *testing.T) {
 	wantWork(t, r)
 }
 
-// TestGCBesideSnapshot: the private files of a snapshot that was pinned just before gc got
-// their lock stay.
+// TestGCBesideSnapshot: gc keeps the private files of a snapshot that was pinned just
+// before gc got their lock.
 func TestGCBesideSnapshot(t *testing.T) {
 	t.Parallel()
 	r := worked(t, "")
@@ -286,7 +288,7 @@ func TestGCBesideSnapshot(t *testing.T) {
 	}
 }
 
-// pausedAt starts a task and returns when it has come to a point; resume lets it end.
+// pausedAt starts a task and returns when it has reached a failpoint; resume lets it end.
 func pausedAt(t *testing.T, r *gittest.Repo, job task, point string) (resume func()) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pause")

@@ -14,12 +14,12 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// awayAt runs a task as far as a point, moves a directory far away, and lets the task
-// go on to its end. Then the directory is put back.
+// awayAt runs a task up to a failpoint, moves a directory away, lets the task end, and
+// moves the directory back.
 func awayAt(t *testing.T, r *gittest.Repo, job task, point, dir string) {
 	t.Helper()
 	goOn := paused(t, r, job, point)
-	time.Sleep(300 * time.Millisecond) // until what git is asked meanwhile is answered
+	time.Sleep(300 * time.Millisecond) // until git has answered what it was asked before
 	away := filepath.Join(t.TempDir(), "away")
 	move(t, dir, away)
 	out, err := goOn()
@@ -34,14 +34,14 @@ func awayAt(t *testing.T, r *gittest.Repo, job task, point, dir string) {
 
 func move(t *testing.T, from, to string) {
 	t.Helper()
-	// A trash in which nothing is left goes, too.
+	// An empty trash is deleted, too.
 	if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(from, to)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestVanishedWhileSaved: a workspace is moved away while it is saved. It is not
-// saved as an empty one.
+// TestVanishedWhileSaved: a workspace is moved away while a snapshot of it is taken. It is
+// not saved as an empty one.
 func TestVanishedWhileSaved(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
@@ -63,8 +63,8 @@ func TestVanishedWhileSaved(t *testing.T) {
 	}
 }
 
-// TestVanishedWhileRewound: the workspace is moved away while what a rewind replaces
-// is saved. Nothing is replaced.
+// TestVanishedWhileRewound: the workspace is moved away while the state that a rewind
+// replaces is saved. Nothing is replaced.
 func TestVanishedWhileRewound(t *testing.T) {
 	t.Parallel()
 	r := worked(t, "")
@@ -76,9 +76,8 @@ func TestVanishedWhileRewound(t *testing.T) {
 	wantState(t, r, engineIn(t, r, 0), want)
 }
 
-// TestVanishedWhileDeleted: a directory of the trash is moved away at any moment while
-// it is deleted. It counts as absent, not as deleted, and comes back with all that is
-// in it.
+// TestVanishedWhileDeleted: a directory of the trash is moved away at any moment while gc
+// deletes it. It counts as absent, not as deleted, and can be restored with all its files.
 func TestVanishedWhileDeleted(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {

@@ -11,9 +11,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestUnrestorableStaysInTheTrash: something that the snapshot of a directory in the trash
-// needs is gone before the directory is deleted. The directory stays, and goes once its
-// snapshot can be restored.
+// TestUnrestorableStaysInTheTrash: an object that the snapshot of a directory in the trash
+// needs is lost before gc deletes the directory. The directory stays until its snapshot can
+// be restored.
 func TestUnrestorableStaysInTheTrash(t *testing.T) {
 	t.Parallel()
 	r := worked(t, "")

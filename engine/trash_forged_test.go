@@ -15,9 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestForgedAdminArchives puts into the trash, in place of what git knew of a
-// removed workspace, what an agent would like to be restored. The files come
-// back, the victim stays, and the registration leads to the repository.
+// TestForgedAdminArchives replaces git's archived admin files of a removed workspace, in
+// the trash, by ones that an agent has forged. The workspace's files are restored, the
+// victim stays unchanged, and the registration points to the repository.
 func TestForgedAdminArchives(t *testing.T) {
 	t.Parallel()
 	for name, forge := range map[string]func(t *testing.T, admin, victim string) error{
@@ -91,8 +91,8 @@ func TestForgedAdminArchives(t *testing.T) {
 	}
 }
 
-// TestMadeAgainByTheUser: a directory that a user made at the path of a
-// workspace whose own is gone is neither removed, nor restored over.
+// TestMadeAgainByTheUser: a user makes a directory at the path of a workspace whose own
+// directory is gone. Croft neither removes that directory nor restores over it.
 func TestMadeAgainByTheUser(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -113,8 +113,8 @@ func TestMadeAgainByTheUser(t *testing.T) {
 	}
 }
 
-// TestMovedAwayAndBack: what was moved away while its workspace was removed, and
-// moved back before that is restored, is the workspace; it is not overwritten.
+// TestMovedAwayAndBack: a directory was moved away while its workspace was removed, and
+// moved back before the restoration. It is the workspace again, and is not overwritten.
 func TestMovedAwayAndBack(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace) {
@@ -138,8 +138,8 @@ func TestMovedAwayAndBack(t *testing.T) {
 	})
 }
 
-// TestExchangedInTheTrash: what lies in the trash in place of what was put there
-// is not deleted, and not restored.
+// TestExchangedInTheTrash: Croft neither deletes nor restores a directory that has replaced
+// an entry of the trash.
 func TestExchangedInTheTrash(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "tree"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// gcOfInside removes the isolated workspace a, lets its time pass, and returns why its
-// directory stays, "" if it does not.
+// gcOfInside removes the isolated workspace a, lets its time pass, and returns why gc keeps
+// its directory, or "" if gc deletes it.
 func gcOfInside(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace) string {
 	t.Helper()
 	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
@@ -23,7 +23,7 @@ func gcOfInside(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspa
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = os.Lstat(stowedAt(r, w))
+	_, err = os.Lstat(trashedAt(r, w))
 	if (err == nil) != (len(res.Kept) == 1) {
 		t.Fatalf("the directory: %v; gc: %+v", err, res)
 	}
@@ -40,8 +40,9 @@ func gcOfInside(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspa
 	return res.Kept[0].Reason.Details
 }
 
-// TestSubmoduleCommitsStayInTheTrash: commits in a submodule of an isolated workspace
-// are in its own git directory alone, so that it stays. One without such commits goes.
+// TestSubmoduleCommitsStayInTheTrash: commits in a submodule of an isolated workspace are
+// only in its own git directory, so gc keeps the directory. gc deletes one without such
+// commits.
 func TestSubmoduleCommitsStayInTheTrash(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]func(r *gittest.Repo, sub string){
@@ -71,8 +72,9 @@ func TestSubmoduleCommitsStayInTheTrash(t *testing.T) {
 	}
 }
 
-// TestInnerWorktreeStaysInTheTrash: of a worktree that the agent made of its own git
-// directory, only what is checked out is brought. While there is more, it stays.
+// TestInnerWorktreeStaysInTheTrash: of a worktree that the agent added to its own git
+// directory, only the checked-out commit is pulled. While the worktree has other work, gc
+// keeps the directory.
 func TestInnerWorktreeStaysInTheTrash(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{

@@ -22,14 +22,14 @@ func commitIn(t *testing.T, r *gittest.Repo, dir, name string) string {
 	return r.GitIn(dir, "rev-parse", "HEAD")
 }
 
-// stowedAt is where a removed workspace lies.
-func stowedAt(r *gittest.Repo, w croft.Workspace) string {
+// trashedAt returns the path of a removed workspace in the trash.
+func trashedAt(r *gittest.Repo, w croft.Workspace) string {
 	return filepath.Join(r.Dir+".croft", ".trash", string(w.ID))
 }
 
-// TestIsolatedStaysUntilItIsKept: a removed isolated workspace of whose git directory
-// not everything can be brought stays in the trash, by name and with a way out; what
-// is whole was brought.
+// TestIsolatedStaysUntilItIsKept: gc keeps a removed isolated workspace from whose git
+// directory not everything can be pulled. Its reason names what is missing and a way out;
+// everything else was pulled.
 func TestIsolatedStaysUntilItIsKept(t *testing.T) {
 	t.Parallel()
 	spoil := map[string]func(t *testing.T, r *gittest.Repo, w croft.Workspace){
@@ -84,7 +84,7 @@ func TestIsolatedStaysUntilItIsKept(t *testing.T) {
 				}
 				hint = res.Kept[0].Reason.Hint
 			}
-			if _, err := os.Lstat(filepath.Join(stowedAt(r, w), "tree", ".git", "objects")); err != nil {
+			if _, err := os.Lstat(filepath.Join(trashedAt(r, w), "tree", ".git", "objects")); err != nil {
 				t.Error(err)
 			}
 			if name != "empty HEAD" {
@@ -102,7 +102,7 @@ func TestIsolatedStaysUntilItIsKept(t *testing.T) {
 	}
 }
 
-// empty makes an object of an agent's git directory a file without content.
+// empty truncates an object file of an agent's git directory.
 func empty(t *testing.T, w croft.Workspace, oid string) {
 	t.Helper()
 	file := filepath.Join(w.Path, ".git", "objects", oid[:2], oid[2:])
@@ -112,8 +112,9 @@ func empty(t *testing.T, w croft.Workspace, oid string) {
 	gittest.WriteFile(t, file, "")
 }
 
-// TestIsolatedLateCommitsAreKept: what was committed and stashed in the trash, and in
-// worktrees that the agent made of its git directory, is kept when the directory goes.
+// TestIsolatedLateCommitsAreKept: commits and stashes that were made in the trash, and in
+// worktrees that the agent added to its git directory, are kept when gc deletes the
+// directory.
 func TestIsolatedLateCommitsAreKept(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"finished", "not finished"} {
@@ -129,7 +130,7 @@ func TestIsolatedLateCommitsAreKept(t *testing.T) {
 			if target == "finished" {
 				r.Git("merge", "--quiet", r.Git("for-each-ref", "--format=%(objectname)", "refs/croft/archive/*/head"))
 			}
-			tree := filepath.Join(stowedAt(r, w), "tree")
+			tree := filepath.Join(trashedAt(r, w), "tree")
 			late = append(late, commitIn(t, r, tree, "branch"))
 			r.GitIn(tree, "checkout", "--quiet", "-b", "late", "HEAD~1")
 			late = append(late, commitIn(t, r, tree, "late"))
@@ -145,7 +146,7 @@ func TestIsolatedLateCommitsAreKept(t *testing.T) {
 					r.Git("rev-list", "--objects", "--quiet", oid)
 				}
 			}
-			if _, err := os.Lstat(stowedAt(r, w)); err == nil {
+			if _, err := os.Lstat(trashedAt(r, w)); err == nil {
 				t.Error("the directory is still there")
 			}
 		})
@@ -153,7 +154,7 @@ func TestIsolatedLateCommitsAreKept(t *testing.T) {
 }
 
 // TestIsolatedLateCommitWithoutFiles: a commit that was made in the trash and changes no
-// file is kept for the sake of the commit alone.
+// file is kept, too.
 func TestIsolatedLateCommitWithoutFiles(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -161,7 +162,7 @@ func TestIsolatedLateCommitWithoutFiles(t *testing.T) {
 		t.Fatalf("Remove: %+v, %v", res, err)
 	}
 	r.Git("merge", "--quiet", r.Git("for-each-ref", "--format=%(objectname)", "refs/croft/archive/*/head"))
-	tree := filepath.Join(stowedAt(r, w), "tree")
+	tree := filepath.Join(trashedAt(r, w), "tree")
 	r.GitIn(tree, "checkout", "--quiet", "-b", "late")
 	r.GitIn(tree, "commit", "--quiet", "--allow-empty", "--message", "late")
 	late := r.GitIn(tree, "rev-parse", "HEAD")
@@ -170,14 +171,14 @@ func TestIsolatedLateCommitWithoutFiles(t *testing.T) {
 		r.Git("gc", "--quiet", "--prune=now")
 		r.Git("rev-list", "--objects", "--quiet", late)
 	}
-	if _, err := os.Lstat(stowedAt(r, w)); err == nil {
+	if _, err := os.Lstat(trashedAt(r, w)); err == nil {
 		t.Error("the directory is still there")
 	}
 }
 
 // TestIsolatedLateWorkIsNotFinished: a removed workspace whose work is in the project
-// counts as finished, and all of it goes at once. If something was committed in the
-// trash, it does not count any more: what it was comes back by its ID, with the late
+// counts as finished, and gc deletes all of it at once. If there is a commit that was made
+// in the trash, it does not count as finished: it can be restored by its ID, with the late
 // branch.
 func TestIsolatedLateWorkIsNotFinished(t *testing.T) {
 	t.Parallel()
@@ -187,14 +188,14 @@ func TestIsolatedLateWorkIsNotFinished(t *testing.T) {
 		t.Fatalf("Remove: %+v, %v", res, err)
 	}
 	r.Git("merge", "--quiet", r.Git("for-each-ref", "--format=%(objectname)", "refs/croft/archive/*/head"))
-	tree := filepath.Join(stowedAt(r, w), "tree")
+	tree := filepath.Join(trashedAt(r, w), "tree")
 	r.GitIn(tree, "checkout", "--quiet", "-b", "late")
 	late := commitIn(t, r, tree, "late")
 	r.GitIn(tree, "checkout", "--quiet", w.Branch)
 	for _, days := range []int{8, 9, 10} {
 		gc(t, engineIn(t, r, time.Duration(days)*24*time.Hour, "trash.notice", "0s"))
 	}
-	if _, err := os.Lstat(stowedAt(r, w)); err == nil {
+	if _, err := os.Lstat(trashedAt(r, w)); err == nil {
 		t.Error("the directory is still there")
 	}
 	if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(w.ID)}); err != nil {
@@ -205,9 +206,9 @@ func TestIsolatedLateWorkIsNotFinished(t *testing.T) {
 	}
 }
 
-// TestIsolatedKeepsWhatTheTrashLost: what was kept at the removal is kept on, though
-// its branch was deleted in the trash, when what came there since is added.
-func TestIsolatedKeepsWhatTheTrashLost(t *testing.T) {
+// TestIsolatedKeepsBranchDeletedInTrash: a branch that was kept at the removal stays kept
+// although it was deleted in the trash, when later commits from there are added.
+func TestIsolatedKeepsBranchDeletedInTrash(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
 	r.GitIn(w.Path, "checkout", "--quiet", "-b", "side")
@@ -216,7 +217,7 @@ func TestIsolatedKeepsWhatTheTrashLost(t *testing.T) {
 	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
 		t.Fatalf("Remove: %+v, %v", res, err)
 	}
-	tree := filepath.Join(stowedAt(r, w), "tree")
+	tree := filepath.Join(trashedAt(r, w), "tree")
 	r.GitIn(tree, "branch", "--quiet", "-D", "side")
 	late := commitIn(t, r, tree, "late")
 	for _, days := range []int{8, 9, 60} {
@@ -227,13 +228,13 @@ func TestIsolatedKeepsWhatTheTrashLost(t *testing.T) {
 			}
 		}
 	}
-	if _, err := os.Lstat(stowedAt(r, w)); err == nil {
+	if _, err := os.Lstat(trashedAt(r, w)); err == nil {
 		t.Error("the directory is still there")
 	}
 }
 
-// TestIsolatedTagIsWork: a tag alone is work that the project does not have: it comes
-// back, and stays in the archive.
+// TestIsolatedTagIsWork: a tag that only the isolated workspace has is work, too: it can be
+// restored, and stays in the archive.
 func TestIsolatedTagIsWork(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// ownWork has the agent of an isolated workspace make branches, tags and stashes
-// of its own. It returns the commits, and leaves a side branch checked out.
+// ownWork has the agent of an isolated workspace make branches, tags and stashes of its
+// own. It returns the commits, and leaves a side branch checked out.
 func ownWork(t *testing.T, r *gittest.Repo, w croft.Workspace) (commits []string) {
 	t.Helper()
 	git := func(args ...string) string { return r.GitIn(w.Path, args...) }
@@ -38,20 +38,20 @@ func ownWork(t *testing.T, r *gittest.Repo, w croft.Workspace) (commits []string
 		commits = append(commits, git("rev-parse", "refs/stash"))
 	}
 	git("update-ref", "refs/notes/blob", git("rev-parse", "stash@{1}:work.txt"))
-	// That something is gone keeps nothing else from being harvested.
+	// A missing object does not keep the others from being pulled.
 	gittest.WriteFile(t, filepath.Join(w.Path, ".git", "ORIG_HEAD"), strings.Repeat("1", 40)+"\n")
 	return commits
 }
 
-// ownState is what git says of an agent's own refs.
+// ownState returns what git prints about an agent's own refs.
 func ownState(r *gittest.Repo, w croft.Workspace) string {
 	return r.GitIn(w.Path, "for-each-ref") + "\n" + r.GitIn(w.Path, "stash", "list", "--format=%gd %H %gs") + "\n" +
 		r.GitIn(w.Path, "symbolic-ref", "HEAD") + "\n" + r.GitIn(w.Path, "status", "--porcelain") + "\n" + r.GitIn(w.Path, "log", "--format=%H", "--all")
 }
 
-// TestIsolatedOwnRefsComeBack: what an agent made in its own git directory beside
-// its branch comes back after the directory went from the trash, whatever git
-// collected meanwhile; the second time too.
+// TestIsolatedOwnRefsComeBack: refs that an agent made in its own git directory, besides
+// its branch, are restored after gc has deleted the directory, also after git gc in
+// between, and also the second time.
 func TestIsolatedOwnRefsComeBack(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"clean", "dirty"} {
@@ -89,8 +89,8 @@ func TestIsolatedOwnRefsComeBack(t *testing.T) {
 	}
 }
 
-// TestIsolatedOwnRefsWithoutDirectory: so it does when the directory was deleted by
-// hand and the workspace was removed without it, as far as Croft had looked at it.
+// TestIsolatedOwnRefsWithoutDirectory: they are also restored when a user deleted the
+// directory and the workspace was removed after that, as far as Croft had pulled them.
 func TestIsolatedOwnRefsWithoutDirectory(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -115,9 +115,9 @@ func TestIsolatedOwnRefsWithoutDirectory(t *testing.T) {
 	r.GitIn(w.Path, "fsck", "--strict")
 }
 
-// TestIsolatedOwnCommitsAreKeptForGood: commits that no branch of the project has
-// stay when the workspace cannot be restored any more, and go from the archive once
-// a branch has all of them, and the project has the tag.
+// TestIsolatedOwnCommitsAreKeptForGood: commits that no branch of the project has stay in
+// the archive when the workspace can no longer be restored. They are deleted from it once a
+// branch has all of them and the project has the tag.
 func TestIsolatedOwnCommitsAreKeptForGood(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -151,8 +151,7 @@ func TestIsolatedOwnCommitsAreKeptForGood(t *testing.T) {
 	}
 }
 
-// ownArchive lists the refs that keep what agents of removed isolated workspaces had
-// of their own.
+// ownArchive lists the refs that keep the agents' own refs of removed isolated workspaces.
 func ownArchive(r *gittest.Repo) []string {
 	return slices.DeleteFunc(strings.Fields(r.Git("for-each-ref", "--format=%(refname)", "refs/croft/archive/")), func(ref string) bool {
 		return !strings.HasSuffix(ref, "/own")

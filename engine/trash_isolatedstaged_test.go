@@ -15,8 +15,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// spoilIndex are the ways in which an agent's index, which names the objects x and y,
-// cannot be brought to the project as it is. Each spoils x, at most.
+// spoilIndex has the ways in which an agent's index, which names the objects x and y,
+// cannot be pulled as it is. Each damages x, at most.
 var spoilIndex = map[string]func(t *testing.T, r *gittest.Repo, w croft.Workspace, x, y string){
 	"deleted": func(t *testing.T, _ *gittest.Repo, w croft.Workspace, x, _ string) {
 		if err := os.Remove(filepath.Join(w.Path, ".git", "objects", x[:2], x[2:])); err != nil {
@@ -39,7 +39,7 @@ var spoilIndex = map[string]func(t *testing.T, r *gittest.Repo, w croft.Workspac
 	},
 }
 
-// craftIndex writes an index with one entry more, or several, at its end.
+// craftIndex writes an index with one or more additional entries at its end.
 func craftIndex(t *testing.T, r *gittest.Repo, w croft.Workspace, x, y string, more ...gittest.IndexEntry) {
 	t.Helper()
 	crafted := gittest.CraftedIndex{Entries: append([]gittest.IndexEntry{
@@ -51,8 +51,8 @@ func craftIndex(t *testing.T, r *gittest.Repo, w croft.Workspace, x, y string, m
 	gittest.WriteFile(t, filepath.Join(w.Path, ".git", "index"), string(crafted.File(x)))
 }
 
-// stagedTwo is an isolated workspace that staged two files and changed them since, and
-// whose index was spoiled then.
+// stagedTwo returns an isolated workspace that staged two files and changed them since, and
+// whose index was damaged then.
 func stagedTwo(t *testing.T, kind string) (r *gittest.Repo, e *engine.Engine, w croft.Workspace, x, y string) {
 	t.Helper()
 	r, e, w = isolated(t)
@@ -66,9 +66,9 @@ func stagedTwo(t *testing.T, kind string) (r *gittest.Repo, e *engine.Engine, w 
 	return r, e, w, x, y
 }
 
-// TestSpoiledIndexStaysInTheTrash: of a removed isolated workspace, part of what the index
-// names cannot be brought. Its directory stays, with the reason; what could be brought is
-// kept in the project, too.
+// TestSpoiledIndexStaysInTheTrash: some of the objects that the index of a removed isolated
+// workspace names cannot be pulled. gc keeps its directory and says why; the other objects
+// are in the project, too.
 func TestSpoiledIndexStaysInTheTrash(t *testing.T) {
 	t.Parallel()
 	for kind := range spoilIndex {
@@ -101,14 +101,15 @@ func TestSpoiledIndexStaysInTheTrash(t *testing.T) {
 }
 
 // TestSpoiledEntryIsLeftOutAlone: an entry of an isolated index that git would not make, or
-// whose object is missing, keeps only itself from being brought, and the doctor says so.
+// whose object is missing, is left out alone; all others are pulled, and the doctor names
+// the entry.
 func TestSpoiledEntryIsLeftOutAlone(t *testing.T) {
 	t.Parallel()
 	for kind, name := range map[string]string{"deleted": `"x"`, "emptied": `"x"`, "crafted": `"zz/q"`, "twice": `"y"`} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r, e, w, _, y := stagedTwo(t, kind)
-			if list := leftOut(t, e, croft.FixNothing); len(list) != 1 || !strings.Contains(list[0].Message, name) {
+			if list := unpulledFindings(t, e, croft.FixNothing); len(list) != 1 || !strings.Contains(list[0].Message, name) {
 				t.Errorf("not harvested: the doctor finds %+v", list)
 			}
 			if st, err := e.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Ahead != 1 || !st.Dirty() {
@@ -119,7 +120,7 @@ func TestSpoiledEntryIsLeftOutAlone(t *testing.T) {
 			if got := r.Git("cat-file", "-p", y); got != "y staged" {
 				t.Errorf("y was staged as %q", got)
 			}
-			if list := leftOut(t, e, croft.FixNothing); len(list) != 1 || !strings.Contains(list[0].Message, name) {
+			if list := unpulledFindings(t, e, croft.FixNothing); len(list) != 1 || !strings.Contains(list[0].Message, name) {
 				t.Errorf("the doctor finds %+v", list)
 			}
 			if _, err := e.Finish(t.Context(), croft.FinishRequest{Workspace: "a"}); err != nil {
@@ -130,15 +131,15 @@ func TestSpoiledEntryIsLeftOutAlone(t *testing.T) {
 					t.Errorf("%s was committed as %q", name, got)
 				}
 			}
-			if list := leftOut(t, e, croft.FixNothing); len(list) != 0 {
+			if list := unpulledFindings(t, e, croft.FixNothing); len(list) != 0 {
 				t.Errorf("after all was committed, the doctor finds %+v", list)
 			}
 		})
 	}
 }
 
-// TestStagedInTheTrash: what was staged in an isolated workspace after its removal is kept
-// when the directory goes, also from an index that only git reads.
+// TestStagedInTheTrash: files that were staged in an isolated workspace after its removal
+// are kept when gc deletes the directory, also from an index format that only git reads.
 func TestStagedInTheTrash(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"plain", "split"} {
@@ -146,7 +147,7 @@ func TestStagedInTheTrash(t *testing.T) {
 			t.Parallel()
 			r, e, w := isolated(t)
 			removeForced(t, e)
-			tree := filepath.Join(stowedAt(r, w), "tree")
+			tree := filepath.Join(trashedAt(r, w), "tree")
 			gittest.WriteFile(t, filepath.Join(tree, "late"), "late\n")
 			r.GitIn(tree, "add", "late")
 			oid := r.GitIn(tree, "rev-parse", ":late")

@@ -15,8 +15,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// lacking is a workspace with a file that is nowhere else, and one that is staged and
-// whose object is deleted or emptied. It has a snapshot of before.
+// lacking returns a workspace with a file that is stored nowhere else, and a staged file
+// whose object is deleted or emptied. It has a snapshot from before.
 func lacking(t *testing.T, isEmptied bool, now string) (*gittest.Repo, *engine.Engine, croft.Workspace, *croft.Snapshot) {
 	t.Helper()
 	r := gittest.New(t)
@@ -51,8 +51,8 @@ func removeForced(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// TestLostObjectInTheTrash: the object of a staged or committed file was lost, and the
-// file has it. After the directory went from the trash both come back.
+// TestLostObjectInTheTrash: the object of a staged or committed file was lost, and the file
+// still has its content. After gc has deleted the directory both can be restored.
 func TestLostObjectInTheTrash(t *testing.T) {
 	t.Parallel()
 	for name, isCommitted := range map[string]bool{"staged": false, "committed": true} {
@@ -60,7 +60,7 @@ func TestLostObjectInTheTrash(t *testing.T) {
 			t.Parallel()
 			r, e, w, _ := lacking(t, isCommitted, "staged\n")
 			want := map[string]string{"st": "staged\n", "unc": "precious\n"}
-			if isCommitted { // and nothing else is left to be saved
+			if isCommitted { // and there is nothing else to save
 				r.GitIn(w.Path, "add", "--all")
 				r.GitIn(w.Path, "commit", "--quiet", "-m", "all")
 				loseObject(t, r, r.GitIn(w.Path, "rev-parse", "HEAD:st"), true)
@@ -83,8 +83,8 @@ func TestLostObjectInTheTrash(t *testing.T) {
 	}
 }
 
-// TestLostObjectStaysInTheTrash: what is staged is nowhere, so no snapshot has it. The
-// directory stays, by name, until that is staged anew.
+// TestLostObjectStaysInTheTrash: the content of a staged file is nowhere, so no snapshot
+// has it. gc keeps the directory and names the file, until it is staged again.
 func TestLostObjectStaysInTheTrash(t *testing.T) {
 	t.Parallel()
 	r, e, w, _ := lacking(t, false, "another\n")
@@ -95,7 +95,7 @@ func TestLostObjectStaysInTheTrash(t *testing.T) {
 			t.Fatalf("after %s: %+v, %v", after, res, err)
 		}
 	}
-	if got := read(t, filepath.Join(stowedAt(r, w), "tree", "unc")); got != "precious\n" {
+	if got := read(t, filepath.Join(trashedAt(r, w), "tree", "unc")); got != "precious\n" {
 		t.Errorf("unc is %q", got)
 	}
 	late := engineIn(t, r, 61*day, "trash.notice", "0s")
@@ -109,8 +109,8 @@ func TestLostObjectStaysInTheTrash(t *testing.T) {
 	}
 }
 
-// TestRewindOfLostObject: a workspace goes back to a snapshot, and to what it was,
-// although the object of a staged file was lost that the file has.
+// TestRewindOfLostObject: a workspace is rewound to a snapshot, and back, although the
+// object of a staged file was lost; the file has its content.
 func TestRewindOfLostObject(t *testing.T) {
 	t.Parallel()
 	_, e, w, snap := lacking(t, true, "staged\n")
@@ -130,8 +130,8 @@ func TestRewindOfLostObject(t *testing.T) {
 	}
 }
 
-// TestRewindRefusesLostObject: what is staged is nowhere. No file goes before the
-// state that it is part of can be saved; the hint is a way out.
+// TestRewindRefusesLostObject: the content of a staged file is nowhere. The rewind moves no
+// file before the current state can be saved; the hint is a way out.
 func TestRewindRefusesLostObject(t *testing.T) {
 	t.Parallel()
 	_, e, w, snap := lacking(t, false, "another\n")
@@ -146,7 +146,7 @@ func TestRewindRefusesLostObject(t *testing.T) {
 		t.Errorf("the workspace is %s", w.State)
 	}
 	if runtime.GOOS == "windows" {
-		return // the way out is a command of a Unix shell
+		return // the hint is a command for a Unix shell
 	}
 	command, _, _ := strings.Cut(croft.AsError("restore", err).Hint, ", which")
 	if out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput(); err != nil {

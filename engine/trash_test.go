@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// finishedInTrash is a workspace that is in its target and was removed, and its
-// directory in the trash.
+// finishedInTrash returns a workspace that was merged and removed, and its directory in the
+// trash.
 func finishedInTrash(t *testing.T) (*gittest.Repo, string) {
 	t.Helper()
 	r := gittest.New(t)
@@ -27,7 +27,7 @@ func finishedInTrash(t *testing.T) (*gittest.Repo, string) {
 	return r, filepath.Join(filepath.Dir(r.Dir), "app.croft", ".trash", string(w.ID))
 }
 
-// collect runs a gc at a later time.
+// collect runs gc at a later time.
 func collect(t *testing.T, r *gittest.Repo, later time.Duration, settings ...string) *croft.GCResult {
 	t.Helper()
 	res, err := engineIn(t, r, later, settings...).GC(t.Context(), croft.GCRequest{})
@@ -39,8 +39,7 @@ func collect(t *testing.T, r *gittest.Repo, later time.Duration, settings ...str
 
 const day = 24 * time.Hour
 
-// TestTrashOverTime follows removed work from day to day, as the defaults have
-// it.
+// TestTrashOverTime follows removed work from day to day, with the default settings.
 func TestTrashOverTime(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -73,9 +72,9 @@ func TestTrashOverTime(t *testing.T) {
 	}
 }
 
-// TestTrashOfUnseen: a workspace was deleted by hand, and removed after that. When its
-// time is over nobody says that its work was kept; what is said before does not name a
-// time that has passed.
+// TestTrashOfUnseen: a user deleted a workspace's directory, and the workspace was removed
+// after that. When its time is over, no message claims that its work was kept; earlier
+// messages name no time that has passed.
 func TestTrashOfUnseen(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -118,8 +117,8 @@ func TestTrashOfUnseen(t *testing.T) {
 	}
 }
 
-// TestWrittenInTheTrash: what was clean when it was looked at is looked at again
-// before it goes.
+// TestWrittenInTheTrash: gc examines a directory that was clean once more before it deletes
+// it.
 func TestWrittenInTheTrash(t *testing.T) {
 	t.Parallel()
 	r, dir := finishedInTrash(t)
@@ -137,8 +136,8 @@ func TestWrittenInTheTrash(t *testing.T) {
 	}
 }
 
-// TestUnreadableIsKept: a directory whose index git cannot read stays in the trash, because
-// nobody knows what was staged, and hinders nothing else.
+// TestUnreadableIsKept: gc keeps a directory whose index git cannot read, because it is
+// unknown what was staged, and deletes the others.
 func TestUnreadableIsKept(t *testing.T) {
 	t.Parallel()
 	r, dir := finishedInTrash(t)
@@ -160,8 +159,8 @@ func TestUnreadableIsKept(t *testing.T) {
 	}
 }
 
-// TestGCBrokenOff: a deletion that is broken off is taken up by the next gc, and
-// what is half deleted is nobody's workspace.
+// TestGCBrokenOff: the next gc continues a deletion that was interrupted, and a directory
+// that is half deleted is not shown as a workspace.
 func TestGCBrokenOff(t *testing.T) {
 	t.Parallel()
 	r, dir := finishedInTrash(t)
@@ -203,9 +202,9 @@ func TestGCBrokenOff(t *testing.T) {
 	}
 }
 
-// TestArchiveOfWhatIsGone: when a workspace cannot be restored any more, commits
-// that a branch has are not archived any longer, and those that none has are.
-func TestArchiveOfWhatIsGone(t *testing.T) {
+// TestArchiveOfPurgedWorkspace: when a workspace can no longer be restored, commits that a
+// branch has are deleted from the archive, and commits that no branch has stay in it.
+func TestArchiveOfPurgedWorkspace(t *testing.T) {
 	t.Parallel()
 	r, _ := finishedInTrash(t)
 	e := engineIn(t, r, 0)

@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// TestForgetBesideOthers: a repository that is said to be gone is not forgotten while
-// another process is at work in it. It may only have been moved away for a moment.
+// TestForgetBesideOthers: the records of a repository that a user says is gone stay while
+// another process works in it. It may only have been moved away for a moment.
 func TestForgetBesideOthers(t *testing.T) {
 	t.Parallel()
 	g := gittest.New(t)

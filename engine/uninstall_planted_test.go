@@ -13,9 +13,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestUninstallOfPlantedRefs: refs that an agent has made in great number, named
-// after its workspace, go with the rest, in a time that is not that of their square.
-// Some have names that git would not let stand beside each other.
+// TestUninstallOfPlantedRefs: an agent has made very many refs that are named after its
+// workspace. They are deleted with the others, in less than quadratic time. Some have names
+// that git would not let exist together.
 func TestUninstallOfPlantedRefs(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// disk lists the files, links and directories below a directory, with what the
-// files hold. What git and the database write in passing is left out.
+// disk lists the files, links and directories below a directory, with the contents of
+// files. It leaves out files that git and the database write in passing.
 func disk(t *testing.T, top string) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -49,8 +49,8 @@ func disk(t *testing.T, top string) map[string]string {
 	return list
 }
 
-// wantNamed checks that what changed on disk is what was named, no more and no
-// less; some may change besides.
+// wantNamed checks that the changes on disk are exactly those that were named; paths in
+// some may change, too.
 func wantNamed(t *testing.T, before, after map[string]string, files []string, may ...string) {
 	t.Helper()
 	for _, path := range files {
@@ -66,12 +66,12 @@ func wantNamed(t *testing.T, before, after map[string]string, files []string, ma
 	}
 }
 
-// inside are those of some paths that lie in a directory.
+// inside returns the paths that lie in a directory.
 func inside(paths []string, dir string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !strings.HasPrefix(p, dir+string(filepath.Separator)) })
 }
 
-// lived makes a repository in which much was done, and returns what must stay.
+// lived makes a repository in which many calls were made, and returns what must stay.
 func lived(t *testing.T, r *gittest.Repo) []string {
 	t.Helper()
 	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "info", "exclude"), "mine\n/.scratch/\n")
@@ -97,9 +97,9 @@ func lived(t *testing.T, r *gittest.Repo) []string {
 	return []string{w.Path, filepath.Join(r.Dir, ".git", "info", "exclude")}
 }
 
-// TestUninstallNamesWhatItDoes: what is shown before is what is done after, to the
-// file; a second look finds nothing.
-func TestUninstallNamesWhatItDoes(t *testing.T) {
+// TestUninstallDoesWhatItsPlanNames: the plan names exactly the files that the run then
+// changes; a second plan is empty.
+func TestUninstallDoesWhatItsPlanNames(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	stays := lived(t, r)
@@ -129,7 +129,7 @@ func TestUninstallNamesWhatItDoes(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// What a worktree that stays lies in is still excluded; the user's lines stay.
+	// The directory of a worktree that stays is still excluded; the user's lines stay.
 	if b, _ := os.ReadFile(stays[1]); string(b) != "mine\n/.scratch/\n/.worktrees/\n" {
 		t.Errorf("the exclude file is %q", b)
 	}
@@ -143,8 +143,8 @@ func TestUninstallNamesWhatItDoes(t *testing.T) {
 	}
 }
 
-// TestUninstallExcludes: lines of the exclude file go that Croft added and nothing
-// needs any more; those that were there before stay.
+// TestUninstallExcludes: uninstall deletes the lines of the exclude file that Croft added
+// and that no worktree needs any more; lines that were there before stay.
 func TestUninstallExcludes(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -171,8 +171,8 @@ func TestUninstallExcludes(t *testing.T) {
 	}
 }
 
-// TestUninstallAll: what is shown before is what is done after, in the state and
-// the data directory too. What is in the way of that is named and stays.
+// TestUninstallAll: the plan names exactly what the run then changes, in the state and data
+// directories, too. Anything that prevents that is named and stays.
 func TestUninstallAll(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -229,14 +229,14 @@ func TestUninstallAll(t *testing.T) {
 			t.Errorf("left is %s, which Croft made", path)
 		}
 	}
-	// Whoever comes next begins anew.
+	// The next command starts with an empty state.
 	next := engineIn(t, r, 0)
 	if got := names(t, next); len(got) != 0 {
 		t.Errorf("known are %v", got)
 	}
 }
 
-// TestUninstallAllInUse: a state that somebody writes to meanwhile is kept.
+// TestUninstallAllInUse: a state that another process writes to is kept.
 func TestUninstallAllInUse(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -254,8 +254,8 @@ func TestUninstallAllInUse(t *testing.T) {
 	}
 }
 
-// TestUninstallNamesLocks: a lock that Croft left on a worktree is named before it goes; a
-// user's lock stays.
+// TestUninstallNamesLocks: the plan names a lock that Croft left on a worktree, and the run
+// deletes it; a user's lock stays.
 func TestUninstallNamesLocks(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

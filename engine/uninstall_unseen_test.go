@@ -12,9 +12,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestUninstallWithUnseenTrash: a repository is kept, with what is remembered of it,
-// while the directory of a removed workspace cannot be seen. It goes once it is back,
-// or once somebody says that it was deleted.
+// TestUninstallWithUnseenTrash: uninstall keeps a repository and its records while the
+// directory of a removed workspace cannot be found. It deletes them once the directory is
+// back, or once a user says that it was deleted.
 func TestUninstallWithUnseenTrash(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"back", "forgotten"} {
@@ -71,9 +71,9 @@ func TestUninstallWithUnseenTrash(t *testing.T) {
 	}
 }
 
-// TestUninstallOfAnotherRepo: another repository is where one was last seen. The one that
-// is remembered may only have been moved: nothing of it is forgotten, and nothing is
-// done to the other one.
+// TestUninstallOfAnotherRepo: another repository lies where the recorded one was last
+// found. The recorded one may only have been moved: its records stay, and the other
+// repository is not changed.
 func TestUninstallOfAnotherRepo(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -96,8 +96,8 @@ func TestUninstallOfAnotherRepo(t *testing.T) {
 	}
 }
 
-// TestUninstallBesideAnotherState: what all who use Croft in a repository share
-// stays for the others.
+// TestUninstallBesideAnotherState: files that all users of Croft in a repository share stay
+// for the others.
 func TestUninstallBesideAnotherState(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -8,7 +8,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestCleanPlansAsItRemoves: a dry run keeps a workspace whose merge waits, as the run does.
+// TestCleanPlansAsItRemoves: a dry run keeps a workspace whose merge waits, as a real run
+// does.
 func TestCleanPlansAsItRemoves(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// known lists the workspaces that a repository has a record of.
+// known lists the workspaces of which a repository has a record.
 func known(t *testing.T, r *gittest.Repo) []string {
 	t.Helper()
 	j := database(t, r)
@@ -33,8 +33,8 @@ func known(t *testing.T, r *gittest.Repo) []string {
 	return ids
 }
 
-// TestForget: what nothing is left of is forgotten after its time, and not
-// before; what can be brought back stays, however old it is.
+// TestForget: the record of a workspace of which nothing is left is deleted after its time,
+// and not before; the record of one that can be restored stays, however old it is.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -80,8 +80,8 @@ func TestForget(t *testing.T) {
 	wantForgotten(t, r, live)
 }
 
-// wantForgotten checks that the history and the events are about a live workspace
-// only, that its key still works, and that the doctor has nothing to say.
+// wantForgotten checks that the history and the events are about a live workspace only,
+// that its key still works, and that the doctor has no findings.
 func wantForgotten(t *testing.T, r *gittest.Repo, live croft.Workspace) {
 	t.Helper()
 	e := engineIn(t, r, 131*day)
@@ -113,7 +113,7 @@ func wantForgotten(t *testing.T, r *gittest.Repo, live croft.Workspace) {
 	}
 }
 
-// TestForgetThenRebuild: what was forgotten does not come back with the database.
+// TestForgetThenRebuild: deleted records do not come back when the database is rebuilt.
 func TestForgetThenRebuild(t *testing.T) {
 	t.Parallel()
 	r, _ := finishedInTrash(t)

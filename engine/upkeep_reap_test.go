@@ -17,10 +17,10 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// expired is so much later that every lease has expired.
+// expired is a time after which every lease has expired.
 const expired = time.Hour
 
-// abandoned is a workspace whose lease-holder was killed.
+// abandoned returns a workspace whose lease-holder was killed.
 func abandoned(t *testing.T, r *gittest.Repo, req croft.CreateRequest) croft.Workspace {
 	t.Helper()
 	w := create(t, engineIn(t, r, 0), req)
@@ -86,8 +86,8 @@ func TestReapKeepsWork(t *testing.T) {
 	}
 }
 
-// TestReapOwners writes leases of all kinds of owners into the database. What
-// cannot be seen counts as alive.
+// TestReapOwners writes leases of all kinds of owners into the database. An owner that
+// cannot be examined counts as alive.
 func TestReapOwners(t *testing.T) {
 	t.Parallel()
 	me := proc.Self()
@@ -100,7 +100,7 @@ func TestReapOwners(t *testing.T) {
 		name   string
 		owner  croft.Owner
 		reaped bool
-		linux  bool // only there is it known
+		linux  bool // only there can it be known
 	}{
 		{"OtherHost", owner(func(o *croft.Owner) { o.Host = "another-machine" }), false, false},
 		{"OtherHostRestarted", owner(func(o *croft.Owner) { o.Host, o.Boot = "another-machine", "another-start" }), false, false},
@@ -134,7 +134,7 @@ func TestReapOwners(t *testing.T) {
 	}
 }
 
-// TestReapExpiredButAlive: a process that was stopped for an hour is alive.
+// TestReapExpiredButAlive: a process that was stopped for an hour counts as alive.
 func TestReapExpiredButAlive(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -175,8 +175,8 @@ func TestReapKeepsLocked(t *testing.T) {
 	}
 }
 
-// TestBusyWriter: a process that is elsewhere and has a file of the workspace open for
-// writing keeps it, whatever is asked.
+// TestBusyWriter: a process that works elsewhere and has a file of the workspace open for
+// writing keeps the workspace from every kind of removal.
 func TestBusyWriter(t *testing.T) {
 	t.Parallel()
 	if _, known := proc.Occupants(t.TempDir()); !known {
@@ -214,7 +214,7 @@ func TestBusyWriter(t *testing.T) {
 	}
 }
 
-// TestBusyGit: a git that is at work in a workspace has a moment to end.
+// TestBusyGit: a removal waits a moment for a git process that works in the workspace.
 func TestBusyGit(t *testing.T) {
 	t.Parallel()
 	if _, known := proc.Occupants(t.TempDir()); !known {
@@ -249,8 +249,8 @@ func TestBusyGit(t *testing.T) {
 	}
 }
 
-// TestBusy: a process that has its working directory inside keeps a workspace,
-// whatever is asked.
+// TestBusy: a process that has its working directory in a workspace keeps it from every
+// kind of removal.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	if _, known := proc.Occupants(t.TempDir()); !known {
@@ -301,8 +301,8 @@ func TestRemoveLeasedByAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestSiblingReapsFirst is a director that is started again: the orphans of its
-// dead workers go before new ones are counted.
+// TestSiblingReapsFirst: a director is started again. The workspaces of its dead workers
+// are removed before the limit of new ones is checked.
 func TestSiblingReapsFirst(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -312,12 +312,13 @@ func TestSiblingReapsFirst(t *testing.T) {
 	if got := names(t, later); !slices.Equal(got, []string{"worker-2"}) || exists(w.Path) {
 		t.Errorf("workspaces %v", got)
 	}
-	// Other layouts leave that to the upkeep.
+	// With other layouts, gc does that.
 	_, err := later.Create(t.Context(), croft.CreateRequest{Name: "worker-3"})
 	wantCode(t, err, croft.LimitReached)
 }
 
-// TestStoppedAfterRestart gives records the start of an earlier machine.
+// TestStoppedAfterRestart gives records the boot ID of an earlier start of the machine: the
+// workspaces show as stopped, and reap removes those that are merged and whose lease expired.
 func TestStoppedAfterRestart(t *testing.T) {
 	t.Parallel()
 	if proc.Here().Boot == "" {
@@ -356,7 +357,7 @@ func TestStoppedAfterRestart(t *testing.T) {
 	if len(res.Removed) != 1 || res.Removed[0].Name != "merged" || len(res.Kept) != 1 || res.Kept[0].Name != "ahead" {
 		t.Errorf("Reap = %+v, want only what is integrated and clean", res)
 	}
-	// Somebody works in it again.
+	// An agent works in it again.
 	if _, err := e.Hold(t.Context(), croft.HoldRequest{Workspace: show(t, e, "free").ID}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestUnknownWords: a word that is not known is refused, and nothing is done.
+// TestUnknownWords: a request with an unknown word is refused, and nothing is changed.
 func TestUnknownWords(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

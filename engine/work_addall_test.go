@@ -15,8 +15,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestFinishIsAddAll: over random checkouts, the tree that Croft commits is the one
-// that "git add --all" stages, less what it says that it held back.
+// TestFinishIsAddAll: over random checkouts, the tree that Croft commits is the one that
+// "git add --all" stages, minus the files that Croft reports as held back.
 func TestFinishIsAddAll(t *testing.T) {
 	t.Parallel()
 	cases := 100
@@ -38,7 +38,7 @@ func TestFinishIsAddAll(t *testing.T) {
 	}
 }
 
-// addAll makes checkouts in which anything may have happened.
+// addAll makes checkouts with random changes.
 type addAll struct {
 	*gittest.Repo
 	*engine.Engine
@@ -68,7 +68,7 @@ func newAddAll(t *testing.T, seed uint64) *addAll {
 	return g
 }
 
-// name is one of a few paths, so that acts meet: files at the top, below, and where
+// name returns one of a few paths, so that changes meet: files at the top, below, and where
 // others have directories.
 func (g *addAll) name(i int) string {
 	return []string{"a", "b", "d/a", "d/b", "d/e/a", "d/e/b", "e/a", "e/f/g", "x.txt", "y z", "ü", "d/z.sh"}[i%12]
@@ -84,7 +84,7 @@ func (g *addAll) any() string {
 
 func (g *addAll) in(name string) string { return filepath.Join(g.dir, filepath.FromSlash(name)) }
 
-// put makes something at a path, instead of what is there.
+// put makes a file, link or directory at a path, in place of what is there.
 func (g *addAll) put(name string, write func(file string) error) {
 	file := g.in(name)
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
@@ -104,7 +104,7 @@ func (g *addAll) text(file string) error {
 	return os.WriteFile(file, fmt.Appendln(nil, "text", g.rnd.IntN(1000)), 0o644)
 }
 
-// act changes one thing, in the way of an editor or of git.
+// act makes one change, as an editor or git would.
 func (g *addAll) act() string {
 	name := g.any()
 	git := func(args ...string) string {
@@ -177,7 +177,7 @@ func (g *addAll) act() string {
 	}
 }
 
-// try makes a checkout, lets things happen in it, and compares.
+// try makes a checkout, changes it, and compares the trees.
 func (g *addAll) try(name string) {
 	g.t.Helper()
 	made, err := g.CreateAll(g.t.Context(), croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: name}}})
@@ -197,7 +197,7 @@ func (g *addAll) try(name string) {
 	got := g.tree(m.Head)
 	for _, held := range m.HeldBack {
 		held = strings.TrimSuffix(held, "/")
-		// Something else may have taken its place, as with git.
+		// Another file or directory may have taken its place, as with git.
 		replaced := got[held] == "" && staged.tree[held] == ""
 		if got[held] != staged.before[held] && !replaced {
 			g.t.Errorf("%s is held back, and committed as %q instead of %q", held, got[held], staged.before[held])
@@ -243,10 +243,10 @@ func (g *addAll) tree(of string) map[string]string {
 	return files
 }
 
-// stagedBy is what plain git says of a checkout.
+// stagedBy is what plain git says about a checkout.
 type stagedBy struct {
 	tree   map[string]string // of "git add --all"
-	before map[string]string // of what is staged, without new files, unless git was told not to look at them
+	before map[string]string // the staged files, without new ones, except for those that git was told not to look at
 	edited map[string]bool   // the files that differ, and that git was told not to look at
 }
 

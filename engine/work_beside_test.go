@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// beside is one act of Croft's on a workspace q whose agent is at work in it with
-// a git of its own.
+// beside is one act of Croft's on a workspace q whose agent works in it with its own git at
+// the same time.
 type beside struct {
 	name string
 	jobs func(t *testing.T, b besideSetting, turn int) []task
@@ -58,9 +58,9 @@ var besides = []beside{
 	}},
 }
 
-// TestBesideTheAgentsGit has several Crofts act on a workspace while its agent
-// stages and commits there. No act ends without a code and a sentence, nothing
-// that was committed shows as deleted, and no lock is left.
+// TestBesideTheAgentsGit has several processes of Croft act on a workspace while its agent
+// stages and commits there. Every act that fails has a code and a message, no committed
+// file shows as deleted, and no lock is left.
 func TestBesideTheAgentsGit(t *testing.T) {
 	turns := 3
 	if os.Getenv("CROFT_LONG") != "" {
@@ -79,7 +79,7 @@ func TestBesideTheAgentsGit(t *testing.T) {
 func setBeside(t *testing.T) besideSetting {
 	t.Helper()
 	s := besideSetting{r: gittest.New(t)}
-	s.r.Env = append(s.r.Env, "GIT_CONFIG_COUNT=0") // the agent's git packs objects when it likes to
+	s.r.Env = append(s.r.Env, "GIT_CONFIG_COUNT=0") // the agent's git packs objects whenever it wants to
 	for i := range 40 {                             // so that an act takes its time
 		s.r.Write(fmt.Sprintf("files/%d.txt", i), "file\n")
 	}
@@ -96,9 +96,9 @@ func setBeside(t *testing.T) besideSetting {
 	return s
 }
 
-// agent stages and commits one file after the other until it is stopped. Now and
-// then it rests: who moves a target without a pause keeps a lane from landing
-// anything on it.
+// agent stages and commits one file after the other until it is stopped. Now and then it
+// pauses: an agent that moves a target without a pause keeps a lane from landing anything
+// on it.
 func (s besideSetting) agent(stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -146,8 +146,8 @@ func (s besideSetting) run(t *testing.T, jobs []task) {
 	s.check(t)
 }
 
-// isExplained reports whether a helper ended with an error that a person can do
-// something about: a code, and not what git said.
+// isExplained reports whether a helper ended with an error that a person can act on: one
+// with a code, and not git's own message.
 func isExplained(out string) bool {
 	code, _, _ := strings.Cut(out[strings.LastIndexByte(out, '\n')+1:], " ")
 	raw := []string{"", string(croft.Internal), string(croft.GitFailed), string(croft.CleanupFailed)}
@@ -168,8 +168,8 @@ func (s besideSetting) check(t *testing.T) {
 	wantNoLocks(t, s.r)
 }
 
-// waitMaintenance waits until the git that the agent's commits started has packed
-// the objects anew: it goes on in the background when the commit is made.
+// waitMaintenance waits until the git process that the agent's commits started in the
+// background has packed the objects.
 func (s besideSetting) waitMaintenance(t *testing.T) {
 	t.Helper()
 	lock := filepath.Join(s.r.Dir, ".git", "objects", "maintenance.lock")

@@ -43,9 +43,8 @@ func holders(mode croft.Mode, act string) func(t *testing.T) (*gittest.Repo, tas
 	}
 }
 
-// TestKilledHolder kills acts that hold the index of a workspace at every point.
-// The next command, whatever it is, takes the lock away, and the act can be done
-// again.
+// TestKilledHolder kills acts that hold the index of a workspace, at every point. The next
+// command, whichever it is, removes the lock, and the act can be done again.
 func TestKilledHolder(t *testing.T) {
 	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
 		for _, act := range []string{"Finish", "Resolve", "Rewind"} {
@@ -73,7 +72,7 @@ func TestKilledHolder(t *testing.T) {
 	}
 }
 
-// wantUnlocked fails if an index is locked, or the draft of such a lock is left:
+// wantUnlocked fails if an index is locked, or the temporary file of such a lock is left:
 // in the repository, in its workspaces, or in Croft's state.
 func wantUnlocked(t *testing.T, r *gittest.Repo) {
 	t.Helper()

@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// restarted gives a workspace the start of an earlier machine, and its files
-// times from before this one's.
+// restarted gives a workspace the boot ID of an earlier start of the machine, and its files
+// times from before the current start.
 func restarted(t *testing.T, r *gittest.Repo, w croft.Workspace) {
 	t.Helper()
 	j := database(t, r)
@@ -46,7 +46,7 @@ func before(path string) error {
 	return os.Chtimes(path, long, long)
 }
 
-// suspicions are the sentences that the doctor says of workspaces.
+// suspicions returns the messages of the doctor about workspaces.
 func suspicions(t *testing.T, e *engine.Engine) []string {
 	t.Helper()
 	findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
@@ -63,8 +63,7 @@ func suspicions(t *testing.T, e *engine.Engine) []string {
 	return out
 }
 
-// agency is a repository with a workspace that has work of its own, committed
-// and not.
+// agency returns a repository with a workspace that has committed and uncommitted work.
 func agency(t *testing.T) (*gittest.Repo, *engine.Engine, croft.Workspace) {
 	t.Helper()
 	if proc.Here().Boot == "" {
@@ -92,7 +91,7 @@ func agency(t *testing.T) (*gittest.Repo, *engine.Engine, croft.Workspace) {
 	return r, e, w
 }
 
-// looseObject is the file of an object that is not in a pack.
+// looseObject returns the path of an object that is not in a pack.
 func looseObject(t *testing.T, r *gittest.Repo, dir, name string) string {
 	t.Helper()
 	oid := r.GitIn(dir, "rev-parse", name)
@@ -103,8 +102,8 @@ func looseObject(t *testing.T, r *gittest.Repo, dir, name string) string {
 	return path
 }
 
-// TestVerifyAfterRestart damages a workspace in the ways that a power cut or
-// an interrupted removal does, and looks what the doctor says.
+// TestVerifyAfterRestart damages a workspace as a power cut or an interrupted removal does,
+// and checks what the doctor says.
 func TestVerifyAfterRestart(t *testing.T) {
 	t.Parallel()
 	write := func(t *testing.T, path, text string) {
@@ -129,7 +128,7 @@ func TestVerifyAfterRestart(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		damage func(t *testing.T, r *gittest.Repo, w croft.Workspace)
-		want   []string // parts of the sentences
+		want   []string // parts of the messages
 	}{
 		"Nothing": {func(*testing.T, *gittest.Repo, croft.Workspace) {}, nil},
 		"Emptied": {func(t *testing.T, _ *gittest.Repo, w croft.Workspace) {
@@ -207,8 +206,9 @@ func TestVerifyAfterRestart(t *testing.T) {
 	}
 }
 
-// TestVerifiedOnce: what was found good stays good until the next start, also
-// when somebody works in it again; what was found bad is looked at again.
+// TestVerifiedOnce: a workspace that was found good counts as good until the next start of
+// the machine, also when an agent works in it again; one that was found bad is examined
+// again.
 func TestVerifiedOnce(t *testing.T) {
 	t.Parallel()
 	r, e, w := agency(t)
@@ -229,7 +229,7 @@ func TestVerifiedOnce(t *testing.T) {
 	if got := suspicions(t, e); len(got) != 1 {
 		t.Errorf("after another start the doctor says %q", got)
 	}
-	// Somebody works in it before anybody has looked.
+	// An agent works in it before it was examined.
 	lease, err := e.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func TestVerifiedOnce(t *testing.T) {
 	if _, err := e.Release(t.Context(), croft.ReleaseRequest{Lease: lease.ID}); err != nil {
 		t.Fatal(err)
 	}
-	// The trash is no better than the place that it came from.
+	// Removing and restoring a workspace does not make it count as good.
 	restarted(t, r, w)
 	if err := os.RemoveAll(filepath.Join(w.Path, "src")); err != nil {
 		t.Fatal(err)

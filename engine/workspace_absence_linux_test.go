@@ -12,22 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// absence is one way in which a directory is not there, or is there again.
+// absence is one way in which a directory is missing, or is back again.
 type absence struct {
-	// take takes it away, and returns where it is then; empty if it cannot be seen.
+	// take moves it away, and returns its new path; "" if it cannot be found.
 	take func(t *testing.T, c *cell) string
-	// back brings it back to where it was.
+	// back moves it back.
 	back func(t *testing.T, c *cell)
-	// isBackFirst says that something is done while it is away, and the rest once it
-	// is back.
+	// isBackFirst says that one act is done while it is away, and the others once it is
+	// back.
 	isBackFirst bool
 }
 
-// aside is a place where nobody looks.
+// aside is a directory where Croft does not search.
 func (c *cell) aside() string { return filepath.Join(c.Home, "aside") }
 
-// hide mounts nothing over a directory, as an unmounted drive leaves its mount
-// point.
+// hide mounts an empty directory over a directory, like the mount point of an unmounted
+// drive.
 func hide(t *testing.T, c *cell) string {
 	t.Helper()
 	if err := unix.Mount("none", c.place, "tmpfs", 0, "size=1m"); err != nil {
@@ -55,7 +55,7 @@ func away(t *testing.T, c *cell) string {
 
 func comeBack(t *testing.T, c *cell) {
 	t.Helper()
-	// What was made there meanwhile is moved out of the way, not deleted.
+	// Files that were made there in between are moved out of the way, not deleted.
 	if exists(c.place) {
 		rename(t, c.place, c.place+".meanwhile")
 	}
@@ -70,7 +70,7 @@ var absences = map[string]absence{
 	"moved": {
 		take: func(t *testing.T, c *cell) string { rename(t, c.place, c.place+".moved"); return c.place + ".moved" },
 		back: func(t *testing.T, c *cell) {
-			if exists(c.place + ".moved") { // else it was removed from there
+			if exists(c.place + ".moved") { // otherwise it was removed from there
 				if exists(c.place) {
 					rename(t, c.place, c.place+".meanwhile")
 				}
@@ -93,11 +93,11 @@ var absences = map[string]absence{
 	},
 }
 
-// cell is one case of the matrix: a workspace with work in it, a removed one, and
-// things that are nobody's but the user's.
+// cell is one case of the matrix: a workspace with work in it, a removed one, and files
+// that belong to the user alone.
 type cell struct {
 	*absentee
-	place   string // what is taken away
+	place   string // the path that is moved away
 	gone    croft.Workspace
 	inTrash map[string]string
 	foreign map[string]string
@@ -124,7 +124,7 @@ func newCell(t *testing.T, kind, subject string) *cell {
 	return c
 }
 
-// wantForeign fails if something that is the user's is not as it was.
+// wantForeign fails if one of the user's files has changed.
 func (c *cell) wantForeign(t *testing.T) {
 	t.Helper()
 	for path, text := range c.foreign {
@@ -134,8 +134,8 @@ func (c *cell) wantForeign(t *testing.T) {
 	}
 }
 
-// acts are everything that is tried, from what is asked to what is forced. What is
-// refused is refused with a code.
+// acts are all calls that are tried, from reads to forced removals. A call that fails must
+// have a code.
 func (c *cell) acts(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	remove := croft.RemoveRequest{Workspaces: []string{"w"}}
@@ -158,7 +158,7 @@ func (c *cell) acts(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// wantAll fails unless both workspaces can be had with everything in them.
+// wantAll fails unless both workspaces can be used, or restored, with all their files.
 func (c *cell) wantAll(t *testing.T) {
 	t.Helper()
 	e := engineIn(t, c.Repo, 0)
@@ -182,8 +182,8 @@ func (c *cell) wantAll(t *testing.T) {
 	c.wantForeign(t)
 }
 
-// TestAbsence: whatever is not there, is elsewhere, comes back or is something else,
-// and whatever is done about it: nothing is lost, and nothing of the user's changes.
+// TestAbsence: for every combination of a directory that is missing, moved, back again or
+// replaced, and a call: no work is lost, and no file of the user's changes.
 func TestAbsence(t *testing.T) {
 	t.Parallel()
 	for how, a := range absences {

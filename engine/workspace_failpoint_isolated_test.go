@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// wantSound fails unless the agent's own git directory and the project agree, and
-// both are whole.
+// wantSound fails unless the agent's own git directory and the project agree, and both are
+// whole.
 func wantSound(t *testing.T, r *gittest.Repo, e *engine.Engine) {
 	t.Helper()
 	w := show(t, e, "a")
@@ -35,8 +35,7 @@ func wantSound(t *testing.T, r *gittest.Repo, e *engine.Engine) {
 	}
 }
 
-// TestKilledIsolatedCreation: workspaces with a git directory of their own are
-// made all or not at all, too.
+// TestKilledIsolatedCreation: isolated workspaces, too, are created all or not at all.
 func TestKilledIsolatedCreation(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) {
 		r, job := creations("default")(t)
@@ -63,13 +62,13 @@ func TestKilledIsolatedCreation(t *testing.T) {
 	})
 }
 
-// TestKilledIsolatedRewind: killed anywhere between harvest and delivery, the
-// workspace is wholly there, or wholly where it was, to the agent's git as well.
+// TestKilledIsolatedRewind: killed at any point between pull and push, the workspace is
+// entirely at the snapshot, or entirely as before, for the agent's git as well.
 func TestKilledIsolatedRewind(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) { return rewindsIn(t, croft.ModeIsolated) }
 	fewPoints(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		e := kill(t, r, job, n)
-		harvestA(t, r)
+		pullA(t, r)
 		want, before := recall(t, r, "first"), recall(t, r, "second")
 		if r.GitIn(pathOfA(r), "rev-parse", "HEAD") == before.Head {
 			wantState(t, r, e, before)
@@ -80,10 +79,9 @@ func TestKilledIsolatedRewind(t *testing.T) {
 	})
 }
 
-// TestKilledHarvest: a merge of work that was partly committed in the agent's own
-// git directory is killed at every point; nothing is lost, and the next attempt
-// lands it.
-func TestKilledHarvest(t *testing.T) {
+// TestKilledPull: a merge of work that was partly committed in the agent's own git
+// directory is killed at every point. No work is lost, and the next attempt lands it.
+func TestKilledPull(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) {
 		r := company(t)
 		brief(t, r, func(e *engine.Engine) { create(t, e, croft.CreateRequest{Name: "a", Mode: croft.ModeIsolated}) })
@@ -98,7 +96,7 @@ func TestKilledHarvest(t *testing.T) {
 		if w, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"}); err == nil {
 			if w.MergeStatus == "" {
 				wantSound(t, r, e)
-				if _, err := e.SubmitMerge(t.Context(), job.Merge[0]); err != nil { // it had not been submitted yet
+				if _, err := e.SubmitMerge(t.Context(), job.Merge[0]); err != nil { // its merge had not been submitted yet
 					t.Fatal(err)
 				}
 			}
@@ -114,8 +112,8 @@ func TestKilledHarvest(t *testing.T) {
 	})
 }
 
-// TestKilledPlainCreation: the first workspace of a plain directory is there, or
-// nothing is, and the directory is not touched.
+// TestKilledPlainCreation: the first workspace of a plain directory is there, or nothing
+// is, and the directory is not changed.
 func TestKilledPlainCreation(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) {
 		r := gittest.New(t)

@@ -19,23 +19,22 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// trace is all that Croft could leave in and beside a repository.
+// trace is everything that Croft could leave in and beside a repository.
 type trace struct {
 	Refs, Worktrees, Status string
 	Exclude, Config         string
 	Beside, Admin, Begun    []string
 }
 
-// traceOf looks at a repository without Croft. The trash is what removed
-// workspaces are allowed to leave.
+// traceOf reads a repository without Croft. Removed workspaces may leave their trash.
 func traceOf(t *testing.T, r *gittest.Repo) trace {
 	t.Helper()
 	tr := trace{
 		Refs:      r.Git("for-each-ref", "--format=%(refname) %(objectname)"),
 		Worktrees: r.Git("worktree", "list", "--porcelain"),
 		Status:    r.Git("status", "--porcelain", "--untracked-files=all", "--ignored"),
-		// The one line that a nested layout adds, and the one setting that
-		// role files need, stay.
+		// Two traces may stay: the line that a nested layout adds, and the setting that
+		// role files need.
 		Exclude: strings.ReplaceAll(read(t, filepath.Join(r.Dir, ".git", "info", "exclude")), "/.worktrees/\n", ""),
 	}
 	for line := range strings.Lines(r.Git("config", "--local", "--list")) {
@@ -49,7 +48,7 @@ func traceOf(t *testing.T, r *gittest.Repo) trace {
 			tr.Admin = append(tr.Admin, e.Name())
 		}
 	}
-	// Locks, and files that were to become others.
+	// Locks, and temporary files.
 	err := filepath.WalkDir(filepath.Join(r.Dir, ".git"), func(path string, d os.DirEntry, err error) error {
 		if ext := filepath.Ext(path); err == nil && !d.IsDir() && (ext == ".lock" || ext == ".croft" || strings.HasPrefix(d.Name(), "index.lock")) {
 			tr.Begun = append(tr.Begun, path)
@@ -86,7 +85,7 @@ func wantTrace(t *testing.T, r *gittest.Repo, before trace) {
 	}
 }
 
-// company is a repository with roles, and with what belongs to others.
+// company returns a repository with roles, and with files of other users.
 func company(t *testing.T) *gittest.Repo {
 	t.Helper()
 	r := gittest.New(t)
@@ -108,8 +107,7 @@ func threeRoles(layout string) *croft.CreateAllRequest {
 	return req
 }
 
-// points runs a task in a fresh setting and counts the failpoints that it
-// passes.
+// points runs a task in a fresh setting and counts the failpoints that it passes.
 func points(t *testing.T, setting func(t *testing.T) (*gittest.Repo, task)) int {
 	t.Helper()
 	r, job := setting(t)
@@ -168,8 +166,8 @@ func creations(layout string) func(t *testing.T) (*gittest.Repo, task) {
 	return func(t *testing.T) (*gittest.Repo, task) { return company(t), task{Create: threeRoles(layout)} }
 }
 
-// wantCreated makes the request again, with the same key, and checks that all
-// are there and none twice.
+// wantCreated repeats the request, with the same key, and checks that every workspace is
+// there exactly once.
 func wantCreated(t *testing.T, r *gittest.Repo, e *engine.Engine, job task) {
 	t.Helper()
 	list, err := e.CreateAll(t.Context(), *job.Create)
@@ -186,9 +184,8 @@ func wantCreated(t *testing.T, r *gittest.Repo, e *engine.Engine, job task) {
 	}
 }
 
-// TestKilledCreation kills a process that makes three workspaces at every
-// point between two effects. The next call, by another process, takes back
-// what was begun.
+// TestKilledCreation kills a process that creates three workspaces, at every point between
+// two effects. The next call, by another process, rolls the creation back.
 func TestKilledCreation(t *testing.T) {
 	for _, layout := range []string{"default", "swarm"} {
 		t.Run(layout, func(t *testing.T) {
@@ -211,8 +208,8 @@ func TestKilledCreation(t *testing.T) {
 	}
 }
 
-// wereHandedOut reports whether all workspaces of a job are there and ready: whoever
-// was killed at the very end had made them.
+// wereHandedOut reports whether all workspaces of a job are there and ready: a process that
+// was killed at the very end had created them.
 func wereHandedOut(t *testing.T, e croft.Service, job task) bool {
 	t.Helper()
 	list, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{})
@@ -227,8 +224,8 @@ func wereHandedOut(t *testing.T, e croft.Service, job task) bool {
 	return len(list.Items) > 0
 }
 
-// TestFailedCreation has every step fail instead. The process itself takes
-// back what it began.
+// TestFailedCreation has every step fail instead. The process itself rolls the creation
+// back.
 func TestFailedCreation(t *testing.T) {
 	eachPoint(t, creations("default"), func(t *testing.T, r *gittest.Repo, job task, n int) {
 		before := traceOf(t, r)
@@ -240,8 +237,8 @@ func TestFailedCreation(t *testing.T) {
 	})
 }
 
-// TestKilledCreationThenDatabaseLost: whoever comes after has nothing but the
-// repository.
+// TestKilledCreationThenDatabaseLost: the database is lost, too, so that the next process
+// knows only the repository.
 func TestKilledCreationThenDatabaseLost(t *testing.T) {
 	eachPoint(t, creations("default"), func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
@@ -250,8 +247,8 @@ func TestKilledCreationThenDatabaseLost(t *testing.T) {
 		if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
 			t.Fatal(err)
 		}
-		// Those that were handed out in every respect but the last may stay;
-		// the others must be gone. Either way nothing stands in the way.
+		// Workspaces whose creation was complete except for the last record may stay; the
+		// others must be gone. Either way the names can be used again.
 		kept := names(t, e)
 		for _, name := range kept {
 			if w := show(t, e, name); w.State != croft.Ready {
@@ -274,8 +271,8 @@ func TestKilledCreationThenDatabaseLost(t *testing.T) {
 	})
 }
 
-// removals is a workspace with a commit and with uncommitted work, and its
-// removal by force.
+// removals returns a workspace with a commit and with uncommitted work, and a task that
+// removes it by force.
 func removals(t *testing.T) (*gittest.Repo, task) {
 	r := company(t)
 	e, err := engine.Open(t.Context(), r.Dir, &engine.Options{Environ: r.Env})
@@ -293,8 +290,7 @@ func removals(t *testing.T) (*gittest.Repo, task) {
 	return r, task{Remove: &croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}}
 }
 
-// offBranch is a removal of a workspace whose HEAD is a commit that no branch
-// has.
+// offBranch is removals for a workspace whose HEAD is a commit that no branch has.
 func offBranch(t *testing.T) (*gittest.Repo, task) {
 	r, job := removals(t)
 	path := filepath.Join(filepath.Dir(r.Dir), "app.croft", "a")
@@ -303,7 +299,8 @@ func offBranch(t *testing.T) (*gittest.Repo, task) {
 	return r, job
 }
 
-// wantRemoved checks that a workspace is gone as a whole and kept as a whole.
+// wantRemoved checks that a workspace is removed as a whole and kept in the trash as a
+// whole.
 func wantRemoved(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace, tips []string) {
 	t.Helper()
 	if exists(w.Path) || r.Git("branch", "--list", w.Branch) != "" || strings.Contains(r.Git("worktree", "list"), w.Path) {
@@ -335,8 +332,8 @@ func wantRemoved(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Worksp
 	create(t, e, croft.CreateRequest{Name: "a", Role: "a"})
 }
 
-// TestKilledRemoval kills a process that removes a workspace at every point.
-// The next call finishes the removal.
+// TestKilledRemoval kills a process that removes a workspace, at every point. The next call
+// finishes the removal.
 func TestKilledRemoval(t *testing.T) {
 	for name, setting := range map[string]func(t *testing.T) (*gittest.Repo, task){"OnBranch": removals, "OffBranch": offBranch} {
 		t.Run(name, func(t *testing.T) {
@@ -357,8 +354,8 @@ func TestKilledRemoval(t *testing.T) {
 	}
 }
 
-// TestFailedRemoval has every step fail instead: the workspace is whole or
-// gone, and the second attempt succeeds.
+// TestFailedRemoval has every step fail instead: the workspace is whole or removed, and the
+// second attempt succeeds.
 func TestFailedRemoval(t *testing.T) {
 	eachPoint(t, removals, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		e := engineIn(t, r, 0)
@@ -382,7 +379,7 @@ func TestFailedRemoval(t *testing.T) {
 	})
 }
 
-// TestKilledRecovery kills those who come after, too.
+// TestKilledRecovery kills the recovering processes, too.
 func TestKilledRecovery(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting func(t *testing.T) (*gittest.Repo, task)
@@ -416,8 +413,8 @@ func TestKilledRecovery(t *testing.T) {
 	}
 }
 
-// TestCleanupFailed: what cannot be taken back now has a code of its own, stays
-// in the journal, and is taken back when it can be.
+// TestCleanupFailed: a creation that cannot be rolled back now fails with a code of its
+// own, stays in the journal, and is rolled back when that is possible.
 func TestCleanupFailed(t *testing.T) {
 	t.Parallel()
 	r, job := creations("default")(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// pulled is a repository with an isolated workspace whose first commit was brought to it.
+// pulled returns a repository with an isolated workspace whose first commit was pulled.
 func pulled(t *testing.T) *gittest.Repo {
 	t.Helper()
 	r := company(t)
@@ -28,9 +28,9 @@ func pulled(t *testing.T) *gittest.Repo {
 }
 
 // TestAgentWentOnAfterKilledChange: Croft is killed while it commits an agent's work. The
-// agent removes the lock that was left and goes on: what it did stays as it is, and the
-// repository has it, whether it was committed or only staged. If it did nothing that counts,
-// it gets what Croft did.
+// agent removes the lock that was left and goes on: its later work stays as it is, and the
+// repository gets it, whether it was committed or only staged. If the agent changed nothing
+// that matters, its checkout gets Croft's commit.
 func TestAgentWentOnAfterKilledChange(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"change.begun", "change.acted", "deliver.sent", "deliver.copied"} {

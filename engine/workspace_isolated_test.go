@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// isolated is a repository with one isolated workspace in which something was
+// isolated returns a repository with one isolated workspace in which the agent has
 // committed.
 func isolated(t *testing.T) (*gittest.Repo, *engine.Engine, croft.Workspace) {
 	t.Helper()
@@ -25,8 +25,8 @@ func isolated(t *testing.T) (*gittest.Repo, *engine.Engine, croft.Workspace) {
 	return r, e, w
 }
 
-// TestListReadsTheAgentsHead: a listing shows where the agent is, although
-// nothing was harvested.
+// TestListReadsTheAgentsHead: a listing shows the agent's HEAD, although nothing was
+// pulled.
 func TestListReadsTheAgentsHead(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -45,8 +45,8 @@ func TestListReadsTheAgentsHead(t *testing.T) {
 	}
 }
 
-// TestIsolatedFollowsTheRepository: a repository that is moved is found by its
-// isolated workspaces again, and they by it.
+// TestIsolatedFollowsTheRepository: after a repository was moved, it and its isolated
+// workspaces find each other again.
 func TestIsolatedFollowsTheRepository(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -78,8 +78,8 @@ func TestIsolatedFollowsTheRepository(t *testing.T) {
 	r.GitIn(w.Path, "fsck", "--strict")
 }
 
-// TestIsolatedWithoutDatabase: an isolated workspace is known again from the
-// state's second copy, and the doctor registers it again.
+// TestIsolatedWithoutDatabase: an isolated workspace is known again from the state's second
+// copy, and the doctor registers it again.
 func TestIsolatedWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -102,7 +102,8 @@ func TestIsolatedWithoutDatabase(t *testing.T) {
 	}
 }
 
-// TestPlainWithoutDatabase: so is the repository of a plain directory.
+// TestPlainWithoutDatabase: the repository of a plain directory is known again from the
+// second copy, too.
 func TestPlainWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -126,9 +127,9 @@ func TestPlainWithoutDatabase(t *testing.T) {
 	}
 }
 
-// TestBrokenGitDirectoryLosesNothing: a git directory that cannot be read from is
-// reported with what to run, the files are saved all the same, and what was only
-// in there comes back from the trash.
+// TestBrokenGitDirectoryLosesNothing: an error reports a git directory that cannot be read
+// and what to run, the files are saved all the same, and commits that only this git
+// directory has come back from the trash.
 func TestBrokenGitDirectoryLosesNothing(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -165,8 +166,9 @@ func TestBrokenGitDirectoryLosesNothing(t *testing.T) {
 	}
 }
 
-// TestAgentsOwnBranchesAreWork: a branch that only the agent's git directory has
-// is not finished with the workspace's branch, and outlives the directory.
+// TestAgentsOwnBranchesAreWork: a branch that only the agent's git directory has does not
+// count as merged when the workspace's branch is, and is kept when the directory is
+// deleted.
 func TestAgentsOwnBranchesAreWork(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -194,8 +196,8 @@ func TestAgentsOwnBranchesAreWork(t *testing.T) {
 	}
 }
 
-// TestResolveInAnIsolatedWorkspace: the target is brought into the checkout, with
-// the conflict, as the agent's own git sees it.
+// TestResolveInAnIsolatedWorkspace: the target is merged into the checkout, with the
+// conflict, and the agent's own git shows it.
 func TestResolveInAnIsolatedWorkspace(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -220,8 +222,8 @@ func TestResolveInAnIsolatedWorkspace(t *testing.T) {
 	}
 }
 
-// TestIsolatedInAMovedState: the state directory lies elsewhere now, so that the
-// objects which an isolated workspace borrows do. The doctor says so, and mends it.
+// TestIsolatedInAMovedState: the state directory was moved, and with it the objects that an
+// isolated workspace borrows. The doctor says so, and mends it.
 func TestIsolatedInAMovedState(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -245,9 +247,9 @@ func TestIsolatedInAMovedState(t *testing.T) {
 	}
 }
 
-// TestIsolatedCommitThatTheBranchCannotFollow: the repository's branch was moved by
-// another process, so that it does not follow the agent's. It stays where it is, however
-// often it is looked at, and another ref keeps the agent's commit.
+// TestIsolatedCommitThatTheBranchCannotFollow: another process moved the repository's
+// branch, so that it cannot follow the agent's. The branch stays where it is, however often
+// the workspace is read, and another ref keeps the agent's commit.
 func TestIsolatedCommitThatTheBranchCannotFollow(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// container is a root directory of its own, with the programs of this machine and
-// what was mounted. Nothing else of the machine is in it.
+// container is a root directory that has the programs of this machine and the mounts of a
+// workspace, and nothing else of the machine.
 const container = `
 set -e
 root=$(mktemp -d "$WORK/root.XXXXXX")
@@ -80,7 +80,8 @@ func needNamespaces(t *testing.T) {
 	}
 }
 
-// TestMounts works with git in a container, at another path, and prunes outside.
+// TestMounts uses git in a container, where the workspace has another path, and runs git
+// worktree prune outside.
 func TestMounts(t *testing.T) {
 	t.Parallel()
 	needNamespaces(t)
@@ -109,7 +110,7 @@ git worktree prune -v
 git status
 git log --oneline -1
 `
-			if mode == croft.ModeWorktree { // an isolated one has a git directory of its own
+			if mode == croft.ModeWorktree { // an isolated workspace has a git directory of its own
 				script += `
 if git config user.name evil 2>/dev/null; then echo "config can be written"; fi
 for f in hooks/pre-commit config HEAD worktrees/x; do
@@ -150,7 +151,7 @@ done
 			if got := r.Git("show", "main:inside.txt"); got != "inside" {
 				t.Errorf("merged %q", got)
 			}
-			// What was written for the container goes with the workspace.
+			// The files that were written for the container are deleted with the workspace.
 			if _, err := e.GC(t.Context(), croft.GCRequest{}); err != nil {
 				t.Fatal(err)
 			}
@@ -163,8 +164,8 @@ done
 	}
 }
 
-// ageRegistrations makes registrations so old that git writes down again where
-// it finds their worktrees to be.
+// ageRegistrations makes registrations so old that git rewrites the paths of their
+// worktrees.
 func ageRegistrations(t *testing.T, r *gittest.Repo) {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(r.Dir, ".git", "worktrees", "*", "gitdir"))
@@ -179,8 +180,8 @@ func ageRegistrations(t *testing.T, r *gittest.Repo) {
 	}
 }
 
-// TestMountsHandOutNothingElse has an agent put links in place of what a
-// container gets.
+// TestMountsHandOutNothingElse: an agent replaces the directories that a container gets by
+// links.
 func TestMountsHandOutNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"logs", "refs", "objects", "worktrees"} {

@@ -19,7 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// atOnce runs helpers at the same time and returns what each printed.
+// atOnce runs helpers at the same time and returns the output of each.
 func atOnce(t *testing.T, n int, job func(i int) *exec.Cmd) []string {
 	t.Helper()
 	out := make([]string, n)
@@ -81,8 +81,8 @@ func TestKeyOverProcesses(t *testing.T) {
 	}
 }
 
-// TestNamesFollowTheClock: given the clock, the names of the preset sibling
-// are known beforehand.
+// TestNamesFollowTheClock: with a known clock, the names that the preset sibling makes are
+// known beforehand.
 func TestNamesFollowTheClock(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1703849234, 0)
@@ -93,21 +93,21 @@ func TestNamesFollowTheClock(t *testing.T) {
 		if want := filepath.Join(filepath.Dir(r.Dir), "app-agent-7-1703849234"); w.Path != want || !w.CreatedAt.Equal(at) {
 			t.Errorf("path %s at %v, want %s", w.Path, w.CreatedAt, want)
 		}
-		// The same branch flattened, in the same second, is taken and not
-		// renamed behind the caller's back.
+		// The same branch flattened, in the same second, is refused and not given another
+		// name.
 		_, err := e.Create(t.Context(), croft.CreateRequest{Name: "agent-7", Layout: "sibling"})
 		wantCode(t, err, croft.WorktreeExists)
 	}
 }
 
-// dead is a process that is gone.
+// dead is the identity of a process that has ended.
 func dead() croft.Owner {
 	me := proc.Self()
 	return croft.Owner{Host: me.Host, Boot: me.Boot, Space: me.Space, PID: 1 << 30, Start: "1"}
 }
 
-// TestInterruptedInAnotherRepository: what cannot be taken back in one
-// repository does not stop the work in another.
+// TestInterruptedInAnotherRepository: an operation that cannot be rolled back in one
+// repository does not stop calls in another.
 func TestInterruptedInAnotherRepository(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -128,8 +128,8 @@ func TestInterruptedInAnotherRepository(t *testing.T) {
 	create(t, e, croft.CreateRequest{Name: "after"})
 }
 
-// TestRepositoryMadeAnew: a creation was interrupted, then the whole repository
-// was deleted and made again at the same place.
+// TestRepositoryMadeAnew: a creation was interrupted, then the whole repository was deleted
+// and made again at the same path.
 func TestRepositoryMadeAnew(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -174,8 +174,7 @@ func TestOpenRefused(t *testing.T) {
 	wantCode(t, err, croft.StateUnavailable)
 }
 
-// TestKilledDuringCheckout kills a process, without a word, while its git is
-// writing files.
+// TestKilledDuringCheckout kills a process with SIGKILL while its git writes files.
 func TestKilledDuringCheckout(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -211,8 +210,8 @@ func TestKilledDuringCheckout(t *testing.T) {
 	}
 }
 
-// TestRoundEndsWhileAgentsLeave: the agent was told to stop and takes a moment.
-// A process at work keeps a checkout, and this one is gone in time.
+// TestRoundEndsWhileAgentsLeave: the agent was told to stop and takes a moment to end. A
+// process at work would keep its checkout, but this one ends in time.
 func TestRoundEndsWhileAgentsLeave(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -247,9 +246,8 @@ func TestRoundEndsWhileAgentsLeave(t *testing.T) {
 	}
 }
 
-// TestRepositoryReplacedWhileOpen: an engine that is open knows a repository by
-// what it is. Another one at the same place gets nothing of what belonged to the
-// first.
+// TestRepositoryReplacedWhileOpen: an open engine identifies a repository by its inode and
+// time of birth. Another one at the same path gets nothing that belonged to the first.
 func TestRepositoryReplacedWhileOpen(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
