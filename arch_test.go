@@ -632,9 +632,9 @@ const maxPackageLines = 3000
 // packageLines are other limits.
 var packageLines = map[string]int{
 	"engine":       800,
-	"internal/cli": 6_850,
+	"internal/cli": 7_000, // one file a command
 	"internal/git": 7_000,
-	"servicetest":  9_500, // a suite: nothing but tests, and more with every promise
+	"servicetest":  9_600, // a suite: nothing but tests, and more with every promise
 }
 
 // TestPackageLengths: a package is a room that one person can know.

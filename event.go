@@ -7,10 +7,14 @@ import (
 	"time"
 )
 
+// Cursor is a place in the stream of events. It is opaque. A Service that lost its state
+// refuses the cursors from before with CursorExpired.
+type Cursor string
+
 // Event is something that happened: a noun and a verb in the past tense, such
 // as "workspace.created".
 type Event struct {
-	Cursor    int64           `json:"cursor"` // increases, with gaps; never reused, also when the state was lost
+	Cursor    Cursor          `json:"cursor"`
 	Time      time.Time       `json:"time"`
 	Kind      string          `json:"kind"`
 	Repo      ID              `json:"repo,omitempty"`
@@ -63,9 +67,20 @@ const (
 	FollowNew Follow = "new"
 )
 
+// From says where a stream of events begins if no cursor says so.
+type From string
+
+const (
+	// FromStart begins with the oldest event that is kept. It is the default.
+	FromStart From = ""
+	// FromNow begins with the first event after the call.
+	FromNow From = "now"
+)
+
 // EventsRequest chooses events.
 type EventsRequest struct {
-	After  int64    `json:"after,omitempty"` // the cursor of the last event seen
+	After  Cursor   `json:"after,omitempty"` // of the last event seen, or of a List
+	From   From     `json:"from,omitempty"`
 	Repo   ID       `json:"repo,omitempty"`  // default: all repositories
 	Kinds  []string `json:"kinds,omitempty"` // default: all
 	Follow Follow   `json:"follow,omitempty"`
@@ -74,7 +89,9 @@ type EventsRequest struct {
 // Events is the part of Service that streams events.
 type Events interface {
 	// Events streams events in order, from a cursor on. A caller that was away asks
-	// again with the last cursor and misses nothing that is still kept; events are kept
-	// as long as the history.
+	// again with the last cursor and misses nothing. Events are kept as long as the
+	// history: if one after the cursor is not there any more, or the state was lost, the
+	// stream ends with CursorExpired. The caller then lists what it wants to know and
+	// goes on from the cursor of that list.
 	Events(ctx context.Context, req EventsRequest) iter.Seq2[Event, error]
 }

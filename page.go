@@ -16,6 +16,10 @@ type List[T any] struct {
 	// is opaque. If the item that it stands for has left a list whose order is not that
 	// of time, the request for the page fails with CursorExpired.
 	Next string `json:"next,omitempty"`
+	// Cursor is the place in the stream of events that the list reflects: it has what the
+	// events up to there changed, and may have what later ones did. It is empty if no
+	// events tell of the items.
+	Cursor Cursor `json:"cursor,omitempty"`
 }
 
 // Ref names one thing in a request: its ID, or a name or a path where the request says

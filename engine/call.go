@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
+	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
@@ -81,4 +83,16 @@ func doOn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 		out, err = work(ctx, s, rec, req)
 		return out, explain.WithWorkspace(rec.Workspace.Name, e.projects.VanishedError(ctx, rec, err))
 	})
+}
+
+// reflecting runs a call that lists, and adds the place in the stream of events that the
+// list reflects.
+func reflecting[T any](ctx context.Context, e *Engine, list func() (*croft.List[T], error)) (*croft.List[T], error) {
+	at, err := e.history.Cursor(ctx)
+	out, lerr := list()
+	if lerr != nil || err != nil {
+		return nil, cmp.Or(lerr, explain.Error("events", "", err))
+	}
+	out.Cursor = at
+	return out, nil
 }

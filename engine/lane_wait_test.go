@@ -211,7 +211,7 @@ func TestWaitingCostsNothing(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			for range e.Events(ctx, croft.EventsRequest{After: 1 << 62, Follow: croft.FollowNew}) {
+			for range e.Events(ctx, croft.EventsRequest{From: croft.FromNow, Follow: croft.FollowNew}) {
 				t.Error("an event from nowhere")
 			}
 		})

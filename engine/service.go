@@ -50,7 +50,9 @@ func (e *Engine) PlanCreate(ctx context.Context, req croft.CreateAllRequest) (*c
 
 // Workspaces lists workspaces, oldest first.
 func (e *Engine) Workspaces(ctx context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
-	return doIn(ctx, e, call{op: "list", repo: req.Repo}, req, page.In(req.Page, page.Oldest, page.Workspace, e.views.ListWorkspaces))
+	return reflecting(ctx, e, func() (*croft.List[croft.Workspace], error) {
+		return doIn(ctx, e, call{op: "list", repo: req.Repo}, req, page.In(req.Page, page.Oldest, page.Workspace, e.views.ListWorkspaces))
+	})
 }
 
 // Workspace finds and shows one workspace.
@@ -144,7 +146,9 @@ func (e *Engine) Snapshot(ctx context.Context, req croft.GetRequest) (*croft.Sna
 
 // Snapshots lists the snapshots of a repository.
 func (e *Engine) Snapshots(ctx context.Context, req croft.SnapshotsRequest) (*croft.List[croft.Snapshot], error) {
-	return doIn(ctx, e, call{op: "snapshot", repo: req.Repo, needs: gitRepository}, req, page.In(req.Page, page.Oldest, page.Snapshot, e.rewinds.ListSnapshots))
+	return reflecting(ctx, e, func() (*croft.List[croft.Snapshot], error) {
+		return doIn(ctx, e, call{op: "snapshot", repo: req.Repo, needs: gitRepository}, req, page.In(req.Page, page.Oldest, page.Snapshot, e.rewinds.ListSnapshots))
+	})
 }
 
 // Conflicts forecasts which workspaces will collide.
@@ -154,7 +158,9 @@ func (e *Engine) Conflicts(ctx context.Context, req croft.ConflictsRequest) (*cr
 
 // Trash lists the workspaces that can be restored, the last removed first.
 func (e *Engine) Trash(ctx context.Context, req croft.TrashRequest) (*croft.List[croft.TrashItem], error) {
-	return doIn(ctx, e, call{op: "trash", repo: req.Repo}, req, page.In(req.Page, page.Newest, page.TrashItem, e.trash.List))
+	return reflecting(ctx, e, func() (*croft.List[croft.TrashItem], error) {
+		return doIn(ctx, e, call{op: "trash", repo: req.Repo}, req, page.In(req.Page, page.Newest, page.TrashItem, e.trash.List))
+	})
 }
 
 // Restore restores a removed workspace, or rewinds one to a snapshot.
@@ -164,7 +170,9 @@ func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.
 
 // History lists acts, the last first.
 func (e *Engine) History(ctx context.Context, req croft.HistoryRequest) (*croft.List[croft.Operation], error) {
-	return doIn(ctx, e, call{op: "history", repo: req.Repo}, req, e.history.ShowHistory)
+	return reflecting(ctx, e, func() (*croft.List[croft.Operation], error) {
+		return doIn(ctx, e, call{op: "history", repo: req.Repo}, req, e.history.ShowHistory)
+	})
 }
 
 // Operation finds an act.
@@ -202,7 +210,9 @@ func (e *Engine) WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.M
 
 // Merges lists the merges that a request asks for.
 func (e *Engine) Merges(ctx context.Context, req croft.MergesRequest) (*croft.List[croft.Merge], error) {
-	return doIn(ctx, e, call{op: "queue", repo: req.Repo}, req, e.lanes.ListMerges)
+	return reflecting(ctx, e, func() (*croft.List[croft.Merge], error) {
+		return doIn(ctx, e, call{op: "queue", repo: req.Repo}, req, e.lanes.ListMerges)
+	})
 }
 
 // DriveLanes drives the lanes of a repository until they are empty.
@@ -217,7 +227,9 @@ func (e *Engine) ChangeQueue(ctx context.Context, req croft.QueueRequest) (*crof
 
 // Lanes lists the targets that lanes have moved.
 func (e *Engine) Lanes(ctx context.Context, req croft.LanesRequest) (*croft.List[croft.Lane], error) {
-	return doIn(ctx, e, call{op: "queue", repo: req.Repo}, req, page.In(req.Page, page.Listed, page.Lane, e.lanes.ListLanes))
+	return reflecting(ctx, e, func() (*croft.List[croft.Lane], error) {
+		return doIn(ctx, e, call{op: "queue", repo: req.Repo}, req, page.In(req.Page, page.Listed, page.Lane, e.lanes.ListLanes))
+	})
 }
 
 // AcceptTarget accepts the commit that a target is at now.
@@ -282,7 +294,9 @@ func (e *Engine) Session(ctx context.Context, req croft.GetRequest) (*croft.Sess
 
 // Sessions lists sessions, oldest first.
 func (e *Engine) Sessions(ctx context.Context, req croft.SessionsRequest) (*croft.List[croft.Session], error) {
-	return do(ctx, e, call{op: "session"}, req, page.Of(req.Page, page.Oldest, page.Session, e.rounds.ListSessions))
+	return reflecting(ctx, e, func() (*croft.List[croft.Session], error) {
+		return do(ctx, e, call{op: "session"}, req, page.Of(req.Page, page.Oldest, page.Session, e.rounds.ListSessions))
+	})
 }
 
 // StartRound makes the checkouts of a round.

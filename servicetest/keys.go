@@ -162,12 +162,55 @@ func (eventScenarios) Order(t *testing.T, f *fixture) {
 	if !slices.Equal(kinds(list), want) {
 		t.Errorf("events %v, want %v", kinds(list), want)
 	}
-	var last int64
+	seen := map[croft.Cursor]bool{"": true}
 	for _, e := range list {
-		if e.Cursor <= last || e.Workspace != w.ID || e.Repo == "" || e.Time.IsZero() {
-			t.Errorf("after cursor %d: %+v", last, e)
+		if seen[e.Cursor] || e.Workspace != w.ID || e.Repo == "" || e.Time.IsZero() {
+			t.Errorf("%+v", e)
 		}
-		last = e.Cursor
+		seen[e.Cursor] = true
+	}
+}
+
+// ListCursor: whoever has listed goes on from the cursor of the list and misses nothing.
+func (eventScenarios) ListCursor(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{})
+	must(t, err)
+	if rest := events(t, f, croft.EventsRequest{After: list.Cursor}); len(rest) != 0 {
+		t.Errorf("after the list: %v", kinds(rest))
+	}
+	b := f.create(croft.CreateRequest{Name: "b"})
+	if rest := events(t, f, croft.EventsRequest{After: list.Cursor}); len(rest) != 1 || rest[0].Workspace != b.ID {
+		t.Errorf("after the list and a creation: %+v", rest)
+	}
+}
+
+func (eventScenarios) FromNow(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	if list := events(t, f, croft.EventsRequest{From: croft.FromNow}); len(list) != 0 {
+		t.Errorf("from now: %v", kinds(list))
+	}
+	cursor := events(t, f, croft.EventsRequest{})[0].Cursor
+	for _, req := range []croft.EventsRequest{{From: croft.FromNow, After: cursor}, {After: "nonsense"}, {After: "x.-1"}, {From: "later"}} {
+		for _, err := range f.Events(t.Context(), req) {
+			wantCode(t, err, croft.InvalidRequest)
+		}
+	}
+}
+
+// CursorOfAnotherState is refused: what happened since cannot be told.
+func (eventScenarios) CursorOfAnotherState(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	other := newFixture(t, f.open)
+	other.create(croft.CreateRequest{Name: "b"})
+	foreign := events(t, other, croft.EventsRequest{})[0].Cursor
+	asked := 0
+	for _, err := range f.Events(t.Context(), croft.EventsRequest{After: foreign}) {
+		wantCode(t, err, croft.CursorExpired)
+		asked++
+	}
+	if asked != 1 {
+		t.Errorf("the stream after a cursor of another state has %d items", asked)
 	}
 }
 
@@ -183,7 +226,7 @@ func (eventScenarios) Resume(t *testing.T, f *fixture) {
 	for i, e := range all {
 		rest := events(t, f, croft.EventsRequest{After: e.Cursor})
 		if len(rest) != len(all)-i-1 || len(rest) > 0 && rest[0].Cursor != all[i+1].Cursor {
-			t.Errorf("after %d: %+v", e.Cursor, rest)
+			t.Errorf("after %s: %+v", e.Cursor, rest)
 		}
 	}
 	// Who stops in the middle may.

@@ -85,7 +85,7 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Workspac
 	if err != nil {
 		return err
 	}
-	result := workspacesResult{Workspaces: a.withNext(workspaces.Items)}
+	result := workspacesResult{Workspaces: a.withNext(workspaces.Items), Cursor: workspaces.Cursor}
 	if isAll {
 		foreign, err := foreignWorktrees(ctx, svc, filter.Repo)
 		if err != nil {

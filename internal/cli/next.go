@@ -119,4 +119,5 @@ func (a *app) withNext(workspaces []croft.Workspace) []croft.Workspace {
 type workspacesResult struct {
 	Workspaces []croft.Workspace `json:"workspaces"`
 	Worktrees  *[]croft.Worktree `json:"worktrees,omitempty"` // with list --all: git's worktrees that are not Croft's
+	Cursor     croft.Cursor      `json:"cursor,omitempty"`    // with list: for events --after
 }

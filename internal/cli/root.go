@@ -72,7 +72,7 @@ Without a command it lists the workspaces of the repository.`,
 	addGroup(root, groupWork,
 		newNewCommand(a), list, newShowCommand(a), newPathCommand(a),
 		newShCommand(a), newCdCommand(a), newHoldCommand(a), newMountsCommand(a), newLockCommand(a), newUnlockCommand(a),
-		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a),
+		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a), newEventsCommand(a),
 		newRoleCommand(a), newSessionCommand(a), newRoundCommand(a))
 	addGroup(root, groupMerge,
 		newFinishCommand(a), newMergeCommand(a), newQueueCommand(a), newRevertCommand(a), newDiscardCommand(a),

@@ -2,11 +2,15 @@ package history
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/words"
 )
 
@@ -23,24 +27,33 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 			yield(croft.Event{}, explain.ClosedError("events"))
 			return
 		}
-		after, isFollowing := req.After, req.Follow != croft.FollowNone
+		isFollowing := req.Follow != croft.FollowNone
+		fail := func(err error) {
+			if !isFollowing || ctx.Err() == nil {
+				yield(croft.Event{}, explain.Error("events", "", err))
+			}
+		}
+		stream, after, err := svc.startOf(ctx, req)
+		if err != nil {
+			fail(err)
+			return
+		}
 		watch := svc.Journal.Watch()
 		defer watch.End()
 		for {
 			changed := watch.Changed()
-			page, err := svc.Journal.Events(ctx, after, req.Repo, eventPage)
+			page, err := svc.readPage(ctx, stream, after, req.Repo)
 			if err != nil {
-				if !isFollowing || ctx.Err() == nil {
-					yield(croft.Event{}, explain.Error("events", "", err))
-				}
+				fail(err)
 				return
 			}
 			for _, ev := range page {
-				after = ev.Cursor
+				after = ev.At
 				if len(req.Kinds) > 0 && !slices.Contains(req.Kinds, ev.Kind) {
 					continue
 				}
-				if !yield(ev, nil) {
+				ev.Cursor = cursorAt(stream, ev.At)
+				if !yield(ev.Event, nil) {
 					return
 				}
 			}
@@ -60,4 +73,69 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 			}
 		}
 	}
+}
+
+// startOf returns the place after which a stream of events begins.
+func (svc *History) startOf(ctx context.Context, req croft.EventsRequest) (journal.Stream, int64, error) {
+	stream, err := svc.Journal.Stream(ctx)
+	if err != nil {
+		return stream, 0, err
+	}
+	switch {
+	case req.After != "" && req.From != croft.FromStart:
+		return stream, 0, &croft.Error{Code: croft.InvalidRequest, Message: "a stream of events begins after a cursor or now, not both"}
+	case req.After != "":
+		after, err := placeOf(stream, req.After)
+		return stream, after, err
+	case req.From == croft.FromNow:
+		return stream, stream.Last, nil
+	}
+	return stream, stream.Pruned, nil
+}
+
+// readPage reads the events after a place. It fails with CursorExpired if some of them are
+// not there any more.
+func (svc *History) readPage(ctx context.Context, stream journal.Stream, after int64, repo croft.ID) ([]journal.Event, error) {
+	page, err := svc.Journal.Events(ctx, after, repo, eventPage)
+	if err != nil {
+		return nil, err
+	}
+	now, err := svc.Journal.Stream(ctx)
+	if err == nil && (now.Epoch != stream.Epoch || now.Pruned > after) {
+		err = expiredError()
+	}
+	return page, err
+}
+
+func expiredError() error {
+	return &croft.Error{
+		Code: croft.CursorExpired, Message: "events after this cursor are not kept any more",
+		Hint: "list what you want to know, and go on from the cursor of that list",
+	}
+}
+
+// epochLength is how much of an epoch a cursor carries.
+const epochLength = 10
+
+// cursorAt returns the cursor of a place: the beginning of the epoch and the place.
+func cursorAt(s journal.Stream, at int64) croft.Cursor {
+	return croft.Cursor(s.Epoch[:min(len(s.Epoch), epochLength)] + "." + strconv.FormatInt(at, 36))
+}
+
+func placeOf(s journal.Stream, c croft.Cursor) (int64, error) {
+	_, place, ok := strings.Cut(string(c), ".")
+	at, err := strconv.ParseInt(place, 36, 64)
+	switch {
+	case !ok || err != nil || at < 0:
+		return 0, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no cursor of an event", c)}
+	case c != cursorAt(s, at) || at < s.Pruned:
+		return 0, expiredError()
+	}
+	return at, nil
+}
+
+// Cursor returns the place of the last event.
+func (svc *History) Cursor(ctx context.Context) (croft.Cursor, error) {
+	s, err := svc.Journal.Stream(ctx)
+	return cursorAt(s, s.Last), err
 }

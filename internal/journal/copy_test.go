@@ -40,7 +40,7 @@ func (s state) open(t testing.TB) *journal.Journal {
 // contents is what a journal holds, as its readers see it.
 type contents struct {
 	Records []journal.Record
-	Events  []croft.Event
+	Events  []journal.Event
 	Ops     []journal.Operation
 	Merges  []journal.Merge
 	Repo    journal.Repo

@@ -17,11 +17,11 @@ func (s state) lastCursor(t *testing.T, kind string) int64 {
 		t.Fatal(list, err)
 	}
 	for i := 1; i < len(list); i++ {
-		if list[i].Cursor <= list[i-1].Cursor {
-			t.Fatalf("cursor %d comes after %d", list[i].Cursor, list[i-1].Cursor)
+		if list[i].At <= list[i-1].At {
+			t.Fatalf("cursor %d comes after %d", list[i].At, list[i-1].At)
 		}
 	}
-	return list[len(list)-1].Cursor
+	return list[len(list)-1].At
 }
 
 // TestCursorsNeverGoBack loses the database, its second copy or both, or has older

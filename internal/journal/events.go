@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -24,20 +26,42 @@ func (t *Tx) Emit(e croft.Event) error {
 	return err
 }
 
-// Events lists events after a cursor, a page at a time.
-func (j *Journal) Events(ctx context.Context, after int64, repo croft.ID, limit int) ([]croft.Event, error) {
-	return read(ctx, j, func(rows *sql.Rows) (croft.Event, error) {
-		var e croft.Event
+// Event is an event and its place among the others. Its Cursor is not set.
+type Event struct {
+	croft.Event
+	At int64
+}
+
+// Stream describes the events that are kept.
+type Stream struct {
+	Epoch  string // of the state: another one if all of it was lost
+	Last   int64  // the place of the last event
+	Pruned int64  // the place of the last event that was deleted
+}
+
+// Stream describes the events that are kept.
+func (j *Journal) Stream(ctx context.Context) (Stream, error) {
+	return onlyOne(read(ctx, j, func(rows *sql.Rows) (s Stream, err error) {
+		err = rows.Scan(&s.Epoch, &s.Last, &s.Pruned)
+		return s, err
+	}, `SELECT epoch, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0),
+		coalesce((SELECT CAST(data AS INTEGER) FROM events WHERE cursor = 0), 0) FROM identity`))
+}
+
+// Events lists events after a place, a page at a time.
+func (j *Journal) Events(ctx context.Context, after int64, repo croft.ID, limit int) ([]Event, error) {
+	return read(ctx, j, func(rows *sql.Rows) (Event, error) {
+		var e Event
 		var ns int64
 		var data string
-		err := rows.Scan(&e.Cursor, &ns, &e.Kind, &e.Repo, &e.Workspace, &data)
+		err := rows.Scan(&e.At, &ns, &e.Kind, &e.Repo, &e.Workspace, &data)
 		e.Time = time.Unix(0, ns).UTC()
 		if json.Valid([]byte(data)) { // an event that lost its data keeps its place
 			e.Data = json.RawMessage(data)
 		}
 		return e, err
 	}, `SELECT cursor, time, kind, repo, workspace, data FROM events
-		WHERE cursor > ? AND (? = '' OR repo = ?) ORDER BY cursor LIMIT ?`, after, repo, repo, limit)
+		WHERE cursor > max(0, ?) AND (? = '' OR repo = ?) ORDER BY cursor LIMIT ?`, after, repo, repo, limit)
 }
 
 // pruneWindow is how many times the requested number of the oldest rows Prune looks at,
@@ -65,12 +89,23 @@ func (t *Tx) Prune(before time.Time, some int) (more bool, err error) {
 			}
 		}
 	}
-	res, err := t.exec(`DELETE FROM events WHERE cursor IN (SELECT cursor FROM
-		(SELECT cursor, time FROM events ORDER BY cursor LIMIT ?3) WHERE time < ?1 LIMIT ?2)`,
-		before.UnixNano(), some, pruneWindow*some)
-	if err != nil {
-		return false, err
+	pruned, err := t.pruneEvents(before, some)
+	return len(ids) == some || pruned == some, err
+}
+
+// pruneEvents deletes the oldest events that are from before a time, at most some, and
+// counts them. The row with the cursor 0, which is no event, has the place of the last one
+// that was ever deleted.
+func (t *Tx) pruneEvents(before time.Time, some int) (int, error) {
+	places, err := collect(t.ctx, t, scanOne[int64], `SELECT cursor FROM (SELECT cursor, time FROM events
+		WHERE cursor > 0 ORDER BY cursor LIMIT ?3) WHERE time < ?1 LIMIT ?2`, before.UnixNano(), some, pruneWindow*some)
+	if err != nil || len(places) == 0 {
+		return 0, err
 	}
-	n, err := res.RowsAffected()
-	return len(ids) == some || n == int64(some), err
+	if _, err := t.exec(`DELETE FROM events WHERE cursor IN (SELECT value FROM json_each(?))`, asJSON{places}); err != nil {
+		return 0, err
+	}
+	_, err = t.exec(`INSERT INTO events (cursor, time, kind, repo, workspace, data) VALUES (0, 0, 'pruned', '', '', ?)
+		ON CONFLICT (cursor) DO UPDATE SET data = max(CAST(data AS INTEGER), CAST(excluded.data AS INTEGER))`, strconv.FormatInt(slices.Max(places), 10))
+	return len(places), err
 }

@@ -57,6 +57,9 @@ func TestForget(t *testing.T) {
 	if err != nil || len(events) != 2 || events[0].Kind != "wrong" || events[1].Kind != "young" {
 		t.Errorf("events that stayed: %+v, %v", events, err)
 	}
+	if s, err := j.Stream(t.Context()); err != nil || s.Pruned <= events[0].At || s.Pruned >= events[1].At || s.Last != events[1].At {
+		t.Errorf("what is kept: %+v, %v; the events are at %d and %d", s, err, events[0].At, events[1].At)
+	}
 	for verb, keys := range map[string]map[string]bool{
 		"create": {"old 0": false, "old 24": false, "young": true, "on live": true},
 		"merge":  {"merge": true},
@@ -68,7 +71,7 @@ func TestForget(t *testing.T) {
 		}
 	}
 	update(t, j, func(tx *journal.Tx) error { return tx.Emit(croft.Event{Time: young, Kind: "next", Repo: "repo"}) })
-	if after, err := j.Events(t.Context(), events[1].Cursor, "", 100); err != nil || len(after) != 1 {
+	if after, err := j.Events(t.Context(), events[1].At, "", 100); err != nil || len(after) != 1 {
 		t.Errorf("after the last cursor: %+v, %v", after, err)
 	}
 }

@@ -331,8 +331,8 @@ func TestEventsOverWriters(t *testing.T) {
 	}
 	wg.Wait()
 	j := open(t, dir)
-	var all []croft.Event
-	for after := int64(0); ; after = all[len(all)-1].Cursor {
+	var all []journal.Event
+	for after := int64(0); ; after = all[len(all)-1].At {
 		page, err := j.Events(t.Context(), after, "", 7)
 		if err != nil {
 			t.Fatal(err)
@@ -347,8 +347,8 @@ func TestEventsOverWriters(t *testing.T) {
 	}
 	next := map[croft.ID]int{}
 	for i, e := range all {
-		if i > 0 && e.Cursor <= all[i-1].Cursor {
-			t.Errorf("cursor %d after %d", e.Cursor, all[i-1].Cursor)
+		if i > 0 && e.At <= all[i-1].At {
+			t.Errorf("cursor %d after %d", e.At, all[i-1].At)
 		}
 		if string(e.Data) != strconv.Itoa(next[e.Repo]) {
 			t.Errorf("event %s of %s, want %d", e.Data, e.Repo, next[e.Repo])
@@ -356,7 +356,7 @@ func TestEventsOverWriters(t *testing.T) {
 		next[e.Repo]++
 	}
 	of, err := j.Events(t.Context(), 0, "r2", 1000)
-	if err != nil || len(of) != each || slices.ContainsFunc(of, func(e croft.Event) bool { return e.Repo != "r2" }) {
+	if err != nil || len(of) != each || slices.ContainsFunc(of, func(e journal.Event) bool { return e.Repo != "r2" }) {
 		t.Errorf("%d events of one repository, %v", len(of), err)
 	}
 }

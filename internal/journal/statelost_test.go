@@ -75,7 +75,7 @@ func TestStateComesBack(t *testing.T) {
 			}
 			j = s.open(t)
 			update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("after")) })
-			events, err := j.Events(t.Context(), want.Events[100].Cursor, "", 10)
+			events, err := j.Events(t.Context(), want.Events[100].At, "", 10)
 			if err != nil || len(events) != 1 {
 				t.Errorf("the next event = %v, %v: its cursor is not after the last one", events, err)
 			}
@@ -146,7 +146,7 @@ func TestCursorsComeBack(t *testing.T) {
 	j = s.open(t)
 	update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("after")) })
 	again, err := j.Events(t.Context(), 0, "", 10)
-	if err != nil || len(again) != 1 || again[0].Cursor <= events[2].Cursor {
+	if err != nil || len(again) != 1 || again[0].At <= events[2].At {
 		t.Errorf("after %+v comes %+v, %v", events[2], again, err)
 	}
 }

@@ -25,6 +25,7 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.Fetch]():       {string(croft.FetchFirst)},
 		reflect.TypeFor[croft.FixMode]():     {string(croft.FixAll)},
 		reflect.TypeFor[croft.Follow]():      {string(croft.FollowNew)},
+		reflect.TypeFor[croft.From]():        {string(croft.FromNow)},
 		reflect.TypeFor[croft.GoneMode]():    {string(croft.GoneForGood)},
 		reflect.TypeFor[croft.ImportMode]():  {string(croft.ImportShow), string(croft.ImportAll)},
 		reflect.TypeFor[croft.MergePolicy](): {string(croft.MergeAlways), string(croft.MergeNever)},
