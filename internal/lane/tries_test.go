@@ -9,14 +9,14 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// TestLaneTries: a target is given up after several tries in a row over a while, not
-// after one of the two alone, and not because of tries before one that went well.
+// TestLaneTries: a lane gives a target up after several failed attempts in a row that also
+// span some time. Neither alone is enough, and attempts before a success do not count.
 func TestLaneTries(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	e := &Lanes{Projects: &project.Projects{Clock: func() time.Time { return now }}}
 	moved := fmt.Errorf("a turn: %w", errTargetMoves)
-	// To give up takes a database, which this engine has not.
+	// Giving up needs a database, which this engine does not have.
 	for name, tries := range map[string]laneTries{
 		"few tries over a long time":  {n: movedTries - 2, since: now.Add(-2 * movedTime)},
 		"many tries within a moment":  {n: movedTries, since: now.Add(-movedTime / 2)},

@@ -15,18 +15,18 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// TestCost saves a worktree of 5,000 files, 70 of which changed, with everything
-// on disk and pinned by a ref, and compares the time with that of a status, each
-// in its turn. Other programs on the machine slow both, so the bound is on the
-// ratio of the medians.
+// TestCost compares the time of a snapshot with that of a git status, in alternation, for a
+// worktree of 5,000 files of which 70 changed. The snapshot includes writing everything to
+// disk and pinning it by a ref. Other programs on the machine slow both, so the bound is on
+// the ratio of the medians.
 func TestCost(t *testing.T) {
 	if !slices.Contains(proc.Environ(), "CROFT_LONG=1") {
 		t.Skip("5,000 files; CROFT_LONG=1 measures it")
 	}
 	t.Run("Changed", func(t *testing.T) { newCost(t, "").measure(70, 3, snapshot.Selection{}) })
-	// Line endings make git look at the attributes and sizes of every file.
+	// Line endings make git read the attributes and sizes of every file.
 	t.Run("Attributes", func(t *testing.T) { newCost(t, "* text=auto\n").measure(70, 6, snapshot.Selection{}) })
-	// Untracked files make it look for what is ignored.
+	// Untracked files make git look for ignored ones.
 	t.Run("Untracked", func(t *testing.T) {
 		b := newCost(t, "")
 		b.file("new/one.txt", "untracked\n")
@@ -58,8 +58,8 @@ func newCost(t *testing.T, attributes string) *bench {
 
 func costPath(i int) string { return fmt.Sprintf("d%d/e%d/f%d.txt", i%20, i%200, i) }
 
-// measure compares; a result that is over the bound is continued, at most
-// twice, and judged by the medians of all rounds.
+// measure compares the two. A result over the bound is measured further, at most twice, and
+// judged by the medians of all rounds.
 func (b *bench) measure(want int, bound float64, sel snapshot.Selection) {
 	b.t.Helper()
 	var save, status []time.Duration

@@ -23,8 +23,8 @@ import (
 )
 
 // TestCraftedIndex: whatever an agent writes to its index, the snapshot has all files and
-// can be restored, after git has collected its garbage. What git would not make is left
-// out of the index, and the snapshot says so; everything else comes back.
+// can be restored, also after git gc. Entries that git would not make are left out of the
+// saved index, and the snapshot names them; all others are restored.
 func TestCraftedIndex(t *testing.T) {
 	for name, crafted := range gittest.CraftedIndexes() {
 		t.Run(name, func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestCraftedIndex(t *testing.T) {
 	}
 }
 
-// TestUnreadableIndex: an index that git cannot read keeps nobody from saving the files.
-// The snapshot has the index of HEAD in its place, and says why.
+// TestUnreadableIndex: an index that git cannot read does not prevent a snapshot of the
+// files. The snapshot has the index of HEAD instead, and says why.
 func TestUnreadableIndex(t *testing.T) {
 	for name, damage := range map[string]func(b *bench, file string, was []byte) []byte{
 		"empty":   func(*bench, string, []byte) []byte { return nil },
@@ -122,7 +122,7 @@ func TestUnreadableIndex(t *testing.T) {
 	}
 }
 
-// withSum adds the sum to an index.
+// withSum appends the checksum to an index.
 func withSum(data []byte) []byte {
 	sum := sha1.Sum(data)
 	return append(data, sum[:]...)
@@ -148,12 +148,13 @@ func (b *bench) saveAndRestore(t *testing.T) (*git.Worktree, snapshot.Saved) {
 	return tree, saved
 }
 
-// TestForgedCacheTree: an index may name the tree of another commit as that of its entries.
-// The snapshot keeps the objects of the entries all the same.
+// TestForgedCacheTree: the cache-tree extension of an index may name the tree of another
+// commit as that of its entries. The snapshot keeps the objects of the entries all the
+// same.
 func TestForgedCacheTree(t *testing.T) {
 	b := newBench(t)
 	b.open()
-	b.git("write-tree") // so that the index names the tree of HEAD
+	b.git("write-tree") // so that the index has a cache tree, that of HEAD
 	file := filepath.Join(b.tree.Admin, "index")
 	data, err := os.ReadFile(file)
 	must(t, err)
@@ -175,7 +176,7 @@ func TestForgedCacheTree(t *testing.T) {
 }
 
 // TestStagedTreeIsMissing: an entry that names a tree as the content of a file has no
-// content. Nothing is saved as if it had.
+// content, so the snapshot fails and names it.
 func TestStagedTreeIsMissing(t *testing.T) {
 	b := newBench(t)
 	b.open()
@@ -187,8 +188,8 @@ func TestStagedTreeIsMissing(t *testing.T) {
 	}
 }
 
-// TestVerify: a snapshot that git could not check out, or that lacks an object, is told
-// from one that can be restored.
+// TestVerify: Verify tells a snapshot that git could not check out, or that lacks an
+// object, from one that can be restored.
 func TestVerify(t *testing.T) {
 	b := newBench(t)
 	b.open()

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzDecodeMeta: an agent may have written the object that a snapshot's
-// description is read from.
+// FuzzDecodeMeta: an agent may have written the object that holds a snapshot's description.
 func FuzzDecodeMeta(f *testing.F) {
 	whole, err := json.Marshal(Meta{Version: version, Deleted: [][]byte{[]byte("a")}, Modes: []Mode{{[]byte("b"), 0o4755}}})
 	if err != nil {

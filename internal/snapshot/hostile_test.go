@@ -19,8 +19,8 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
-// TestHostileArchive: an archive in a commit that somebody made up writes
-// nothing outside the directory that it is unpacked in.
+// TestHostileArchive: an archive in a forged commit writes nothing outside the directory
+// that it is unpacked in.
 func TestHostileArchive(t *testing.T) {
 	b := newBench(t)
 	b.open()
@@ -52,7 +52,7 @@ func TestHostileArchive(t *testing.T) {
 	}
 }
 
-// TestHostileSecrets: the name of a private file is a name and not a path.
+// TestHostileSecrets: the name of a private file may not be a path.
 func TestHostileSecrets(t *testing.T) {
 	b := newBench(t)
 	b.open()
@@ -89,8 +89,8 @@ func (b *bench) fake(files map[string][]byte) string {
 	return commit
 }
 
-// TestChangingFile: of a file that is being rewritten all the time, a snapshot
-// has one version or there is none.
+// TestChangingFile: a process rewrites a file all the time. A snapshot has one of its
+// versions, or fails.
 func TestChangingFile(t *testing.T) {
 	b := newBench(t)
 	b.open()
@@ -127,7 +127,7 @@ func TestChangingFile(t *testing.T) {
 		if err != nil || len(o.Data) != size {
 			t.Fatalf("%d bytes, %v", len(o.Data), err)
 		}
-		turns := 0 // a writer that is halfway leaves one
+		turns := 0 // a writer that is halfway leaves its temporary file
 		for i := 1; i < size; i++ {
 			if o.Data[i] != o.Data[i-1] {
 				turns++
@@ -141,14 +141,14 @@ func TestChangingFile(t *testing.T) {
 	wg.Wait()
 }
 
-// TestUnborn saves a worktree in which nothing was committed yet.
+// TestUnborn saves a worktree whose branch has no commit yet.
 func TestUnborn(t *testing.T) {
 	b := newBench(t)
 	b.open()
 	b.git("checkout", "--quiet", "--orphan", "fresh")
 	b.file("new.txt", "new\n")
 	saved := b.roundTrip(snapshot.Selection{})
-	// HEAD's log still names commits, which are not what is checked out.
+	// HEAD's reflog still names commits, although none is checked out.
 	if head, err := snapshot.HeadOf(t.Context(), b.repo, saved.Commit); err != nil || head != (snapshot.Head{Branch: "fresh"}) {
 		t.Errorf("HeadOf = %+v, %v; want the branch fresh without a commit", head, err)
 	}

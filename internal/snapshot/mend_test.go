@@ -17,8 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// spoils are what becomes of a loose object: an agent deletes it, and a power cut
-// leaves an empty file, or one of zeros.
+// spoils are ways to damage a loose object: an agent deletes it, or a power cut leaves an
+// empty file or one of zeros.
 var spoils = map[string]func(path string) error{
 	"deleted": os.Remove,
 	"empty":   func(path string) error { return errors.Join(os.Chmod(path, 0o644), os.Truncate(path, 0)) },
@@ -27,7 +27,7 @@ var spoils = map[string]func(path string) error{
 	},
 }
 
-// spoil damages the object that a name leads to.
+// spoil damages the object that a revision names.
 func (b *bench) spoil(name string, how func(string) error) {
 	b.t.Helper()
 	oid := b.git("rev-parse", name)
@@ -36,8 +36,9 @@ func (b *bench) spoil(name string, how func(string) error) {
 	}
 }
 
-// TestLostObjectsAreWrittenAnew: objects that the index names cannot be read, and the
-// files are what they were. All of it comes back.
+// TestLostObjectsAreWrittenAnew: objects that the index names cannot be read, and the files
+// are unchanged. The snapshot writes the objects again from the files, and everything is
+// restored.
 func TestLostObjectsAreWrittenAnew(t *testing.T) {
 	t.Parallel()
 	for name, how := range spoils {
@@ -59,7 +60,7 @@ func TestLostObjectsAreWrittenAnew(t *testing.T) {
 					t.Fatal(err)
 				}
 				b.git("add", "st", "large", "link", "sub")
-				b.touch() // so that the index is believed
+				b.touch() // so that git trusts the index
 				b.git("status")
 				before := b.picture()
 				lost := []string{":st", ":large", ":link", ":sub/one.crlf", ":sub/two.auto", ":sub/.gitattributes", "HEAD:committed"}
@@ -88,8 +89,8 @@ func TestLostObjectsAreWrittenAnew(t *testing.T) {
 	}
 }
 
-// TestLostObjectsAreNamed: what is staged is neither in the repository nor in a file.
-// There is no snapshot that would be believed to have it.
+// TestLostObjectsAreNamed: the content of a staged file is neither in the repository nor in
+// the file. The snapshot fails and names it.
 func TestLostObjectsAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, how := range spoils {
@@ -118,9 +119,9 @@ func TestLostObjectsAreNamed(t *testing.T) {
 	}
 }
 
-// TestLastThatLacksAnObject: a snapshot of the same files counts as the one that was
-// saved, but not if somebody deleted an object of it.
-func TestLastThatLacksAnObject(t *testing.T) {
+// TestLastSnapshotThatLacksAnObject: if the files have not changed since the last snapshot,
+// that snapshot is returned, but not if one of its objects was deleted.
+func TestLastSnapshotThatLacksAnObject(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.open()

@@ -22,8 +22,8 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// seeds are how many random states are tried: 50, or 1,000 with CROFT_LONG=1,
-// or the one that CROFT_SEED names.
+// seeds returns the random seeds: 50, or 1,000 with CROFT_LONG=1, or the one that
+// CROFT_SEED names.
 func seeds(t *testing.T) (first, last uint64) {
 	t.Helper()
 	for _, kv := range proc.Environ() {
@@ -39,8 +39,8 @@ func seeds(t *testing.T) (first, last uint64) {
 	return 1, 50
 }
 
-// TestRandomTrees saves random states, destroys them, collects garbage and
-// compares what comes back; then it goes back and forth between two of them.
+// TestRandomTrees saves random states, deletes them, runs git gc, restores and compares;
+// then it rewinds back and forth between two of them.
 func TestRandomTrees(t *testing.T) {
 	first, last := seeds(t)
 	for seed := first; seed <= last; seed++ {
@@ -59,18 +59,18 @@ func TestRandomTrees(t *testing.T) {
 	}
 }
 
-// chosen are the ignored files that the random states have.
+// chosen are the ignored files in the random states that a snapshot includes.
 var chosen = snapshot.Selection{Ignored: []string{"*.keep", "kept/"}}
 
-// world is a worktree whose state is random.
+// world is a worktree with a random state.
 type world struct {
 	*bench
 	*rand.Rand
-	n   int      // counts names, so that none comes twice
-	did []string // what was done, to be read after a failure
+	n   int      // counts names, so that none is used twice
+	did []string // the changes that were made, for the failure message
 }
 
-// hostile are parts of names that programs get wrong.
+// hostile are parts of names that programs often handle wrongly.
 var hostile = []string{
 	"plain", "with space", "tab\t", "new\nline", "\"quote", "'", "-dash", "--", "\xff\xfe", "ünï", "back\\slash", "*", "?", "[a]", "$x", "trail ", ":(top)", "#", "!neg", "~",
 	".hidden", "a.dos", "a.shout", "a.keep", strings.Repeat("long", 50), "\r", "\x01", "CON", "%2e",
@@ -93,7 +93,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
 	w := &world{bench: newBench(t), Rand: rand.New(rand.NewPCG(seed, seed))}
 	filter := "[filter \"shout\"]\n\tclean = tr A-Z a-z\n\tsmudge = tr a-z A-Z\n"
-	if w.IntN(2) == 0 { // without any filter, times and sizes are believed
+	if w.IntN(2) == 0 { // without any filter, git trusts times and sizes
 		filter = ""
 	}
 	must(t, os.WriteFile(filepath.Join(w.Home, ".gitconfig"), []byte(filter+`[core]
@@ -138,7 +138,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
-// inProgress leaves git in the middle of something, or not.
+// inProgress may leave git in the middle of a merge, a rebase or the like.
 func (w *world) inProgress() {
 	what := []string{"nothing", "nothing", "merge", "rebase", "cherry-pick", "revert", "bisect", "detached"}[w.IntN(8)]
 	w.did = append(w.did, "in progress: "+what)
@@ -177,8 +177,7 @@ func (w *world) changes(n int) {
 	}
 }
 
-// tracked is a random path of the index that is a file on disk, not below a
-// link.
+// tracked returns a random path of the index that is a file on disk, not below a link.
 func (w *world) tracked() string {
 	var list []string
 	for p := range strings.SplitSeq(w.git("ls-files", "-z"), "\x00") {
@@ -201,10 +200,10 @@ func (w *world) tracked() string {
 
 func (w *world) path(p string) string { return filepath.Join(w.tree.Path, p) }
 
-// try runs a git command that may refuse.
+// try runs a git command that may fail.
 func (w *world) try(args ...string) { _, _ = w.TryGit(w.tree.Path, args...) }
 
-// fresh is a path that is not there, whose directory is.
+// fresh returns a path that does not exist, in a directory that does.
 func (w *world) fresh() string {
 	dir := []string{"", "new/", "d1/", "d2/deep/er/"}[w.IntN(4)]
 	if os.MkdirAll(w.path(dir), 0o755) != nil {
@@ -368,7 +367,7 @@ func (w *world) thereAndBack() {
 	for i, step := range []struct {
 		from, to snapshot.Saved
 		want     picture
-	}{{two, one, first}, {one, two, second}, {one, two, second}} { // the last as after a crash
+	}{{two, one, first}, {one, two, second}, {one, two, second}} { // the last one as after a crash
 		head, err := snapshot.HeadOf(ctx, w.repo, step.to.Commit)
 		must(w.t, err)
 		if head.Branch != "" {

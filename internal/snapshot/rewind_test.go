@@ -17,8 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
-// rewind brings the worktree to a snapshot. Without a look at what it holds, what
-// cannot be told from what was saved is kept.
+// rewind rewinds the worktree to a snapshot. It does not examine the current files first:
+// it keeps a file that cannot be told from the saved one.
 func (b *bench) rewind(now, to string, seen *snapshot.Seen) error {
 	aside := filepath.Join(filepath.Dir(b.tree.Path), ".aside")
 	if err := os.MkdirAll(aside, 0o700); err != nil {
@@ -31,8 +31,8 @@ func (b *bench) rewind(now, to string, seen *snapshot.Seen) error {
 	return err
 }
 
-// TestRewind goes back and forth between two states of one checkout, which is
-// in the middle of a merge in one of them. Ignored files stay.
+// TestRewind rewinds one checkout back and forth between two states, one of which is in the
+// middle of a merge. Ignored files stay.
 func TestRewind(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t)
@@ -81,9 +81,8 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// TestRewindOverIgnored: what a rewind would overwrite and git ignores now is
-// kept by the snapshot that is taken before, and nothing else that is ignored
-// is.
+// TestRewindOverIgnored: the snapshot that is taken before a rewind includes the ignored
+// files that the rewind would overwrite, and no other ignored file.
 func TestRewindOverIgnored(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t)
@@ -128,8 +127,8 @@ func TestRewindOverIgnored(t *testing.T) {
 	}
 }
 
-// TestRewindOverNewer: what was written after the snapshot that is taken before
-// a rewind stops it, rather than being overwritten unseen.
+// TestRewindOverNewer: a file that was written after the snapshot which is taken before a
+// rewind stops the rewind, instead of being overwritten.
 func TestRewindOverNewer(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t)
@@ -149,8 +148,8 @@ func TestRewindOverNewer(t *testing.T) {
 	}
 }
 
-// TestRewindLeavesLocks: the locks of those who are at work in a checkout, or wait
-// to be, are theirs. No snapshot holds them, and no rewind removes them.
+// TestRewindLeavesLocks: lock files in a checkout belong to the git processes that work
+// there or wait to. No snapshot contains them, and no rewind deletes them.
 func TestRewindLeavesLocks(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t)
@@ -177,7 +176,7 @@ func TestRewindLeavesLocks(t *testing.T) {
 	}
 }
 
-// TestLargeFiles come back without being held in memory.
+// TestLargeFiles: large files are saved and restored without being held in memory.
 func TestLargeFiles(t *testing.T) {
 	b := newBench(t)
 	b.open()

@@ -32,7 +32,7 @@ type bench struct {
 	repo *git.Repository
 	tree *git.Worktree
 
-	touched int64 // how often
+	touched int64 // how often touch was called
 }
 
 const pin = "refs/croft/test"
@@ -40,7 +40,7 @@ const pin = "refs/croft/test"
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{Repo: gittest.New(t), t: t}
-	t.Cleanup(func() { // so that directories that are read-only can be removed
+	t.Cleanup(func() { // so that read-only directories can be deleted
 		_ = filepath.WalkDir(filepath.Dir(b.Dir), func(path string, d fs.DirEntry, _ error) error {
 			if d != nil && d.IsDir() {
 				_ = os.Chmod(path, 0o755)
@@ -51,7 +51,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// open registers the worktree, after the repository got its history.
+// open registers the worktree, after the test has made the repository's history.
 func (b *bench) open() {
 	b.t.Helper()
 	g := gitcmd.New(gitcmd.Options{Environ: b.Env, ConfigDir: filepath.Join(b.Home, "git")})
@@ -122,9 +122,9 @@ func (b *bench) roundTrip(sel snapshot.Selection) snapshot.Saved {
 	return saved
 }
 
-// touch makes git look at every file instead of believing its index: files
-// that come back have other times. They are others each time, because git
-// compares whole seconds.
+// touch gives every file a new time, so that git reads it instead of trusting its index:
+// restored files have new times, too. The times differ at each call by whole seconds,
+// because git compares those.
 func (b *bench) touch() {
 	b.t.Helper()
 	b.touched++
@@ -140,7 +140,7 @@ func (b *bench) touch() {
 	}
 }
 
-// destroy removes the worktree and every object that only it needed.
+// destroy deletes the worktree and every object that only the worktree needed.
 func (b *bench) destroy() {
 	b.t.Helper()
 	_ = filepath.WalkDir(b.tree.Path, func(path string, d fs.DirEntry, err error) error {
@@ -159,14 +159,14 @@ func (b *bench) destroy() {
 	b.Git("gc", "--quiet", "--prune=now")
 }
 
-// picture is everything that must come back.
+// picture is everything that must be restored.
 type picture struct {
 	Files  []string // type, mode, link target or sum, path
 	Index  string
 	Status string
 	Staged string
 	Head   string
-	Admin  []string // sum and path of what the git directory holds for the worktree
+	Admin  []string // sum and path of the worktree's own files in the git directory
 }
 
 // admin lists the worktree's own part of the git directory.
@@ -354,15 +354,15 @@ func TestFiltersAndLineEndings(t *testing.T) {
 	b.Write("a.dos", "one\ntwo\n")
 	b.Commit("attributes")
 	b.open()
-	b.file("b.shout", "Mixed Case\n")      // clean would change it
-	b.file("a.shout", "NOW mixed\n")       // so here
+	b.file("b.shout", "Mixed Case\n")      // the clean filter would change it
+	b.file("a.shout", "NOW mixed\n")       // and does so here
 	b.file("a.dos", "one\ntwo\r\nmixed\n") // no line ending may change
 	b.file("b.dos", "lf only\n")
 	b.roundTrip(snapshot.Selection{})
 }
 
-// TestStaleAttributes: files that were written by attributes which hold no more
-// come back as they are, although git, which goes by their times, calls them
+// TestStaleAttributes: files that were checked out with attributes which have changed since
+// are restored as they are, although git, which goes by their times, shows them as
 // unchanged.
 func TestStaleAttributes(t *testing.T) {
 	b := newBench(t)
@@ -371,7 +371,7 @@ func TestStaleAttributes(t *testing.T) {
 	b.Commit("attributes")
 	b.open()
 	b.touch()
-	b.git("status") // while the attributes hold, so that git notes the files
+	b.git("status") // while the attributes hold, so that the index records the files
 	b.git("rm", "--quiet", ".gitattributes")
 	if got := b.git("status", "--porcelain"); got != "D  .gitattributes" {
 		t.Fatalf("status %q", got)
@@ -444,8 +444,8 @@ func TestIgnoredAndSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretWithoutItsDirectory: a file that is ignored and private is left out where there
-// is no directory for private files.
+// TestSecretWithoutItsDirectory: an ignored private file is left out where there is no
+// directory for private files.
 func TestSecretWithoutItsDirectory(t *testing.T) {
 	b := newBench(t)
 	b.Write(".gitignore", ".env*\n")

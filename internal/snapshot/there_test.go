@@ -10,10 +10,10 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// TestAbsentForAWhile: a worktree that was not there while it was read is told by
-// files that count as deleted, are there, and were not made since. What really was
-// deleted, or was made meanwhile, is no sign of it.
-func TestAbsentForAWhile(t *testing.T) {
+// TestWorktreeAbsentWhileRead: a snapshot detects that its worktree was absent while it was
+// read: files that it took for deleted exist, and were not made since. A file that really
+// was deleted, or was made in between, is no sign of that.
+func TestWorktreeAbsentWhileRead(t *testing.T) {
 	root := t.TempDir()
 	file, dir := filepath.Join(root, "file"), filepath.Join(root, "dir")
 	if err := errors.Join(os.WriteFile(file, nil, 0o644), os.Mkdir(dir, 0o755)); err != nil {

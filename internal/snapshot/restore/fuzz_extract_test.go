@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// sparse is an archive of one file that is a hole.
+// sparse is an archive of one sparse file.
 func sparse(size int) []byte {
 	block := func(name string, kind byte, size int) []byte {
 		b := make([]byte, 512)
@@ -34,9 +34,9 @@ func sparse(size int) []byte {
 	return bytes.Join(list, nil)
 }
 
-// FuzzExtract: an agent may have written the archive that an admin directory, or
-// a nested repository, is brought back from. Nothing is written outside of the
-// directory, and nothing that is many times as large as the archive.
+// FuzzExtract: an agent may have written the archive from which an admin directory or a
+// nested repository is restored. Nothing is written outside of the directory, and nothing
+// that is many times as large as the archive.
 func FuzzExtract(f *testing.F) {
 	pack := func(headers ...*tar.Header) []byte {
 		var b bytes.Buffer

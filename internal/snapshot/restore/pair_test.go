@@ -11,8 +11,8 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// TestPairBehindLink: an agent has put a link where files of a directory have to go back
-// to. That is an error for each of them, not only for the first.
+// TestPairBehindLink: an agent has put a link in the path to which files of a directory
+// have to be moved back. Each of them fails with an error, not only the first.
 func TestPairBehindLink(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	err := errors.Join(os.Mkdir(filepath.Join(from, "d"), 0o700), os.Symlink(from, filepath.Join(to, "d")))
