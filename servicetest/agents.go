@@ -11,8 +11,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// agentScenarios hold the preset agents to the per-agent workspaces that it is
-// made after: creation and the data model.
+// agentScenarios hold the preset agents to the system of per-agent workspaces that it
+// imitates: creation and the data model.
 type agentScenarios struct{}
 
 func agent(id string) croft.CreateRequest {
@@ -38,7 +38,7 @@ func (agentScenarios) ShortID(t *testing.T, f *fixture) {
 	}
 }
 
-// SharedPrefix: IDs that begin with the time at which they were drawn begin alike.
+// SharedPrefix: IDs that begin with the time of their creation have a common prefix.
 func (agentScenarios) SharedPrefix(t *testing.T, f *fixture) {
 	f.Git("branch", "agent/0195f3a3")
 	list := f.createAll(agent("0195f3a2-7c1e-7bbb-8aaa-0123456789ab"), agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ab"), agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ac"))
@@ -68,7 +68,7 @@ func (agentScenarios) MasterForMain(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Create(t.Context(), agent("b"))), croft.BaseNotFound)
 }
 
-// fields reads a workspace as a program in another language would.
+// fields decodes a workspace's JSON as a program in another language would.
 func fields(t *testing.T, w croft.Workspace) map[string]any {
 	t.Helper()
 	b, err := json.Marshal(w)
@@ -125,7 +125,7 @@ func (agentScenarios) PlainDirectory(t *testing.T, f *fixture) {
 	}
 	f.removed("a")
 	wantFile(t, filepath.Join(dir, "notes.txt"), "mine\n")
-	// Other layouts refuse it; a request for a worktree gets a copy.
+	// Other layouts refuse it; with this one, a request for a worktree gets a copy.
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "c"})), croft.NotARepo)
 	req := agent("c")
 	req.Mode = croft.ModeWorktree
@@ -159,8 +159,8 @@ func (agentScenarios) TwoAgentsOneFile(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(f.Dir, "README.md"), "# app\n")
 }
 
-// Links: what is heavy or secret and not tracked is shared with the main checkout
-// by links, which are never committed and are removed without what they lead to.
+// Links: heavy or secret untracked files are shared with the main checkout by links. The
+// links are never committed, and their removal does not touch their targets.
 func (agentScenarios) Links(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, ".gitignore", "node_modules/\n.env*\n")
 	f.Write("node_modules/dep/index.js", "x\n")

@@ -9,8 +9,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// allOrNoneScenarios make the last of several creations fail in every way that
-// it can from outside: nothing may remain of the others.
+// allOrNoneScenarios make the last of several creations fail in every way that a caller can
+// cause: nothing may remain of the others.
 func allOrNoneScenarios() []scenario {
 	return []scenario{
 		{"PathTaken", func(t *testing.T, f *fixture) {
@@ -32,7 +32,7 @@ func allOrNoneScenarios() []scenario {
 			noneOf(t, f, croft.RoleNotFound, croft.CreateRequest{Name: "c", Role: "nobody"})
 		}},
 		{"RoleFileFails", func(t *testing.T, f *fixture) {
-			// The role is there, so the creation goes far before the copy fails.
+			// The role exists, so the creation gets far before the copy fails.
 			f.Write("roles/huge/CLAUDE.md", strings.Repeat("x", 5<<20))
 			f.Commit("a role that is too large")
 			noneOf(t, f, croft.InvalidRequest, croft.CreateRequest{Name: "c", Role: "huge"})
@@ -59,7 +59,7 @@ func allOrNoneScenarios() []scenario {
 			noneOf(t, f, croft.LimitReached, croft.CreateRequest{Name: "c"})
 		}},
 		{"BrokenObject", func(t *testing.T, f *fixture) {
-			// The commit is there and its files are not: git fails late.
+			// The commit exists and its files do not: git fails late.
 			f.Git("checkout", "--quiet", "-b", "damaged")
 			f.commitIn(f.Dir, "lost.txt", "lost\n")
 			blob := f.Git("rev-parse", "HEAD:lost.txt")
@@ -76,7 +76,7 @@ func allOrNoneScenarios() []scenario {
 	}
 }
 
-// noneOf asks for two good workspaces and a bad one.
+// noneOf asks for two valid workspaces and an invalid one.
 func noneOf(t *testing.T, f *fixture, want croft.Code, bad croft.CreateRequest) {
 	t.Helper()
 	before := f.trace()
@@ -86,7 +86,7 @@ func noneOf(t *testing.T, f *fixture, want croft.Code, bad croft.CreateRequest) 
 		t.Errorf("a failed CreateAll returned %v", list)
 	}
 	f.unchanged(before)
-	// What was rolled back is not in the way of another creation.
+	// The rolled back workspaces do not prevent another creation.
 	if want != croft.LimitReached {
 		f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	}

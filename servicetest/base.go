@@ -9,7 +9,7 @@ import (
 
 type baseScenarios struct{}
 
-// wantStart compares where a workspace starts and where its work goes.
+// wantStart compares the commit at which a workspace starts, and its target.
 func wantStart(t *testing.T, w croft.Workspace, base, ref, target string) {
 	t.Helper()
 	if w.Base != base || w.Head != base || w.BaseRef != ref || w.Target != target {
@@ -64,7 +64,7 @@ func (baseScenarios) DetachedHead(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, "second.txt", "x\n")
 	f.Git("checkout", "--quiet", "--detach", first)
 	wantStart(t, f.create(croft.CreateRequest{Name: "a"}), first, "HEAD", "")
-	// An explicit target is taken where there is no branch to stand on.
+	// An explicit target is allowed where no branch is checked out.
 	wantStart(t, f.create(croft.CreateRequest{Name: "b", Target: "main"}), first, "HEAD", "main")
 }
 
@@ -80,7 +80,7 @@ func (baseScenarios) RemoteBranch(t *testing.T, f *fixture) {
 	f.Git("branch", "dev", tip+"~1")
 	f.Git("update-ref", "refs/remotes/origin/dev", tip)
 	f.Git("update-ref", "refs/remotes/origin/other", tip)
-	// Work goes back to the local branch of the same name, if there is one.
+	// The target is the local branch of the same name, if there is one.
 	wantStart(t, f.create(croft.CreateRequest{Name: "a", Base: "origin/dev"}), tip, "origin/dev", "dev")
 	wantStart(t, f.create(croft.CreateRequest{Name: "b", Base: "origin/other"}), tip, "origin/other", "main")
 }
@@ -115,7 +115,7 @@ func (baseScenarios) InsideAnotherWorkspace(t *testing.T, f *fixture) {
 	if filepath.Dir(w.Path) != filepath.Dir(outer.Path) {
 		t.Errorf("the inner workspace lies at %s, not beside the outer one", w.Path)
 	}
-	// HEAD means that of the checkout that the Service was opened in.
+	// HEAD means that of the checkout in which the Service was opened.
 	w, err = inside.Create(t.Context(), croft.CreateRequest{Name: "from-head", Base: "HEAD"})
 	must(t, err)
 	wantStart(t, *w, tip, "HEAD", outer.Branch)
@@ -144,7 +144,7 @@ func (baseScenarios) FetchFirst(t *testing.T, f *fixture) {
 	wantStart(t, f.create(croft.CreateRequest{Name: "fresh", Fetch: croft.FetchFirst}), tip, "origin/main", "main")
 }
 
-// IsPinned removes every other way to the base and has git collect garbage.
+// IsPinned deletes every other ref to the base and runs git gc.
 func (baseScenarios) IsPinned(t *testing.T, f *fixture) {
 	f.Git("checkout", "--quiet", "-b", "topic")
 	tip := f.commitIn(f.Dir, "topic.txt", "x\n")

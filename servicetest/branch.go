@@ -10,14 +10,14 @@ import (
 
 type branchScenarios struct{}
 
-// heads lists where every branch is.
+// heads lists the commit of every branch.
 func (f *fixture) heads() string {
 	f.t.Helper()
 	return f.Git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/")
 }
 
-// refusesToCommit asks for everything that commits in a workspace, and wants it
-// refused with the code, and no branch moved.
+// refusesToCommit makes every call that commits in a workspace, and expects that each is
+// refused with the code and moves no branch.
 func (f *fixture) refusesToCommit(w croft.Workspace, want croft.Code) {
 	f.t.Helper()
 	heads, work := f.heads(), f.GitIn(w.Path, "status", "--porcelain")
@@ -31,8 +31,7 @@ func (f *fixture) refusesToCommit(w croft.Workspace, want croft.Code) {
 	f.wantStatus(w.Path, work)
 }
 
-// HeadOnTheTarget: an agent that points its HEAD at the target gets nothing
-// committed there.
+// HeadOnTheTarget: if an agent points its HEAD at the target, Croft commits nothing there.
 func (branchScenarios) HeadOnTheTarget(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
@@ -66,7 +65,7 @@ func (branchScenarios) HeadDetached(t *testing.T, f *fixture) {
 	f.refusesToCommit(w, croft.WrongBranch)
 }
 
-// SymbolicRef: the workspace's branch was made another name of the target.
+// SymbolicRef: the workspace's branch was made a symbolic ref to the target.
 func (branchScenarios) SymbolicRef(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("symbolic-ref", "refs/heads/"+w.Branch, "refs/heads/main")
@@ -77,14 +76,14 @@ func (branchScenarios) SymbolicRef(t *testing.T, f *fixture) {
 	}
 }
 
-// CheckedOutElsewhere: the user looks at the workspace's branch in the main
-// checkout, which a commit would leave behind.
+// CheckedOutElsewhere: the user has checked the workspace's branch out in the main
+// checkout, which would not follow a commit.
 func (branchScenarios) CheckedOutElsewhere(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("switch", "--quiet", "--ignore-other-worktrees", w.Branch)
 	f.commitIn(w.Path, "committed.txt", "x\n")
 	if f.isIsolated() {
-		f.harvest(w.Path)
+		f.pull(w.Path)
 		f.clean(f.Dir)
 	}
 	write(t, w, "work.txt", "x\n")
@@ -94,7 +93,7 @@ func (branchScenarios) CheckedOutElsewhere(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-// Resolve: what a merge leaves to be resolved is not put on another branch.
+// Resolve: a merge that has to be resolved is not put on another branch.
 func (branchScenarios) Resolve(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "README.md", "mine\n")
@@ -105,8 +104,7 @@ func (branchScenarios) Resolve(t *testing.T, f *fixture) {
 	f.same(w.Path, before)
 }
 
-// RestoreOnAnother: a snapshot is not restored where HEAD is on another
-// branch by now.
+// RestoreOnAnother: a snapshot is not restored while HEAD is on another branch.
 func (branchScenarios) RestoreOnAnother(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
@@ -121,8 +119,8 @@ func (branchScenarios) RestoreOnAnother(t *testing.T, f *fixture) {
 	f.restore(string(s.ID))
 }
 
-// RestoreOfAnother: a snapshot that was taken while HEAD was on another
-// branch does not move that branch back.
+// RestoreOfAnother: restoring a snapshot that was taken while HEAD was on another branch
+// does not move that branch back.
 func (branchScenarios) RestoreOfAnother(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("branch", "--quiet", "other")
@@ -136,7 +134,7 @@ func (branchScenarios) RestoreOfAnother(t *testing.T, f *fixture) {
 	f.Git("branch", "--quiet", "--force", "other", tip)
 	heads := f.heads()
 	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})
-	if !f.isIsolated() { // there the repository never had another branch checked out
+	if !f.isIsolated() { // the repository of an isolated workspace never had the other branch checked out
 		wantCode(t, err, croft.WrongBranch)
 	}
 	if got := f.heads(); got != heads {
@@ -161,7 +159,7 @@ func (branchScenarios) RoundEnd(t *testing.T, f *fixture) {
 	f.endRound(r)
 }
 
-// SwitchedBack: what the hint says helps.
+// SwitchedBack: the command in the hint helps.
 func (branchScenarios) SwitchedBack(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")

@@ -12,7 +12,7 @@ import (
 
 type commitScenarios struct{}
 
-// finish ends a workspace's agent, without a merge.
+// finish finishes a workspace's work, without a merge.
 func (f *fixture) finish(name string) croft.Merge {
 	f.t.Helper()
 	m, err := f.Finish(f.t.Context(), croft.FinishRequest{Workspace: name, Policy: croft.MergeNever})
@@ -20,8 +20,8 @@ func (f *fixture) finish(name string) croft.Merge {
 	return *m
 }
 
-// TakenOutOfTheIndex: what an agent took out of the index and has git ignore stays out, and
-// what it still has on disk is not committed.
+// TakenOutOfTheIndex: a file that an agent removed from the index and had git ignore stays
+// out of the index; its copy on disk is not committed.
 func (commitScenarios) TakenOutOfTheIndex(t *testing.T, f *fixture) {
 	f.Write(".env", "PASSWORD=old\n")
 	f.Write("cache/a.txt", "tracked by mistake\n")
@@ -43,7 +43,7 @@ func (commitScenarios) TakenOutOfTheIndex(t *testing.T, f *fixture) {
 	}
 }
 
-// TakenOutAndSecret: what was taken out of the index, looks like a secret and is not
+// TakenOutAndSecret: a file that was removed from the index, looks like a secret and is not
 // ignored is held back like any other new file.
 func (commitScenarios) TakenOutAndSecret(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, ".env", "PASSWORD=old\n")
@@ -56,8 +56,8 @@ func (commitScenarios) TakenOutAndSecret(t *testing.T, f *fixture) {
 	}
 }
 
-// Hidden: edits of files that git was told not to look at are not committed, and
-// are not passed over in silence either.
+// Hidden: edits of files that git was told not to look at (assume-unchanged, skip-worktree)
+// are not committed, and the answer names them.
 func (commitScenarios) Hidden(t *testing.T, f *fixture) {
 	f.Write("one.txt", "1\n")
 	f.Write("two.txt", "2\n")
@@ -100,7 +100,7 @@ func (commitScenarios) Hidden(t *testing.T, f *fixture) {
 	}
 }
 
-// HiddenSparse: what a sparse checkout leaves out is no deletion.
+// HiddenSparse: files that a sparse checkout leaves out are not committed as deleted.
 func (commitScenarios) HiddenSparse(t *testing.T, f *fixture) {
 	f.Write("far/a.txt", "1\n")
 	f.Write("far/away/b.txt", "2\n")
@@ -121,7 +121,7 @@ func (commitScenarios) HiddenSparse(t *testing.T, f *fixture) {
 	}
 }
 
-// Kinds: files, directories and links take each other's places.
+// Kinds: files, directories and links replace each other.
 func (commitScenarios) Kinds(t *testing.T, f *fixture) {
 	f.Write("dir/a.txt", "a\n")
 	f.Write("dir/sub/b.txt", "b\n")
@@ -145,8 +145,8 @@ func (commitScenarios) Kinds(t *testing.T, f *fixture) {
 	}
 }
 
-// RepositoryInstead: a repository in the place of a file is held back, and the
-// file is not deleted.
+// RepositoryInstead: a repository that has replaced a file is held back, and the file is
+// not deleted.
 func (commitScenarios) RepositoryInstead(t *testing.T, f *fixture) {
 	w := f.createWith("a", "new", "going to be added\n")
 	f.GitIn(w.Path, "add", "--intent-to-add", "new")
@@ -162,8 +162,8 @@ func (commitScenarios) RepositoryInstead(t *testing.T, f *fixture) {
 	}
 }
 
-// LinkInstead: a directory with a hidden file that becomes a link to itself is
-// committed as one.
+// LinkInstead: a directory with an assume-unchanged file that was replaced by a link to
+// itself is committed as a link.
 func (commitScenarios) LinkInstead(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "update-index", "--assume-unchanged", "src/main.txt")
@@ -174,7 +174,7 @@ func (commitScenarios) LinkInstead(t *testing.T, f *fixture) {
 	}
 }
 
-// Message: a message for the commit changes nothing about what is committed and
+// Message: a message for the commit does not change which files are committed and which are
 // named.
 func (commitScenarios) Message(t *testing.T, f *fixture) {
 	w := f.createWith("a", "work.txt", "work\n")

@@ -273,8 +273,8 @@ func (createScenarios) LegacyInARepo(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(f.Dir, "README.md"), "# app\n")
 }
 
-// MainIsUntouched compares the main checkout's files, index and HEAD, with
-// their times, over a life of several workspaces.
+// MainIsUntouched compares the main checkout's files, index and HEAD, with their times,
+// before and after several workspaces are created, used and removed.
 func (createScenarios) MainIsUntouched(t *testing.T, f *fixture) {
 	f.Roles("worker")
 	f.Commit("roles")
@@ -355,8 +355,8 @@ func (createScenarios) Canceled(t *testing.T, f *fixture) {
 	f.unchanged(before)
 }
 
-// CanceledAnywhere gives up after ever longer times, until a creation
-// was quick enough: until then nothing may be left.
+// CanceledAnywhere cancels creations after ever longer times, until one ends before that:
+// none of the canceled ones may leave anything.
 func (createScenarios) CanceledAnywhere(t *testing.T, f *fixture) {
 	before := f.trace()
 	parts := []croft.CreateRequest{{Name: "a"}, {Name: "b"}}

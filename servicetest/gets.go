@@ -6,12 +6,13 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// getScenarios are about the calls that find one thing by its ID.
+// getScenarios are about the calls that find one object by its ID.
 type getScenarios struct{}
 
 const noSuchID = croft.Ref("0000000000000000")
 
-// Found: what an act returned is found by its ID, as the lists show it.
+// Found: each object that a call returned is found by its ID, and equals its entry in the
+// list.
 func (getScenarios) Found(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.createWith("a", "work.txt", "work\n")
@@ -46,7 +47,7 @@ func (getScenarios) Found(t *testing.T, f *fixture) {
 	}
 }
 
-// NotFound: each has a code of its own for what is not there.
+// NotFound: each of these calls has its own code for an ID that does not exist.
 func (getScenarios) NotFound(t *testing.T, f *fixture) {
 	req := croft.GetRequest{Ref: noSuchID}
 	wantCode(t, errOf(f.Snapshot(t.Context(), req)), croft.SnapshotNotFound)
@@ -58,8 +59,8 @@ func (getScenarios) NotFound(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Session(t.Context(), req)), croft.SessionNotFound)
 }
 
-// RevertKey: a revert that is asked for again with its key is the same revert, also when
-// it has ended.
+// RevertKey: a revert that is requested again with its key is the same revert, also when it
+// has ended.
 func (getScenarios) RevertKey(t *testing.T, f *fixture) {
 	f.createWith("a", "work.txt", "work\n")
 	landed := f.merge(croft.MergeRequest{Workspace: "a"})

@@ -20,7 +20,7 @@ func (f *fixture) gone(ref string) croft.Workspace {
 	return *w
 }
 
-// GoneStatus: the status of work can be read after its workspace is gone.
+// GoneStatus: the status of a workspace's work can be read after the workspace was removed.
 func (finishScenarios) GoneStatus(t *testing.T, f *fixture) {
 	for name, end := range map[string]func(w croft.Workspace) (status croft.MergeStatus, commit string){
 		"finished": func(w croft.Workspace) (croft.MergeStatus, string) {
@@ -52,7 +52,7 @@ func (finishScenarios) GoneStatus(t *testing.T, f *fixture) {
 				t.Errorf("%s: %s %q, want %s %q", name, got.MergeStatus, got.MergeCommit, status, commit)
 			}
 		}
-		// No other call takes it for a live one.
+		// No other call treats it as a live workspace.
 		wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: name})), croft.WorktreeNotFound)
 		if status == "" {
 			continue
@@ -65,7 +65,7 @@ func (finishScenarios) GoneStatus(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "nobody", Scope: croft.ScopeAll})), croft.WorktreeNotFound)
 }
 
-// DiscardKey: a repeated discard discards nothing that became pending since.
+// DiscardKey: a repeated discard does not discard a merge that became pending since.
 func (finishScenarios) DiscardKey(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	finish := func(name string) {

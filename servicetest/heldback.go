@@ -26,8 +26,8 @@ func (mergeScenarios) HeldBack(t *testing.T, f *fixture) {
 	}
 }
 
-// HeldBackStaged: what an agent staged is committed by Croft only if it looks like
-// no secret. What the agent committed itself is its own affair.
+// HeldBackStaged: Croft commits a file that an agent staged only if it does not look like a
+// secret. A file that the agent committed itself is merged, with its later changes.
 func (mergeScenarios) HeldBackStaged(t *testing.T, f *fixture) {
 	w := f.createWith("a", "own.key", "committed by the agent\n")
 	f.GitIn(w.Path, "add", "--all")
@@ -63,8 +63,8 @@ func (mergeScenarios) HeldBackStaged(t *testing.T, f *fixture) {
 	}
 }
 
-// HeldBackButMerged: a merge in progress that brings a file in is not made to
-// delete it.
+// HeldBackButMerged: a file that looks like a secret and comes from the target, by a merge
+// in progress, is not held back: that would delete it in the target.
 func (mergeScenarios) HeldBackButMerged(t *testing.T, f *fixture) {
 	w := f.createWith("a", "src/main.txt", "A\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "-m", "A")

@@ -22,7 +22,7 @@ func (f *fixture) undo(req croft.UndoRequest) croft.Operation {
 	return *op
 }
 
-// last is the last act, which must be of a kind and in a state.
+// last returns the last act, which must have this kind and state.
 func (f *fixture) last(kind, state string) croft.Operation {
 	f.t.Helper()
 	list, err := f.History(f.t.Context(), croft.HistoryRequest{})
@@ -179,7 +179,7 @@ func (historyScenarios) Occupied(t *testing.T, f *fixture) {
 	}
 }
 
-// PartlyUndone: of two removed workspaces one cannot come back yet.
+// PartlyUndone: of two removed workspaces one cannot be restored yet.
 func (historyScenarios) PartlyUndone(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a", "b"}})
@@ -241,7 +241,8 @@ func (historyScenarios) List(t *testing.T, f *fixture) {
 	}
 }
 
-// LargeAct: an act of many operations is one item of a page, whole, and not the last.
+// LargeAct: an act of many operations is one item of a page, and is not split; the page
+// after it has the earlier act.
 func (historyScenarios) LargeAct(t *testing.T, f *fixture) {
 	var reqs []croft.CreateRequest
 	for i := range 22 {

@@ -56,7 +56,7 @@ func (keyScenarios) AfterFailure(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Create(t.Context(), req)), croft.BranchExists)
 	f.Git("branch", "-D", "croft/a")
 	f.create(req)
-	// For another request too.
+	// It can be used for another request, too.
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Key: "k2", Name: "a"})), croft.WorktreeExists)
 	f.create(croft.CreateRequest{Key: "k2", Name: "b"})
 }
@@ -83,7 +83,8 @@ func (keyScenarios) AtOnce(t *testing.T, f *fixture) {
 	}
 }
 
-// AtTheLimit: who asks again for what there is gets it, whatever the limit.
+// AtTheLimit: a repeated request for an existing workspace gets it, although the limit is
+// reached.
 func (keyScenarios) AtTheLimit(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "MAX_WORKERS=1")
 	req := croft.CreateRequest{Key: "k", Name: "a"}
@@ -101,7 +102,7 @@ func (keyScenarios) CreateIsCreateAll(t *testing.T, f *fixture) {
 	}
 }
 
-// WhereverAskedFrom: how the repository is named is no part of the request.
+// WhereverAskedFrom: the path by which the repository is named is no part of the request.
 func (keyScenarios) WhereverAskedFrom(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Key: "k", Name: "a"})
 	for _, repo := range []string{f.Dir, "src", w.Path} {
@@ -214,7 +215,7 @@ func (eventScenarios) CursorOfAnotherState(t *testing.T, f *fixture) {
 	}
 }
 
-// Resume reads in steps of every length and misses nothing.
+// Resume reads the events in steps of every length, and gets each of them.
 func (eventScenarios) Resume(t *testing.T, f *fixture) {
 	for i := range 4 {
 		f.create(croft.CreateRequest{Name: "w" + strconv.Itoa(i)})
@@ -229,7 +230,7 @@ func (eventScenarios) Resume(t *testing.T, f *fixture) {
 			t.Errorf("after %s: %+v", e.Cursor, rest)
 		}
 	}
-	// Who stops in the middle may.
+	// A reader may stop in the middle.
 	for range f.Events(t.Context(), croft.EventsRequest{}) {
 		break
 	}
@@ -260,7 +261,7 @@ func (eventScenarios) PerRepository(t *testing.T, f *fixture) {
 	}
 }
 
-// Follow waits for what another Service does, until it is told to stop.
+// Follow gets the events of another Service's calls, until its context is canceled.
 func (eventScenarios) Follow(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -284,7 +285,7 @@ func (eventScenarios) Follow(t *testing.T, f *fixture) {
 	for e, err := range f.Events(ctx, croft.EventsRequest{Follow: croft.FollowNew}) {
 		t.Errorf("after the context ended: %+v, %v", e, err)
 	}
-	// A list that is cut short is not taken for all there is.
+	// A reader can tell a list that was cut short from a complete one.
 	for _, err := range f.Events(ctx, croft.EventsRequest{}) {
 		wantCode(t, err, croft.Canceled)
 	}

@@ -29,7 +29,7 @@ func (f *fixture) lane() croft.Lane {
 	return lanes.Items[0]
 }
 
-// movedEvents counts what was told of targets that others moved.
+// movedEvents counts the events about targets that others moved.
 func (f *fixture) movedEvents() int {
 	f.t.Helper()
 	n := 0
@@ -43,8 +43,8 @@ func (f *fixture) movedEvents() int {
 	return n
 }
 
-// MovedByOthers: the first merge after the target moved outside of its lane says so, and
-// goes on from there.
+// MovedByOthers: the first merge after another process moved the target says so, and is
+// based on the new commit.
 func (laneScenarios) MovedByOthers(t *testing.T, f *fixture) {
 	first := f.landed("a")
 	if first.Moved != "" {
@@ -83,7 +83,7 @@ func (laneScenarios) NotMoved(t *testing.T, f *fixture) {
 	}
 }
 
-// Rewritten: what the lane had published is not on the target any more.
+// Rewritten: the target no longer contains a merge that the lane has published.
 func (laneScenarios) Rewritten(t *testing.T, f *fixture) {
 	base := f.Git("rev-parse", "main")
 	f.landed("a")
@@ -101,8 +101,8 @@ func (f *fixture) protectMain() {
 	f.commitIn(f.Dir, "croft.toml", "[merge]\nprotect = true\n")
 }
 
-// Protected: a target that asks for it is merged into only after a person has
-// accepted what others did.
+// Protected: nothing is merged into a protected target that others have moved before a
+// person has accepted their commits.
 func (laneScenarios) Protected(t *testing.T, f *fixture) {
 	f.protectMain()
 	f.landed("a")
@@ -127,7 +127,7 @@ func (laneScenarios) Protected(t *testing.T, f *fixture) {
 	}
 }
 
-// ProtectedFromTheFirst: a protected target is known from the first time that a lane looks at
+// ProtectedFromTheFirst: a protected target's commit is recorded when a lane first reads
 // it, also if nothing lands then.
 func (laneScenarios) ProtectedFromTheFirst(t *testing.T, f *fixture) {
 	f.protectMain()
@@ -143,9 +143,10 @@ func (laneScenarios) ProtectedFromTheFirst(t *testing.T, f *fixture) {
 	f.wantAt("main", tip)
 }
 
-// LeftAtWhatIsGone: of a target that was moved back, and whose last commit was deleted,
-// the rules cannot be read any more. Nothing lands before a person has accepted it.
-func (laneScenarios) LeftAtWhatIsGone(t *testing.T, f *fixture) {
+// LastCommitIsLost: a target was moved back, and the commit that the lane published last
+// was deleted, so that its rules cannot be read. Nothing lands before a person has accepted
+// the target.
+func (laneScenarios) LastCommitIsLost(t *testing.T, f *fixture) {
 	base := f.Git("rev-parse", "main")
 	known := f.landed("a").Commit
 	f.Git("reset", "--quiet", "--hard", base)
@@ -162,8 +163,9 @@ func (laneScenarios) LeftAtWhatIsGone(t *testing.T, f *fixture) {
 	}
 }
 
-// ProtectedByWhatWasThere: who moves the target cannot take its protection away by that.
-func (laneScenarios) ProtectedByWhatWasThere(t *testing.T, f *fixture) {
+// ProtectedByTheLastRules: a commit that another process puts on the target cannot end its
+// protection.
+func (laneScenarios) ProtectedByTheLastRules(t *testing.T, f *fixture) {
 	f.protectMain()
 	f.landed("a")
 	f.commitIn(f.Dir, "croft.toml", "[merge]\nprotect = false\n")

@@ -10,7 +10,7 @@ import (
 
 type lockScenarios struct{}
 
-// hold takes a lease on a workspace.
+// hold acquires a lease on a workspace.
 func (f *fixture) hold(workspace croft.ID) *croft.Lease {
 	f.t.Helper()
 	l, err := f.Hold(f.t.Context(), croft.HoldRequest{Workspace: workspace})
@@ -69,7 +69,7 @@ func (lockScenarios) ByGit(t *testing.T, f *fixture) {
 	if got := f.show("a"); got.IsLocked {
 		t.Errorf("Workspace = %+v", got)
 	}
-	// And the other way round.
+	// The other direction.
 	lock(t, f, "a", "mine")
 	f.Git("worktree", "unlock", w.Path)
 	f.removed("a")
@@ -86,8 +86,8 @@ func (lockScenarios) GitHonoursIt(t *testing.T, f *fixture) {
 	}
 }
 
-// OwnLocksDoNotCount: the lock that keeps git's own commands away while a lease is held
-// is not a person's.
+// OwnLocksDoNotCount: git's lock on a worktree, which Croft sets while a lease is held,
+// does not count as a person's lock.
 func (lockScenarios) OwnLocksDoNotCount(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	if w.IsLocked || f.show("a").IsLocked {
@@ -105,13 +105,13 @@ func (lockScenarios) OwnLocksDoNotCount(t *testing.T, f *fixture) {
 	if out, err := f.TryGit(f.Dir, "worktree", "remove", w.Path); err == nil {
 		t.Errorf("git removed a workspace in use: %s", out)
 	}
-	// A person's lock outlives the lease.
+	// A person's lock stays when the lease ends.
 	lock(t, f, "a", "mine")
 	must(t, errOf(f.Release(t.Context(), croft.ReleaseRequest{Lease: l.ID})))
 	if got := f.show("a"); !got.IsLocked || got.LockReason != "mine" {
 		t.Errorf("after the release: %+v", got)
 	}
-	// And a lease outlives the lock.
+	// A lease stays when the lock is removed.
 	l = f.hold(w.ID)
 	must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})))
 	if got := f.show("a"); got.IsLocked || got.Lease == nil {
@@ -224,8 +224,8 @@ func (leaseScenarios) NotFound(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Renew(t.Context(), croft.RenewRequest{Lease: "0000000000000000"})), croft.LeaseLost)
 }
 
-// GoesWithTheWorkspace: the holder of a lease may remove the workspace; then the lease
-// is lost.
+// GoesWithTheWorkspace: the holder of a lease may remove the workspace; the lease is then
+// lost.
 func (leaseScenarios) GoesWithTheWorkspace(t *testing.T, f *fixture) {
 	w := f.createWith("a", "STATE.json", "{}")
 	l := f.hold(w.ID)

@@ -27,8 +27,8 @@ func (limitScenarios) MaxWorkers(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "b"})
 }
 
-// MaxWorkersRace has ten ask for three places at once, each through a Service of
-// its own, while one watches that the limit is never exceeded.
+// MaxWorkersRace has ten callers ask for three places at once, each through a Service of
+// its own, while another goroutine checks that the limit is never exceeded.
 func (limitScenarios) MaxWorkersRace(t *testing.T, f *fixture) {
 	const n, limit = 10, 3
 	errs := make([]error, n)

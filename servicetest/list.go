@@ -20,7 +20,7 @@ func (listScenarios) None(t *testing.T, f *fixture) {
 	if err != nil || list.Items == nil || len(list.Items) != 0 {
 		t.Errorf("Workspaces = %v, %v, want an empty list", list, err)
 	}
-	// The main checkout and other people's worktrees are none of Croft's.
+	// Croft does not list the main checkout and worktrees that it did not make.
 	f.Git("worktree", "add", "--quiet", filepath.Join(f.Dir, ".worktrees", "mine"))
 	f.wantNames()
 }
@@ -71,7 +71,7 @@ func (listScenarios) Find(t *testing.T, f *fixture) {
 			t.Errorf("%s finds %s", ref, got.ID)
 		}
 	}
-	// Without a name it is the one that the working directory is in.
+	// Without a name it is the workspace that contains the working directory.
 	got, err := f.at(filepath.Join(w.Path, "src")).Workspace(t.Context(), croft.WorkspaceRequest{})
 	if err != nil || got.ID != w.ID {
 		t.Errorf("from inside: %+v, %v", got, err)
@@ -87,7 +87,7 @@ func (listScenarios) NotFound(t *testing.T, f *fixture) {
 	for _, ref := range []string{"b", "0000000000000000", f.Dir, "/", "", "croft/a"} {
 		wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})), croft.WorktreeNotFound)
 	}
-	// One of another repository is none of this one's.
+	// A workspace of another repository is not found.
 	other := gittest.New(t)
 	w, err := f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Name: "theirs"})
 	must(t, err)
@@ -171,8 +171,7 @@ func (listScenarios) Worktrees(t *testing.T, f *fixture) {
 	}
 }
 
-// NoGitPerWorkspace lists with a git that fails at everything after it told its
-// version.
+// NoGitPerWorkspace lists with a git that fails at every command but its version.
 func (listScenarios) NoGitPerWorkspace(t *testing.T, f *fixture) {
 	f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	svc := f.at(f.Dir, "CROFT_GIT_PATH="+fakeGit(t, f, failingGit))
@@ -203,7 +202,7 @@ func (listScenarios) FailureIsAnError(t *testing.T, f *fixture) {
 	}
 }
 
-// SurvivesGitsOwnUpkeep has git tidy up all that it can.
+// SurvivesGitsOwnUpkeep runs git's own prune, pack-refs and gc.
 func (listScenarios) SurvivesGitsOwnUpkeep(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
@@ -219,7 +218,8 @@ func (listScenarios) SurvivesGitsOwnUpkeep(t *testing.T, f *fixture) {
 	f.removed("a")
 }
 
-// RemovedWhileRead reads while others remove: what is missing is gone, not a failure.
+// RemovedWhileRead lists while others remove: a workspace that is removed meanwhile is left
+// out, and the listing does not fail.
 func (listScenarios) RemovedWhileRead(t *testing.T, f *fixture) {
 	const n = 6
 	for range n {

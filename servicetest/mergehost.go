@@ -31,8 +31,8 @@ func (mergeScenarios) HostDirty(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-// HostDirtyMeanwhile: a merge that waits for the user's checkout is not forgotten
-// over what happens to the same work elsewhere, or to a part of it.
+// HostDirtyMeanwhile: a merge that waits for the user's checkout stays in the queue when
+// the same work, or a part of it, is merged elsewhere.
 func (mergeScenarios) HostDirtyMeanwhile(t *testing.T, f *fixture) {
 	w := f.createWith("a", "README.md", "theirs\n")
 	write(t, w, "part.txt", "part\n")
@@ -55,8 +55,8 @@ func (mergeScenarios) HostDirtyMeanwhile(t *testing.T, f *fixture) {
 	}
 }
 
-// HostDirtyNoMore: one that was given up, or that a later one takes the place of,
-// is not tried again.
+// HostDirtyNoMore: a merge that was discarded, or that a later one replaces, is not tried
+// again.
 func (mergeScenarios) HostDirtyNoMore(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	f.Write("README.md", "mine\n")
@@ -78,8 +78,8 @@ func (mergeScenarios) HostDirtyNoMore(t *testing.T, f *fixture) {
 	}
 }
 
-// HostNeverReverse: what the user has staged, changed and left lying is as it was
-// after a merge that does not concern it.
+// HostNeverReverse: the user's staged, changed and untracked files are unchanged after a
+// merge that does not touch them.
 func (mergeScenarios) HostNeverReverse(t *testing.T, f *fixture) {
 	f.createWith("a", "src/main.txt", "changed\n")
 	f.Write("README.md", "staged\n")

@@ -58,7 +58,7 @@ func (f *fixture) merge(req croft.MergeRequest) croft.Merge {
 	return *done
 }
 
-// mustMerge is merge for what has to land.
+// mustMerge is merge for work that has to land.
 func (f *fixture) mustMerge(req croft.MergeRequest) croft.Merge {
 	f.t.Helper()
 	m := f.merge(req)
@@ -125,9 +125,9 @@ func (mergeScenarios) Nothing(t *testing.T, f *fixture) {
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 }
 
-// NothingMore: a merge of work that the target has already ends well, and the
-// workspace goes.
-func (mergeScenarios) NothingMore(t *testing.T, f *fixture) {
+// TargetHasTheWork: a merge of work that the target already has succeeds, and the workspace
+// is removed.
+func (mergeScenarios) TargetHasTheWork(t *testing.T, f *fixture) {
 	w := f.createWith("a", "work.txt", "work\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
@@ -139,7 +139,7 @@ func (mergeScenarios) NothingMore(t *testing.T, f *fixture) {
 	}
 }
 
-// Late: what comes while a merge is checked is neither merged nor put away.
+// Late: work that an agent adds while its merge is checked is neither merged nor removed.
 func (mergeScenarios) Late(t *testing.T, f *fixture) {
 	for _, kind := range []string{"commit", "file", "detached"} {
 		w := f.createWith(kind, kind+".txt", "work\n")
@@ -180,7 +180,7 @@ func (mergeScenarios) Late(t *testing.T, f *fixture) {
 	}
 }
 
-// conflicting makes two workspaces that do not agree; the first has landed.
+// conflicting makes two workspaces that conflict; the first has landed.
 func conflicting(t *testing.T, f *fixture) (a, b croft.Workspace) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	write(t, list[0], "src/main.txt", "one\nA\nthree\n")
@@ -205,7 +205,7 @@ func (mergeScenarios) Conflict(t *testing.T, f *fixture) {
 		t.Errorf("conflicts %+v", done.Conflicts)
 	}
 	f.wantAt("main", before)
-	// The record of the workspace is all that was written.
+	// Only the record of the workspace was written.
 	var loose, now int
 	must(t, errOf(fmt.Sscan(objects, &loose)))
 	must(t, errOf(fmt.Sscan(f.Git("count-objects"), &now)))
@@ -270,8 +270,8 @@ func (mergeScenarios) SubmittedTwice(t *testing.T, f *fixture) {
 	f.Git("cat-file", "-e", m.Commit+":two.txt")
 }
 
-// ManyAtOnce: many processes submit and wait at once: each is merged once, none is
-// lost.
+// ManyAtOnce: many processes submit and wait at once: each workspace is merged exactly
+// once.
 func (mergeScenarios) ManyAtOnce(t *testing.T, f *fixture) {
 	const n = 12
 	var reqs []croft.CreateRequest
@@ -335,7 +335,7 @@ func (mergeScenarios) Events(t *testing.T, f *fixture) {
 	w := f.createWith("a", "new.txt", "new\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.wantMergeEvents("merge.queued merge.merged")
-	// One that failed, one that is not wanted, and one that is taken back.
+	// A merge that failed, one that is discarded, and one that is reverted.
 	late := f.createAll(croft.CreateRequest{Name: "b", Base: w.Base}, croft.CreateRequest{Name: "c"})
 	write(t, late[0], "new.txt", "another\n")
 	if m := f.merge(croft.MergeRequest{Workspace: "b"}); m.Reason != croft.Conflict {
@@ -346,13 +346,13 @@ func (mergeScenarios) Events(t *testing.T, f *fixture) {
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded")
 	must(t, errOf(croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"})))
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted")
-	// One that waits for a person.
+	// A merge that waits for a person.
 	must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "c", Policy: croft.MergeNever})))
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted merge.pending")
 }
 
-// wantMergeEvents compares the kinds of all events about merges. Each has the
-// merge as it was then.
+// wantMergeEvents compares the kinds of all events about merges. Each event has the merge
+// as it was then.
 func (f *fixture) wantMergeEvents(want string) {
 	f.t.Helper()
 	var kinds []string
@@ -377,8 +377,7 @@ func (mergeScenarios) Unknown(t *testing.T, f *fixture) {
 	wantCode(t, errOf(croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "nothing"})), croft.MergeNotFound)
 }
 
-// DatabaseLost: what was merged is known without the database, and can be taken
-// back.
+// DatabaseLost: merges are known without the database, and can be reverted.
 func (mergeScenarios) DatabaseLost(t *testing.T, f *fixture) {
 	for _, name := range []string{"a", "b"} {
 		f.createWith(name, name+".txt", name+"\n")
@@ -400,9 +399,9 @@ func (mergeScenarios) DatabaseLost(t *testing.T, f *fixture) {
 	}
 }
 
-// ConflictOfDirectories: one side made a file of a directory, the other renamed
-// the directory above. Git names a path in conflict that has no contents; the merge is
-// pending like any other in conflict, and can be resolved.
+// ConflictOfDirectories: one side replaced a directory by a file, the other renamed its
+// parent. git names a path in conflict that has no contents; the merge is pending like any
+// other in conflict, and can be resolved.
 func (mergeScenarios) ConflictOfDirectories(t *testing.T, f *fixture) {
 	for _, name := range []string{"one", "two"} {
 		f.Write("b/c/"+name, name+"\n1\n2\n3\n4\n5\n")

@@ -9,15 +9,15 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// The parts of a Service that depend on what kind of checkout a workspace has:
-// those that any change of a kind of checkout may break, and all of them.
+// The groups of scenarios that depend on the kind of checkout: modeCore are those that any
+// change of a kind of checkout may break, modeAll are all of them.
 var (
 	modeCore = []string{"Create", "Remove", "Trash", "Snapshots", "Merges", "Commits", "Resolve", "Reviews", "Branch"}
 	modeAll  = append(slices.Clone(modeCore),
 		"Roles", "List", "Status", "Radar", "Doctor", "AllOrNone", "Base", "Lock", "Lease", "Reap", "Clean", "TrashUpkeep", "History", "Finish", "Revert", "Keys")
 )
 
-// Depth says how much of the contract is proved.
+// Depth says how much of the contract is tested.
 type Depth string
 
 // The depths.
@@ -26,9 +26,9 @@ const (
 	All  Depth = "all"
 )
 
-// RunMode proves the part of the contract that depends on the kind of checkout,
-// with workspaces of a mode wherever a scenario names none. Scenarios that speak
-// of git's own worktrees are left out.
+// RunMode tests the part of the contract that depends on the kind of checkout, with
+// workspaces of a mode wherever a scenario names none. It leaves out scenarios about git's
+// own worktrees.
 func RunMode(t *testing.T, mode croft.Mode, depth Depth, open Open) {
 	parts := modeCore
 	if depth == All {
@@ -47,9 +47,9 @@ func RunMode(t *testing.T, mode croft.Mode, depth Depth, open Open) {
 	}, list)
 }
 
-// notOfWorktrees are scenarios that hold for git's own worktrees only: they speak
-// of `git worktree`, or of a repository that sees what an agent did before Croft
-// was asked.
+// notOfWorktrees are scenarios that hold for git's own worktrees only: they use `git
+// worktree`, or expect that the repository has an agent's commits before Croft has pulled
+// them.
 var notOfWorktrees = []string{
 	"Create/Default", "Lock/OwnLocksDoNotCount", "Lock/GitHonoursIt", "Lock/ByGit", "Lease/CloseReleases", "List/Worktrees",
 	"Reviews/DiffKeepsNothing", "Snapshots/DisturbsNothing", "Finish/FinishPlainDirectory",
@@ -62,8 +62,8 @@ func (f *fixture) isIsolated() bool {
 	return ok && m.mode == croft.ModeIsolated
 }
 
-// harvest lets the project know what was committed in a checkout.
-func (f *fixture) harvest(dir string) {
+// pull pulls the commits of an isolated checkout into the project.
+func (f *fixture) pull(dir string) {
 	f.t.Helper()
 	if !f.isIsolated() || dir == f.Dir {
 		return
@@ -77,8 +77,7 @@ func (f *fixture) harvest(dir string) {
 	}
 }
 
-// seeMain lets a checkout that does not share the project's branches see where
-// main is.
+// seeMain fetches main into a checkout that does not share the project's branches.
 func (f *fixture) seeMain(dir string) {
 	f.t.Helper()
 	if f.isIsolated() {
@@ -86,7 +85,7 @@ func (f *fixture) seeMain(dir string) {
 	}
 }
 
-// privateGit is the git directory in a checkout, if it has one of its own.
+// privateGit returns the git directory of an isolated checkout, "" for another.
 func (f *fixture) privateGit(dir string) string {
 	if f.isIsolated() {
 		return filepath.Join(dir, ".git")
@@ -94,7 +93,7 @@ func (f *fixture) privateGit(dir string) string {
 	return ""
 }
 
-// registration is the directory by which the project knows a workspace.
+// registration returns the directory by which the project knows a workspace.
 func (f *fixture) registration(w croft.Workspace) string {
 	f.t.Helper()
 	if f.isIsolated() {
@@ -103,7 +102,7 @@ func (f *fixture) registration(w croft.Workspace) string {
 	return f.GitIn(w.Path, "rev-parse", "--absolute-git-dir")
 }
 
-// inMode makes workspaces in a mode unless they are asked for in another.
+// inMode creates workspaces in a mode unless the request names one.
 type inMode struct {
 	croft.Service
 	mode croft.Mode

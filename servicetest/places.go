@@ -11,7 +11,7 @@ import (
 
 type placeScenarios struct{}
 
-// lifecycle makes a workspace through svc, works in it, and removes it.
+// lifecycle creates a workspace through svc, works in it, and removes it.
 func lifecycle(t *testing.T, f *fixture, svc croft.Service, req croft.CreateRequest) croft.Workspace {
 	t.Helper()
 	w, err := svc.Create(t.Context(), req)
@@ -102,7 +102,7 @@ func (placeScenarios) Submodule(t *testing.T, f *fixture) {
 	if w.Repo != sub {
 		t.Errorf("workspace of %s, want %s", w.Repo, sub)
 	}
-	// A workspace of the superproject works beside it, without the module.
+	// A workspace of the superproject can be used, without the submodule.
 	lifecycle(t, f, f.Service, croft.CreateRequest{Name: "a"})
 }
 

@@ -10,7 +10,7 @@ import (
 
 type presenterScenarios struct{}
 
-// contest plays one round in which each agent writes a file of its name.
+// contest plays one round in which each agent writes a file of its own name.
 func (f *fixture) contest(name string) (croft.Session, croft.Round) {
 	f.t.Helper()
 	ses := f.session(croft.SessionRequest{Name: name})
@@ -118,9 +118,9 @@ func (presenterScenarios) AnotherWinner(t *testing.T, f *fixture) {
 	}
 }
 
-// AfterTheBranchWent: the winner may be an agent that took part in an earlier round only, or
-// whose branch has gone: its work has not.
-func (presenterScenarios) AfterTheBranchWent(t *testing.T, f *fixture) {
+// AfterTheBranchIsDeleted: the winner may be an agent that took part in an earlier round
+// only, or whose branch is deleted: its work still exists.
+func (presenterScenarios) AfterTheBranchIsDeleted(t *testing.T, f *fixture) {
 	ses, r := f.contest("")
 	f.Git("branch", "-D", seatOf(t, r, "opus").Branch)
 	f.Git("gc", "--quiet", "--prune=now")

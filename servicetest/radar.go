@@ -23,7 +23,7 @@ func (f *fixture) conflicts() croft.Forecast {
 	return *c
 }
 
-// wantPairs demands these collisions, each as "a b: path, path".
+// wantPairs expects these collisions, each as "a b: path, path".
 func wantPairs(t *testing.T, c croft.Forecast, want ...string) {
 	t.Helper()
 	got := []string{}
@@ -44,7 +44,7 @@ func (f *fixture) createNamed(names ...string) map[string]string {
 	return paths
 }
 
-// AllKindsOfWork: what was committed, staged, changed, added and deleted all count.
+// AllKindsOfWork: committed, staged, changed, added and deleted files all count.
 func (radarScenarios) AllKindsOfWork(t *testing.T, f *fixture) {
 	at := f.createNamed("committed", "staged", "modified", "deleted", "new1", "new2")
 	f.commitIn(at["committed"], "README.md", "committed\n")
@@ -86,8 +86,8 @@ func (radarScenarios) WithTheTarget(t *testing.T, f *fixture) {
 	}
 }
 
-// InTheMiddleOfAMerge: who is resolving a conflict with the target does not collide with it
-// any more.
+// InTheMiddleOfAMerge: a workspace in which a conflict with the target is being resolved no
+// longer collides with the target.
 func (radarScenarios) InTheMiddleOfAMerge(t *testing.T, f *fixture) {
 	at := f.createNamed("a")
 	f.commitIn(at["a"], "README.md", "a\n")
@@ -100,8 +100,8 @@ func (radarScenarios) InTheMiddleOfAMerge(t *testing.T, f *fixture) {
 	wantPairs(t, f.conflicts())
 }
 
-// NotWhatIsHeldBack: files that are held back from commits collide with nothing.
-func (radarScenarios) NotWhatIsHeldBack(t *testing.T, f *fixture) {
+// LeavesOutHeldBackFiles: files that are held back from commits collide with nothing.
+func (radarScenarios) LeavesOutHeldBackFiles(t *testing.T, f *fixture) {
 	f.Roles("tester")
 	f.Commit("roles")
 	for _, name := range []string{"a", "b"} {
@@ -174,9 +174,9 @@ func (radarScenarios) Unrelated(t *testing.T, f *fixture) {
 	}
 }
 
-// ComparesOnlyWhatChanged: after one workspace changes, only its pairs are compared again; also
-// by another process.
-func (radarScenarios) ComparesOnlyWhatChanged(t *testing.T, f *fixture) {
+// ComparesOnlyChangedPairs: after one workspace changes, only its pairs are compared again;
+// also by another process.
+func (radarScenarios) ComparesOnlyChangedPairs(t *testing.T, f *fixture) {
 	names := []string{"a", "b", "c", "d", "e"}
 	at := f.createNamed(names...)
 	for _, n := range names {
@@ -215,8 +215,7 @@ func (radarScenarios) Broken(t *testing.T, f *fixture) {
 	checkError(t, c.Skipped[0].Reason)
 }
 
-// Listed: a listing shows the last forecast, of the workspaces that have not
-// changed since.
+// Listed: a listing shows the last forecast, for workspaces that have not changed since.
 func (radarScenarios) Listed(t *testing.T, f *fixture) {
 	at := f.createNamed("a", "b", "c")
 	for _, n := range []string{"a", "b", "c"} {

@@ -143,7 +143,7 @@ func (removeScenarios) BranchMovedElsewhere(t *testing.T, f *fixture) {
 	}
 }
 
-// NotIntegrated: a clean workspace goes, its commits stay reachable.
+// NotIntegrated: a clean workspace is removed, its commits stay reachable.
 func (removeScenarios) NotIntegrated(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
@@ -152,7 +152,7 @@ func (removeScenarios) NotIntegrated(t *testing.T, f *fixture) {
 	f.wantCommit(tip)
 }
 
-// DetachedHead: commits that no branch has are kept as well.
+// DetachedHead: commits that no branch has are kept, too.
 func (removeScenarios) DetachedHead(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	onBranch := f.commitIn(w.Path, "1.txt", "x\n")
@@ -180,8 +180,8 @@ func (removeScenarios) DirectoryGone(t *testing.T, f *fixture) {
 	}
 }
 
-// DirectoryStripped is a deviation: a directory that is no valid worktree any
-// more goes to the trash, and only because the record names it.
+// DirectoryStripped is a deviation: a directory that is no longer a valid worktree is moved
+// to the trash, and only because the record names it.
 func (removeScenarios) DirectoryStripped(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "precious")
 	removeFile(t, filepath.Join(w.Path, ".git"))
@@ -195,8 +195,8 @@ func (removeScenarios) DirectoryStripped(t *testing.T, f *fixture) {
 	}
 }
 
-// PathReplaced: what the user put in a workspace's place, and which is a
-// repository of its own, is not Croft's to move.
+// PathReplaced: a repository that the user put in a workspace's place is not moved to the
+// trash.
 func (removeScenarios) PathReplaced(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	removeAll(t, w.Path)
@@ -222,7 +222,7 @@ func (removeScenarios) PathIsALink(t *testing.T, f *fixture) {
 	if !exists(filepath.Join(moved, "README.md")) {
 		t.Error("the removal went through the link")
 	}
-	// What was moved away and back is what it was.
+	// A directory that was moved away and back is still the workspace.
 	must(t, errors.Join(os.Remove(w.Path), os.Rename(moved, w.Path)))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
 }
@@ -239,7 +239,7 @@ func (removeScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(precious, "keep.txt"), "keep")
 }
 
-// TrashedWhole: what is in the trash is the directory as it was, and main does
+// TrashedWhole: the trash has the directory as it was, and git in the main checkout does
 // not see it.
 func (removeScenarios) TrashedWhole(t *testing.T, f *fixture) {
 	for _, layout := range []string{"default", "agents", "sibling"} {
@@ -299,7 +299,7 @@ func (removeScenarios) ThroughAnyService(t *testing.T, f *fixture) {
 	}
 }
 
-// InsideRefused: while the request names no workspace, nothing is removed.
+// InsideRefused: a request that names no workspace removes nothing.
 func (removeScenarios) InsideRefused(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	wantCode(t, errOf(f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{""}})), croft.WorktreeNotFound)

@@ -12,8 +12,8 @@ import (
 
 type repoScenarios struct{}
 
-// EnvironmentIsIgnored: variables with which a hook or an agent led git elsewhere do not
-// lead Croft there.
+// EnvironmentIsIgnored: variables with which a hook or an agent redirects git do not
+// redirect Croft.
 func (repoScenarios) EnvironmentIsIgnored(t *testing.T, f *fixture) {
 	other := f.another("other")
 	env := append(slices.Clone(f.Env), "GIT_DIR="+filepath.Join(other.Dir, ".git"), "GIT_WORK_TREE="+other.Dir, "GIT_INDEX_FILE="+filepath.Join(other.Dir, "x"))
@@ -49,7 +49,7 @@ func (repoScenarios) FromSubdirectory(t *testing.T, f *fixture) {
 	if err != nil || r.Path != f.Dir || r.Branch != "main" {
 		t.Errorf("Repo = %+v, %v, want %s on main", r, err, f.Dir)
 	}
-	r, err = f.Service.Repo(t.Context(), croft.RepoRequest{Repo: "src"}) // relative to where the Service was opened
+	r, err = f.Service.Repo(t.Context(), croft.RepoRequest{Repo: "src"}) // relative to the directory in which the Service was opened
 	if err != nil || r.Path != f.Dir {
 		t.Errorf("Repo(src) = %+v, %v, want %s", r, err, f.Dir)
 	}
@@ -96,7 +96,7 @@ func (repoScenarios) NoCommits(t *testing.T, f *fixture) {
 	for _, layout := range []string{"default", "agents", "swarm", "sibling"} {
 		_, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a", Session: "1", Layout: layout, RoleFiles: croft.RoleFilesSkip})
 		if layout == "agents" {
-			// There is no main yet: either word is right.
+			// There is no main yet: both codes for that are right.
 			if err == nil {
 				t.Errorf("%s: a workspace without a commit was made", layout)
 			}

@@ -12,8 +12,8 @@ import (
 
 type resolveScenarios struct{}
 
-// The files of a workspace that conflict with main: text, text with markers of
-// another length, a file that is no text, one that was deleted on either side.
+// The files of a workspace that conflict with main: text, text with markers of another
+// length, a binary file, and one that was deleted on either side.
 const (
 	conflictText   = "text.txt"
 	conflictWide   = "wide.txt"
@@ -24,7 +24,7 @@ const (
 
 var allConflicts = []string{conflictBinary, conflictTheirs, conflictMine, conflictText, conflictWide}
 
-// inConflict makes a workspace into which main was brought, with all of that.
+// inConflict makes a workspace into which main was merged, with conflicts in these files.
 func inConflict(t *testing.T, f *fixture) croft.Workspace {
 	t.Helper()
 	f.Write(".gitattributes", "wide.txt conflict-marker-size=20\n")
@@ -59,7 +59,8 @@ func inConflict(t *testing.T, f *fixture) croft.Workspace {
 	return w
 }
 
-// stillIn expects that files are in conflict for whatever commits the work.
+// stillIn expects that every call which commits the work reports these files as in
+// conflict.
 func (f *fixture) stillIn(want ...string) {
 	f.t.Helper()
 	before := f.Git("rev-parse", "main")
@@ -77,8 +78,7 @@ func (f *fixture) stillIn(want ...string) {
 	f.wantAt("main", before)
 }
 
-// Unmerged: a file of which the index has several sides is not resolved,
-// whatever it holds.
+// Unmerged: a file with several stages in the index is not resolved, whatever it contains.
 func (resolveScenarios) Unmerged(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.stillIn(allConflicts...)
@@ -93,8 +93,8 @@ func (resolveScenarios) Unmerged(t *testing.T, f *fixture) {
 	f.wantContent(m.Commit+":"+conflictWide, "both")
 }
 
-// TakenAsTheyAre: files that are staged as the merge left them were not resolved.
-func (resolveScenarios) TakenAsTheyAre(t *testing.T, f *fixture) {
+// StagedUnresolved: files that are staged as the merge left them are not resolved.
+func (resolveScenarios) StagedUnresolved(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "add", "--all")
 	f.stillIn(allConflicts...)
@@ -114,8 +114,8 @@ func (resolveScenarios) TakenAsTheyAre(t *testing.T, f *fixture) {
 	}
 }
 
-// CommittedAsTheyAre: the same, if the agent has committed them.
-func (resolveScenarios) CommittedAsTheyAre(t *testing.T, f *fixture) {
+// CommittedUnresolved: the same, if the agent has committed them.
+func (resolveScenarios) CommittedUnresolved(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
 	f.stillIn(allConflicts...)
@@ -125,7 +125,7 @@ func (resolveScenarios) CommittedAsTheyAre(t *testing.T, f *fixture) {
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 }
 
-// ASideIsChosen: git's own way to choose a side counts.
+// ASideIsChosen: git checkout --ours or --theirs resolves a file.
 func (resolveScenarios) ASideIsChosen(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "checkout", "--quiet", "--ours", conflictBinary, conflictMine, conflictText)
@@ -137,7 +137,7 @@ func (resolveScenarios) ASideIsChosen(t *testing.T, f *fixture) {
 	}
 }
 
-// GivenUp: a merge that was given up leaves nothing to resolve.
+// GivenUp: a merge that was aborted leaves no conflict.
 func (resolveScenarios) GivenUp(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "merge", "--abort")
@@ -147,8 +147,8 @@ func (resolveScenarios) GivenUp(t *testing.T, f *fixture) {
 	}
 }
 
-// MarkersOfTheirOwn: lines that look like markers and belong to the text do not keep it
-// in conflict.
+// MarkersOfTheirOwn: lines that look like markers and belong to the text do not count as a
+// conflict.
 func (resolveScenarios) MarkersOfTheirOwn(t *testing.T, f *fixture) {
 	const doc = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n"
 	f.commitIn(f.Dir, "doc.md", doc)

@@ -56,8 +56,7 @@ func (revertScenarios) Later(t *testing.T, f *fixture) {
 	}
 }
 
-// MergeAgain: merging again after a revert brings the work back, with what was
-// added.
+// MergeAgain: merging again after a revert brings the work back, together with new work.
 func (revertScenarios) MergeAgain(t *testing.T, f *fixture) {
 	landed(t, f, "a", "b")
 	for range 3 {
@@ -85,8 +84,8 @@ func (revertScenarios) MergeAgain(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-// takeBack merges a workspace's work and takes it back.
-func takeBack(t *testing.T, f *fixture, name string) {
+// mergeAndRevert merges a workspace's work and reverts it.
+func mergeAndRevert(t *testing.T, f *fixture, name string) {
 	t.Helper()
 	f.mustMerge(croft.MergeRequest{Workspace: name, After: croft.AfterKeep})
 	if m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Ref: name}); err != nil || m.Status != croft.MergeMerged {
@@ -94,11 +93,10 @@ func takeBack(t *testing.T, f *fixture, name string) {
 	}
 }
 
-// Resolve: bringing the target in does not take the work back in the workspace
-// as well.
+// Resolve: merging the target into the workspace does not revert the work there.
 func (revertScenarios) Resolve(t *testing.T, f *fixture) {
 	w := f.createWith("a", "a.txt", "a\n")
-	takeBack(t, f, "a")
+	mergeAndRevert(t, f, "a")
 	landed(t, f, "b")
 	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})
 	if err != nil || len(res.Conflicts) > 0 {
@@ -119,12 +117,12 @@ func (revertScenarios) Resolve(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-// ResolveConflict: what others made of it since is in conflict with the work
-// that comes back.
+// ResolveConflict: later changes by others to the reverted lines conflict with the work
+// that is merged again.
 func (revertScenarios) ResolveConflict(t *testing.T, f *fixture) {
 	w := f.createWith("a", "src/main.txt", "one\nA\nthree\n")
 	write(t, w, "a.txt", "a\n")
-	takeBack(t, f, "a")
+	mergeAndRevert(t, f, "a")
 	f.createWith("b", "src/main.txt", "one\nB\nthree\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "b"})
 	if m := f.merge(croft.MergeRequest{Workspace: "a"}); m.Reason != croft.Conflict {
@@ -143,11 +141,10 @@ func (revertScenarios) ResolveConflict(t *testing.T, f *fixture) {
 	}
 }
 
-// Review: a review shows what merging again would bring, also without new
-// work.
+// Review: a review shows what merging again would bring, also without new work.
 func (revertScenarios) Review(t *testing.T, f *fixture) {
 	w := f.createWith("a", "a.txt", "a\n")
-	takeBack(t, f, "a")
+	mergeAndRevert(t, f, "a")
 	landed(t, f, "b")
 	shows := func(want ...string) {
 		t.Helper()

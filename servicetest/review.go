@@ -15,7 +15,7 @@ import (
 
 type reviewScenarios struct{}
 
-// review freezes a workspace's work or ends the test.
+// review makes a review of a workspace's work or ends the test.
 func (f *fixture) review(name string) croft.Review {
 	f.t.Helper()
 	r, err := f.CreateReview(f.t.Context(), croft.ReviewRequest{Workspace: name})
@@ -34,7 +34,7 @@ func (f *fixture) apply(req croft.ApplyRequest) croft.Merge {
 	return *m
 }
 
-// mustApply is apply for what has to land.
+// mustApply is apply for a part that has to land.
 func (f *fixture) mustApply(req croft.ApplyRequest) croft.Merge {
 	f.t.Helper()
 	m := f.apply(req)
@@ -53,7 +53,7 @@ func told(files []croft.ReviewFile) string {
 	return strings.Join(list, ", ")
 }
 
-// numbered is a text of so many lines, some of which are replaced.
+// numbered is a text of n lines, some of which are replaced.
 func numbered(n int, replaced map[int]string) string {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
@@ -97,8 +97,8 @@ func (reviewScenarios) DiffKeepsNothing(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Diff(t.Context(), croft.DiffRequest{Workspace: "a", Target: "nowhere"})), croft.TargetNotFound)
 }
 
-// DiffSinceTheMergeBase: what the target got since is no part of the work, and what is
-// committed has its commit.
+// DiffSinceTheMergeBase: later commits of the target are not part of the work. The diff of
+// committed work names the workspace's HEAD.
 func (reviewScenarios) DiffSinceTheMergeBase(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	base := f.Git("rev-parse", "main")
@@ -164,8 +164,8 @@ func (reviewScenarios) Parts(t *testing.T, f *fixture) {
 		!strings.Contains(got, "was.txt\tis.txt") || !strings.Contains(got, "M\tother.txt") || strings.Contains(got, "left.txt") {
 		t.Errorf("landed: %s", got)
 	}
-	// What was left out can follow from the same review: the target has moved
-	// only by what was chosen before.
+	// The rest can be applied from the same review: the target has moved only by the part
+	// that was applied before.
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"left.txt"}})
 	again := f.apply(croft.ApplyRequest{Review: r.ID, Hunks: map[string][]int{"long.txt": {2}}})
 	if again.Reason != croft.BaseMoved {
@@ -262,8 +262,8 @@ func (reviewScenarios) BaseMoved(t *testing.T, f *fixture) {
 	}
 }
 
-// OthersMoved: a directory where the chosen file would be is a change of it too;
-// files beside it are not.
+// OthersMoved: a directory at the path of the chosen file counts as a change of it; files
+// beside it do not.
 func (reviewScenarios) OthersMoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "x", "a file\n")
 	write(t, w, "dir/y", "below\n")
@@ -277,7 +277,8 @@ func (reviewScenarios) OthersMoved(t *testing.T, f *fixture) {
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"dir"}})
 }
 
-// MovedInTheLane: the target is looked at in the lane: what lands before counts.
+// MovedInTheLane: the target is compared when the lane gets to the apply, so merges that
+// land before count.
 func (reviewScenarios) MovedInTheLane(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	write(t, list[0], "src/main.txt", "one\ntwo\nthree\nfour\n")
@@ -358,7 +359,7 @@ func (reviewScenarios) Undo(t *testing.T, f *fixture) {
 		t.Errorf("the workspace is %q", got.MergeStatus)
 	}
 	f.clean(f.Dir)
-	// All of the work is still to be had.
+	// All of the work can still be applied.
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.Git("cat-file", "-e", "main:one.txt")
 	f.Git("cat-file", "-e", "main:two.txt")
@@ -383,15 +384,15 @@ func (reviewScenarios) MergeAfterApply(t *testing.T, f *fixture) {
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"one.txt"}})
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.wantTree(m.Commit, "README.md\none.txt\nsrc/main.txt\ntwo.txt")
-	// The target got just what was chosen: that is no other base.
+	// The target got only the chosen part: the base is unchanged.
 	empty := f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"."}})
 	if empty.Commit != "" || f.Git("rev-parse", "main") != m.Commit {
 		t.Errorf("what is there already: %+v", empty)
 	}
 }
 
-// MergeAgainAfterApply: a part that was applied in between does not hide that the work
-// was merged and taken back.
+// MergeAgainAfterApply: a part that was applied in between does not hide that the work was
+// merged and reverted.
 func (reviewScenarios) MergeAgainAfterApply(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
@@ -406,8 +407,8 @@ func (reviewScenarios) MergeAgainAfterApply(t *testing.T, f *fixture) {
 	f.wantTree("main", "README.md\none.txt\nsrc/main.txt\nthree.txt\ntwo.txt")
 }
 
-// MergeInProgress: while the target is being brought in, its commits are no part
-// of the work.
+// MergeInProgress: while the target is being merged into the workspace, its commits are not
+// part of the work.
 func (reviewScenarios) MergeInProgress(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "mine.txt", "mine\n")

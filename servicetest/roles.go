@@ -83,7 +83,7 @@ func (roleScenarios) Untracked(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
 	wantClean(t, f, w)
-	f.removed("a") // and it does not stand in the way
+	f.removed("a") // and the name can be used again
 }
 
 // UsersOwnFileInMainShows is why the shared exclude file is the wrong place.
@@ -147,8 +147,8 @@ func (roleScenarios) CopyAgain(t *testing.T, f *fixture) {
 	}
 }
 
-// CopyReplacesEdits: what the agent made of a role's file is replaced if that is asked
-// for, whether git has the file or ignores it, and can be had back.
+// CopyReplacesEdits: an agent's edits of a role's file are replaced if the request says so,
+// whether the file is tracked or ignored, and can be restored.
 func (roleScenarios) CopyReplacesEdits(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's\n")
 	f.Write("roles/worker/AGENTS.md", "first edition\n")
@@ -177,7 +177,7 @@ func (roleScenarios) CopyReplacesEdits(t *testing.T, f *fixture) {
 	}
 }
 
-// CopyKeepsEdits: what the agent made of a role's file is the agent's.
+// CopyKeepsEdits: without that, an agent's edits of a role's file stay.
 func (roleScenarios) CopyKeepsEdits(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	file := filepath.Join(w.Path, "CLAUDE.md")

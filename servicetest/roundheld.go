@@ -11,8 +11,8 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// HeldBack: when a round ends, what is large is committed, and what is not
-// committed is named and kept.
+// HeldBack: at the end of a round large files are committed, and files that are not
+// committed are named and kept.
 func (roundScenarios) HeldBack(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}})
@@ -21,7 +21,7 @@ func (roundScenarios) HeldBack(t *testing.T, f *fixture) {
 	write(t, w, ".env.example", "TOKEN=\n")
 	write(t, w, "conf/server.key", "a key\n")
 	write(t, w, "staged.pem", "staged\n")
-	write(t, w, ".gitignore", "staged.pem\n") // once it is not staged any more, git says nothing of it
+	write(t, w, ".gitignore", "staged.pem\n") // once it is no longer staged, git ignores it
 	f.GitIn(w.Path, "add", "--force", "staged.pem")
 	write(t, w, "README.md", "hidden\n")
 	f.GitIn(w.Path, "update-index", "--assume-unchanged", "README.md")
@@ -62,8 +62,8 @@ func (roundScenarios) HeldBack(t *testing.T, f *fixture) {
 	f.toldOfHeld(ses, w.Label, want)
 }
 
-// toldOfHeld expects that everybody in the next round, and the presenter, is told
-// what was held back in the first, and where not to look for it.
+// toldOfHeld expects that the prompts of the next round and of the presenter name the files
+// that were held back in the first, and where not to look for them.
 func (f *fixture) toldOfHeld(ses croft.Session, label string, want []string) {
 	f.t.Helper()
 	next := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}})
@@ -93,8 +93,8 @@ func (f *fixture) toldOfHeld(ses croft.Session, label string, want []string) {
 	told(final.Name)
 }
 
-// HeldBackNames: names that agents chose say nothing to other agents but what a
-// name says.
+// HeldBackNames: file names that agents chose reach other agents as names only, not as text
+// that could be an instruction.
 func (roundScenarios) HeldBackNames(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})

@@ -155,7 +155,7 @@ func (roundModeScenarios) PlainDirectoryLegacy(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(dir, "text.md"), "text\n")
 }
 
-// PlainDirectoryChanged: the user goes on in the original meanwhile.
+// PlainDirectoryChanged: the user changes the original directory during the session.
 func (roundModeScenarios) PlainDirectoryChanged(t *testing.T, f *fixture) {
 	dir, svc := f.plainProject()
 	_, _, review := f.playPlain(svc, croft.ModeAuto)

@@ -13,16 +13,16 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// gathering is a session whose agents are watched: what each has made last, and
-// under which labels.
+// gathering is a session for which the test records the last work of each agent, and its
+// labels.
 type gathering struct {
 	*fixture
 	ses    croft.Session
 	agents []string
-	newest map[string]croft.Workspace // of each agent, at work or ended
+	newest map[string]croft.Workspace // of each agent, running or ended
 	ended  map[string]croft.Workspace // of each agent, the last that ended
 	open   map[string]croft.Round
-	holder map[string]croft.ID // whose a label was
+	holder map[string]croft.ID // which agent had a label
 }
 
 func newGathering(t *testing.T, f *fixture, agents int) *gathering {
@@ -37,7 +37,7 @@ func newGathering(t *testing.T, f *fixture, agents int) *gathering {
 	return g
 }
 
-// start begins a round of some agents, and has each of them write.
+// start begins a round of some agents, in which each writes a file.
 func (g *gathering) start(agents ...string) {
 	g.t.Helper()
 	r := g.round(croft.RoundRequest{Session: g.ses.ID, Agents: agents})
@@ -60,8 +60,8 @@ func (g *gathering) end(agent string) {
 	}
 }
 
-// wantAll checks that the prompt of an agent names the newest branch of every
-// other one that has ever started, and whatever each has finished last.
+// wantAll checks that the prompt of an agent names the newest branch of every other agent
+// that has ever started, and the branch that each has finished last.
 func (g *gathering) wantAll(agent string) {
 	g.t.Helper()
 	p, err := g.Prompt(g.t.Context(), croft.WorkspaceRequest{Ref: string(g.newest[agent].ID)})
@@ -105,7 +105,7 @@ func (roundScenarios) Lockstep(t *testing.T, f *fixture) {
 	}
 }
 
-// Staggered: eight agents start and end five rounds each, everyone for itself.
+// Staggered: eight agents start and end five rounds each, independently.
 func (roundScenarios) Staggered(t *testing.T, f *fixture) {
 	g := newGathering(t, f, 8)
 	rnd := rand.New(rand.NewPCG(12, 3))
@@ -134,8 +134,8 @@ func (roundScenarios) Staggered(t *testing.T, f *fixture) {
 	}
 }
 
-// RemovedSeat: a workspace that the user removed with its branch is not an agent's
-// newest work, and does not cost it the branch of the round before.
+// RemovedSeat: a workspace that the user removed with its branch does not count as an
+// agent's newest work; the branch of the round before does.
 func (roundScenarios) RemovedSeat(t *testing.T, f *fixture) {
 	g := newGathering(t, f, 2)
 	g.start(g.agents...)
@@ -158,7 +158,7 @@ func (roundScenarios) Labels(t *testing.T, f *fixture) {
 		t.Errorf("labels %s, %s, %s", a, b, c)
 	}
 	f.endRound(one)
-	two := f.round(ask) // an agent may have its label again
+	two := f.round(ask) // an agent may get the same label again
 	p := f.prompt("qwen")
 	want := map[string]string{"red": seatOf(t, two, "opus").Branch, "agent7": seatOf(t, two, "codex").Branch}
 	if diff := cmp.Diff(want, p.Others); diff != "" {

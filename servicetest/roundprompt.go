@@ -11,7 +11,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// prompt is what the agent of a workspace may be told.
+// prompt returns the prompt for the agent of a workspace.
 func (f *fixture) prompt(workspace string) *croft.Prompt {
 	f.t.Helper()
 	p, err := f.Prompt(f.t.Context(), croft.WorkspaceRequest{Ref: workspace})
@@ -45,8 +45,8 @@ func (roundScenarios) Prompt(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: plain.Name})), croft.InvalidRequest)
 }
 
-// PromptRepositories: an agent with checkouts of several repositories is told of all of
-// them.
+// PromptRepositories: the prompt of an agent with checkouts of several repositories names
+// all of them.
 func (roundScenarios) PromptRepositories(t *testing.T, f *fixture) {
 	lib := f.another("lib").Dir
 	inner := filepath.Join(f.Dir, "docs")
@@ -77,8 +77,8 @@ func (roundScenarios) PromptRepositories(t *testing.T, f *fixture) {
 	}
 }
 
-// PromptEarlier: the branches of earlier rounds are everybody's, so that an agent
-// cannot tell which was its own.
+// PromptEarlier: the prompt names the branches of all agents of earlier rounds, so that an
+// agent cannot tell which was its own.
 func (roundScenarios) PromptEarlier(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
 	one := f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
@@ -95,7 +95,7 @@ func (roundScenarios) PromptEarlier(t *testing.T, f *fixture) {
 	}
 }
 
-// loseDatabase deletes the database, which the repository can fill again.
+// loseDatabase deletes the database, which is then rebuilt.
 func (f *fixture) loseDatabase() {
 	f.t.Helper()
 	list, err := filepath.Glob(filepath.Join(f.Home, "state", "croft.db*"))

@@ -94,7 +94,7 @@ func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 		t.Errorf("branches left: %v", got)
 	}
 	f.wantNames()
-	// The work of both rounds can be had back.
+	// The work of both rounds can be restored.
 	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(opus.ID)})))
 	f.wantContent(opus.Branch+":opus.txt", "by opus")
 }
@@ -125,7 +125,7 @@ func (roundScenarios) BranchLabel(t *testing.T, f *fixture) {
 	if got := seatOf(t, r, "codex").Branch; !strings.HasPrefix(got, "croft/") {
 		t.Errorf("branch %q", got)
 	}
-	// A branch that Croft did not make is never taken.
+	// Croft never uses a branch that it did not make.
 	f.Git("branch", "mine")
 	f.endRound(r)
 	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Branches: map[string]string{"opus": "mine"}})

@@ -51,7 +51,7 @@ func (roundScenarios) OneFailure(t *testing.T, f *fixture) {
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	opus, codex := seatOf(t, r, "opus"), seatOf(t, r, "codex")
 	write(t, codex, "codex.txt", "codex\n")
-	// A rebase that stopped cannot be committed for the agent.
+	// Croft cannot commit for an agent whose rebase stopped.
 	f.commitIn(opus.Path, "README.md", "opus\n")
 	f.commitIn(f.Dir, "README.md", "main\n")
 	if out, err := f.TryGit(opus.Path, "rebase", "main"); err == nil {
@@ -77,7 +77,7 @@ func (roundScenarios) StillOpen(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
 	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})), croft.RoundBusy)
-	// Another agent need not wait.
+	// Another agent does not have to wait.
 	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"codex"}})
 	if r.Number != 2 {
 		t.Errorf("round %d", r.Number)

@@ -64,7 +64,7 @@ func (scratchScenarios) Configured(t *testing.T, f *fixture) {
 	}
 }
 
-// archived is where a workspace's scratch lies in a home after its round.
+// archived returns the directory of a workspace's scratch in a home after its round.
 func archived(home string, w croft.Workspace, name string) string {
 	return filepath.Join(home, ".scratch_archive", w.Label, name)
 }
@@ -111,7 +111,7 @@ func (scratchScenarios) SharedWithAll(t *testing.T, f *fixture) {
 			}
 		}
 	}
-	// An agent that joins later finds them too.
+	// An agent that joins later gets them, too.
 	late := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"late"}}).Workspaces[0]
 	wantFile(t, archived(late.Env["CROFT_HOME"], r.Workspaces[0], "who"), r.Workspaces[0].Agent+"\n")
 }
@@ -133,7 +133,7 @@ func (scratchScenarios) EarlierRoundsAreKept(t *testing.T, f *fixture) {
 				t.Errorf("%s: %q", label, got)
 			}
 		}
-		// A label that comes again leaves the earlier archives under their rounds.
+		// If a label is used again, the earlier archives stay under their rounds.
 		earlier, err := filepath.Glob(filepath.Join(dir, ".scratch_archive", "mine-round*", "n"))
 		if err != nil || len(earlier) != 2 || read(t, earlier[0]) != "one" || read(t, earlier[1]) != "two" {
 			t.Errorf("%v, %v", earlier, err)
@@ -141,7 +141,7 @@ func (scratchScenarios) EarlierRoundsAreKept(t *testing.T, f *fixture) {
 	}
 }
 
-// lastRound is the round of a session that started last.
+// lastRound returns the round of a session that started last.
 func (f *fixture) lastRound(ses croft.Session) croft.ID {
 	f.t.Helper()
 	now, err := f.Session(f.t.Context(), croft.GetRequest{Ref: croft.Ref(ses.ID)})
@@ -169,7 +169,7 @@ func (scratchScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	// A scratch directory that was replaced by a link is not followed either.
+	// A link that has replaced a scratch directory is not followed either.
 	two := f.round(croft.RoundRequest{Session: ses.ID})
 	w = seatOf(t, two, "opus")
 	must(t, os.RemoveAll(w.Scratch))

@@ -6,11 +6,12 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// seenScenarios are about requests that say which work the caller has seen.
+// seenScenarios are about requests that name the state of the work that the caller has
+// seen.
 type seenScenarios struct{}
 
-// refusedUnseen submits work that is not what was seen. Nothing may be committed,
-// submitted or published.
+// refusedUnseen submits work that differs from what the caller has seen. Nothing may be
+// committed, submitted or published.
 func (f *fixture) refusedUnseen(w croft.Workspace, req croft.MergeRequest) {
 	f.t.Helper()
 	req.Workspace = w.Name
@@ -28,7 +29,7 @@ func (f *fixture) refusedUnseen(w croft.Workspace, req croft.MergeRequest) {
 	}
 }
 
-// Head: work was looked at, then the agent wrote or committed a file that nobody saw.
+// Head: after the caller has looked at the work, the agent wrote or committed a file.
 func (seenScenarios) Head(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "work.txt", "work\n")
@@ -50,7 +51,7 @@ func (seenScenarios) Head(t *testing.T, f *fixture) {
 	}
 }
 
-// Review: a review has uncommitted work, too, and allows just that to be merged.
+// Review: a review covers uncommitted work, too, and allows exactly that to be merged.
 func (seenScenarios) Review(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "work.txt", "work\n")
@@ -70,8 +71,8 @@ func (seenScenarios) Review(t *testing.T, f *fixture) {
 	}
 }
 
-// MergeOfTheTarget: an agent that merges the target and takes nothing over from it leaves
-// every file as it was seen. Landed, that would undo what the target has.
+// MergeOfTheTarget: an agent that merges the target with the strategy ours leaves every
+// file as it was seen. If that landed, it would undo the target's changes.
 func (seenScenarios) MergeOfTheTarget(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "work.txt", "work\n")
@@ -88,8 +89,8 @@ func (seenScenarios) MergeOfTheTarget(t *testing.T, f *fixture) {
 	f.refusedUnseen(w, croft.MergeRequest{Review: seen.ID})
 }
 
-// ReviewOfAnother: a review of another workspace, against another target, or one that is
-// not there, allows nothing.
+// ReviewOfAnother: a review of another workspace, against another target, or one that does
+// not exist, allows nothing.
 func (seenScenarios) ReviewOfAnother(t *testing.T, f *fixture) {
 	f.createWith("a", "work.txt", "work\n")
 	f.createWith("b", "work.txt", "work\n")

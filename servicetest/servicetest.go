@@ -25,15 +25,15 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// Open opens the Service under test for a directory. env is the environment
-// that configuration is read from and that git runs in. Several Services may
-// be open at once; Run closes none of them, Open registers that itself.
+// Open opens the Service under test for a directory. env is the environment that
+// configuration is read from and that git runs in. Several Services may be open at once;
+// Run closes none of them, Open has to register that with t.Cleanup.
 type Open func(t *testing.T, dir string, env []string) croft.Service
 
-// Run proves the contract.
+// Run tests the whole contract.
 func Run(t *testing.T, open Open) { run(t, open, groups()) }
 
-// group is the promises about one part of a Service.
+// group is a set of scenarios about one part of a Service.
 type group struct {
 	name      string
 	scenarios []scenario
@@ -106,7 +106,7 @@ func run(t *testing.T, open Open, groups []group) {
 	}
 }
 
-// scenario is one promise.
+// scenario is one named test of a promise.
 type scenario struct {
 	name string
 	run  func(t *testing.T, f *fixture)
@@ -166,7 +166,7 @@ func (f *fixture) removed(name string) croft.Removed {
 	return res.Removed[0]
 }
 
-// kept removes one workspace, which must be kept for a reason.
+// kept tries to remove one workspace, which must be kept for this reason.
 func (f *fixture) kept(req croft.RemoveRequest, want croft.Code) {
 	f.t.Helper()
 	res := f.remove(req)
@@ -210,7 +210,7 @@ func (f *fixture) show(ref string) croft.Workspace {
 	return *w
 }
 
-// status looks at a workspace's uncommitted work.
+// status returns the status of a workspace's uncommitted work.
 func (f *fixture) status(id croft.ID) croft.Status {
 	f.t.Helper()
 	st, err := f.Status(f.t.Context(), croft.StatusRequest{Workspace: id})
@@ -224,7 +224,7 @@ func (f *fixture) commitIn(dir, file, content string) string {
 	gittest.WriteFile(f.t, filepath.Join(dir, file), content)
 	f.GitIn(dir, "add", "--all")
 	f.GitIn(dir, "commit", "--quiet", "--message", "change "+file)
-	f.harvest(dir)
+	f.pull(dir)
 	return f.GitIn(dir, "rev-parse", "HEAD")
 }
 
@@ -235,8 +235,8 @@ func (f *fixture) collectGarbage() {
 	f.Git("gc", "--quiet", "--prune=now")
 }
 
-// trace is everything that a repository and its surroundings hold beside the
-// objects: what must be the same before a failed act and after it.
+// trace is everything that a repository and its surroundings hold besides objects: it must
+// be the same before and after an act that failed.
 type trace struct {
 	Refs, Worktrees, Exclude, Status, Beside string
 }
@@ -253,7 +253,7 @@ func (f *fixture) trace() trace {
 	}
 }
 
-// tree lists what lies below a directory, but for one directory in it.
+// tree lists the files below a directory, except for one directory in it.
 func tree(t *testing.T, dir, except string) []string {
 	t.Helper()
 	list := []string{}
@@ -273,8 +273,8 @@ func tree(t *testing.T, dir, except string) []string {
 	return list
 }
 
-// unchanged fails the test if anything but the shared exclude file differs
-// from before. That file may have got its one line.
+// unchanged fails the test if anything differs from before. One line may have been added to
+// the shared exclude file.
 func (f *fixture) unchanged(before trace) {
 	f.t.Helper()
 	after := f.trace()
@@ -295,7 +295,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// errOf drops the result of a call: the scenario asks only whether and how it failed.
+// errOf drops the result of a call of which the scenario needs only the error.
 func errOf[T any](_ T, err error) error { return err }
 
 // wantCode ends the test unless err has the code, and returns the error.
@@ -312,7 +312,7 @@ func wantCode(t *testing.T, err error, want croft.Code) *croft.Error {
 	return e
 }
 
-// checkError checks what every error promises of itself.
+// checkError checks the properties that every error has.
 func checkError(t *testing.T, e *croft.Error) {
 	t.Helper()
 	switch {
@@ -399,7 +399,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// eventually asks until the answer is yes, and ends the test if it never is.
+// eventually polls until the answer is true, and ends the test if it never is.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); {

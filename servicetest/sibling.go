@@ -12,8 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// siblingScenarios hold the preset sibling to the worktree system that it is
-// made after.
+// siblingScenarios hold the preset sibling to the worktree system that it imitates.
 type siblingScenarios struct{}
 
 func sibling(name string) croft.CreateRequest {
@@ -159,8 +158,8 @@ func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 	}
 	f.Git("rm", "--quiet", ".gitignore")
 	f.Commit("ignore nothing")
-	// What an agent commits of everything does not have it either; in the
-	// project's own checkout it is a file like any other.
+	// git add --all in a workspace does not commit it either; in the project's own checkout
+	// it is an ordinary file.
 	w := f.create(sibling("agent-3"))
 	for _, dir := range []string{w.Path, f.Dir} {
 		gittest.WriteFile(t, filepath.Join(dir, "STATE.json"), `{"step":3}`)
@@ -171,7 +170,7 @@ func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 		t.Errorf("git add --all staged %q", got)
 	}
 	f.wantStatus(f.Dir, "?? STATE.json")
-	// One of that name further down is a file like any other.
+	// A file of that name in a subdirectory is an ordinary file.
 	w = f.create(sibling("agent-2"))
 	gittest.WriteFile(t, filepath.Join(w.Path, "src", "STATE.json"), "{}")
 	if st := f.status(w.ID); st.Untracked != 1 {
@@ -179,7 +178,8 @@ func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 	}
 }
 
-// StateFileIsNoCoordination writes what would be wrong if anybody believed it.
+// StateFileIsNoCoordination writes false records to the state file, which Croft must not
+// use.
 func (siblingScenarios) StateFileIsNoCoordination(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(f.Dir, "STATE.json"), `{"workers":99,"worktrees":["x"]}`)
 	w := f.create(sibling("agent-1"))
@@ -202,8 +202,8 @@ func (siblingScenarios) StateFileIsNoCoordination(t *testing.T, f *fixture) {
 	}
 }
 
-// ResumeAfterRestart is a worker that is started again: the same call, from another
-// Service, returns the workspace as the worker left it.
+// ResumeAfterRestart: a worker is started again. The same call, from another Service,
+// returns the workspace as the worker left it.
 func (siblingScenarios) ResumeAfterRestart(t *testing.T, f *fixture) {
 	req := sibling("agent-1")
 	req.Key = "director/agent-1"

@@ -28,7 +28,7 @@ func (f *fixture) dirty(w croft.Workspace) {
 	}
 }
 
-// content is what a checkout holds: git's view of it, and every file.
+// content is the state of a checkout: git's view of it, and every file.
 func (f *fixture) content(dir string) map[string]string {
 	f.t.Helper()
 	out := map[string]string{
@@ -44,7 +44,7 @@ func (f *fixture) content(dir string) map[string]string {
 	return out
 }
 
-// same fails the test unless a checkout holds what it held.
+// same fails the test unless a checkout has this content.
 func (f *fixture) same(dir string, before map[string]string) {
 	f.t.Helper()
 	after := f.content(dir)
@@ -67,7 +67,7 @@ func (f *fixture) snapshot(name string) croft.Snapshot {
 	return *s
 }
 
-// restore brings a removed workspace, or the state of a snapshot, back.
+// restore restores a removed workspace, or the state of a snapshot.
 func (f *fixture) restore(ref string) croft.Workspace {
 	f.t.Helper()
 	w, err := f.Restore(f.t.Context(), croft.RestoreRequest{Ref: ref})
@@ -188,8 +188,8 @@ func (snapshotScenarios) Locked(t *testing.T, f *fixture) {
 	f.restore(string(s.ID))
 }
 
-// OtherBranchMoved: a branch that is not checked out now and has moved is
-// not moved back, because nothing would keep its commits.
+// OtherBranchMoved: a branch that is not checked out now and has moved since the snapshot
+// is not moved back, because no ref would keep its commits.
 func (snapshotScenarios) OtherBranchMoved(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "one.txt", "one\n")

@@ -12,8 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// swarmScenarios hold the preset swarm to the worktree manager that it is
-// made after.
+// swarmScenarios hold the preset swarm to the worktree manager that it imitates.
 type swarmScenarios struct{}
 
 // withRoles commits the configuration of four roles before each scenario.
@@ -83,7 +82,7 @@ func (swarmScenarios) SingleLifecycle(t *testing.T, f *fixture) {
 	}
 }
 
-// MultiAtomicity is the fourth creation of four, which meets its own path.
+// MultiAtomicity: the last of four creations fails, because its path is taken.
 func (swarmScenarios) MultiAtomicity(t *testing.T, f *fixture) {
 	reqs := []croft.CreateRequest{}
 	for _, role := range swarmRoles() {
@@ -123,7 +122,7 @@ func (swarmScenarios) RoleHasWorktree(t *testing.T, f *fixture) {
 	if e := wantCode(t, err, croft.WorktreeExists); !strings.Contains(e.Details, filepath.Join(".worktrees", "researcher")) {
 		t.Errorf("details %q do not name the path", e.Details)
 	}
-	// The path decides, whatever the workspace is called.
+	// The path decides, not the name of the workspace.
 	req := swarm("researcher", "2")
 	req.Name = "another"
 	if e := wantCode(t, errOf(f.Create(t.Context(), req)), croft.WorktreeExists); !strings.Contains(e.Details, filepath.Join(".worktrees", "researcher")) {
@@ -168,7 +167,8 @@ func (swarmScenarios) WithoutRoleConfig(t *testing.T, f *fixture) {
 	}
 }
 
-// BranchOfPreviousSession is a deviation: a taken branch has a code of its own.
+// BranchOfPreviousSession is a deviation: the error for a taken branch has a code of its
+// own.
 func (swarmScenarios) BranchOfPreviousSession(t *testing.T, f *fixture) {
 	f.Git("branch", "swarm/researcher-1")
 	before := f.trace()
@@ -222,8 +222,8 @@ func (swarmScenarios) RemoveAll(t *testing.T, f *fixture) {
 	}
 }
 
-// CleanBranches: branches that were left go without the worktrees that are there,
-// finished or not.
+// CleanBranches: recorded branches without a worktree are deleted; those of existing
+// worktrees stay, finished or not.
 func (swarmScenarios) CleanBranches(t *testing.T, f *fixture) {
 	list := f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
 	write(t, list[2], "review.txt", "done\n")
@@ -274,7 +274,7 @@ func (swarmScenarios) FullCleanupKeepsForeign(t *testing.T, f *fixture) {
 	f.create(swarm("researcher", "1"))
 	mine := filepath.Join(f.Dir, ".worktrees", "notes.txt")
 	gittest.WriteFile(t, mine, "mine")
-	// A worktree of the user's on a disk that is not mounted now.
+	// A worktree of the user's on a disk that is not mounted.
 	disk := filepath.Join(f.Home, "disk")
 	f.Git("worktree", "add", "--quiet", filepath.Join(disk, "own"))
 	must(t, os.Rename(disk, disk+".away"))
@@ -287,8 +287,8 @@ func (swarmScenarios) FullCleanupKeepsForeign(t *testing.T, f *fixture) {
 	wantFile(t, mine, "mine")
 }
 
-// UserBranchesUnderThePrefixStay is a deviation: what is deleted is what was recorded, not
-// everything under the prefix.
+// UserBranchesUnderThePrefixStay is a deviation: only recorded branches are deleted, not
+// all branches under the prefix.
 func (swarmScenarios) UserBranchesUnderThePrefixStay(t *testing.T, f *fixture) {
 	f.Git("branch", "swarm/mine-1")
 	f.create(swarm("researcher", "1"))
@@ -321,7 +321,7 @@ func (swarmScenarios) ErrorStructure(t *testing.T, f *fixture) {
 	if e.Code != "WORKTREE_EXISTS" || e.Message == "" || e.Op != "create" || e.Workspace != "researcher" {
 		t.Errorf("error %+v", e)
 	}
-	// git's own words are in the details of what git failed at.
+	// git's own message is in the details of the error.
 	f.Git("checkout", "--quiet", "-b", "damaged")
 	f.commitIn(f.Dir, "lost.txt", "lost\n")
 	blob := f.Git("rev-parse", "HEAD:lost.txt")

@@ -91,7 +91,8 @@ func (trashScenarios) DirectoryWasGone(t *testing.T, f *fixture) {
 	}
 }
 
-// DirectoryWasGoneWithRole: a workspace that is made again gets its role's files again.
+// DirectoryWasGoneWithRole: a workspace whose directory is made again gets its role files
+// again.
 func (trashScenarios) DirectoryWasGoneWithRole(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	f.Write("roles/worker/AGENTS.md", "agents\n")
@@ -148,7 +149,7 @@ func (trashScenarios) InMidMerge(t *testing.T, f *fixture) {
 	write(t, w, "staged.txt", "changed since\n")
 	before := f.GitIn(w.Path, "status", "--porcelain=v2")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	f.collectGarbage() // what only the index and the merge need must survive it
+	f.collectGarbage() // objects that only the index and the merge need must survive it
 	f.restore("a")
 	f.GitIn(w.Path, "fsck", "--no-dangling")
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {

@@ -14,8 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// hasty is a Service that keeps removed directories for no time and gives no
-// notice.
+// hasty returns a Service with retention and notice times of zero.
 func hasty(f *fixture, env ...string) croft.Service {
 	return f.at(f.Dir, append([]string{"CROFT_TRASH_RETENTION=0s", "CROFT_TRASH_NOTICE=0s"}, env...)...)
 }
@@ -29,7 +28,7 @@ func manifest(t *testing.T, dir string) map[string]string {
 			return err
 		}
 		if path == filepath.Join(dir, ".git") && d.IsDir() {
-			return filepath.SkipDir // what is in there git's answers show
+			return filepath.SkipDir // git's answers cover this directory
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -50,7 +49,7 @@ func manifest(t *testing.T, dir string) map[string]string {
 	return list
 }
 
-// wantManifest compares what a directory holds.
+// wantManifest compares the files of a directory.
 func wantManifest(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	got := manifest(t, dir)
@@ -66,7 +65,7 @@ func wantManifest(t *testing.T, dir string, want map[string]string) {
 	}
 }
 
-// reduced removes a workspace by force and has its directory deleted.
+// reduced removes a workspace by force and has gc delete its directory.
 func reduced(t *testing.T, f *fixture, id croft.ID, want croft.TrashLeft) {
 	t.Helper()
 	f.Service = hasty(f)
@@ -112,7 +111,7 @@ func (trashUpkeepScenarios) ExpiredWorkIsSaved(t *testing.T, f *fixture) {
 		t.Errorf("archive refs are left: %s", refs)
 	}
 	f.GitIn(w.Path, "fsck", "--no-dangling")
-	f.removeForced("a") // and it can go again
+	f.removeForced("a") // and it can be removed again
 }
 
 func (trashUpkeepScenarios) ExpiredMergeIsSaved(t *testing.T, f *fixture) {
@@ -197,7 +196,7 @@ func (trashUpkeepScenarios) RegistrationWasGone(t *testing.T, f *fixture) {
 	f.wantStatus(w.Path, " M done.txt\n?? wip.txt")
 }
 
-// DeletedByHand: after the user emptied the trash with rm, the commits are left.
+// DeletedByHand: after the user deleted the trash with rm, the commits are left.
 func (trashUpkeepScenarios) DeletedByHand(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
@@ -214,8 +213,8 @@ func (trashUpkeepScenarios) DeletedByHand(t *testing.T, f *fixture) {
 	}
 }
 
-// AtOnce removes, restores and tidies up at the same time. Whichever wins,
-// the work is in one place, whole.
+// AtOnce removes, restores and runs gc at the same time. Whichever call wins, the work is
+// in one place, as a whole.
 func (trashUpkeepScenarios) AtOnce(t *testing.T, f *fixture) {
 	f.Service = hasty(f, "CROFT_TRASH_REGENERABLE_AFTER=0s")
 	w := f.createWith("a", ".gitignore", "node_modules/\n")

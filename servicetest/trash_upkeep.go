@@ -30,7 +30,7 @@ func trash(t *testing.T, f *fixture) []croft.TrashItem {
 	return items.Items
 }
 
-// trashOf finds the one item of the trash.
+// trashOf returns the only item of the trash.
 func trashOf(t *testing.T, f *fixture) croft.TrashItem {
 	t.Helper()
 	items := trash(t, f)
@@ -40,12 +40,12 @@ func trashOf(t *testing.T, f *fixture) croft.TrashItem {
 	return items[0]
 }
 
-// inTrash is the directory of a removed workspace.
+// inTrash returns the directory of a removed workspace.
 func (f *fixture) inTrash(id croft.ID) string {
 	return filepath.Join(filepath.Dir(f.Dir), filepath.Base(f.Dir)+".croft", ".trash", string(id))
 }
 
-// wantNoDebris fails if something lies in the trash that no item explains.
+// wantNoDebris fails if the trash has a file that belongs to no item.
 func wantNoDebris(t *testing.T, f *fixture) {
 	t.Helper()
 	want := map[string]bool{}
@@ -81,12 +81,12 @@ func (trashUpkeepScenarios) Sizes(t *testing.T, f *fixture) {
 		return nil
 	})
 	must(t, err)
-	for range 2 { // measured, and remembered
+	for range 2 { // the first time measured, the second time from the record
 		if got := trashOf(t, f); got.Bytes != bytes || got.Inodes != inodes || got.Left != croft.LeftDirectory || bytes < 100_000 {
 			t.Errorf("%d bytes and %d inodes, want %d and %d: %+v", got.Bytes, got.Inodes, bytes, inodes, got)
 		}
 	}
-	// Another removal of the same workspace is another measurement.
+	// Another removal of the same workspace is measured again.
 	f.restore("a")
 	removeAll(t, filepath.Join(w.Path, "wip"))
 	f.removed("a")
@@ -97,8 +97,8 @@ func (trashUpkeepScenarios) Sizes(t *testing.T, f *fixture) {
 
 const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55\n"
 
-// littered is a removed workspace with directories of every kind. It returns
-// those that can be made again, and files that have to stay.
+// littered is a removed workspace with directories of every kind. It returns the
+// regenerable ones, and files that have to stay.
 func littered(t *testing.T, f *fixture) (w croft.Workspace, again, stay []string) {
 	t.Helper()
 	f.Write(".gitignore", "node_modules/\ntarget/\n/dist/\n/data/\nkept/build/\n*.log\n")
@@ -111,7 +111,7 @@ func littered(t *testing.T, f *fixture) (w croft.Workspace, again, stay []string
 		gittest.WriteFile(t, filepath.Join(w.Path, dir, "deep", "x.js"), strings.Repeat("x", 10_000))
 	}
 	gittest.WriteFile(t, filepath.Join(w.Path, "cache", "CACHEDIR.TAG"), cacheTag)
-	gittest.WriteFile(t, filepath.Join(w.Path, "cache", ".gitignore"), "*\n") // as those that make a cache do
+	gittest.WriteFile(t, filepath.Join(w.Path, "cache", ".gitignore"), "*\n") // as tools that make a cache do
 	gittest.WriteFile(t, filepath.Join(w.Path, "data", "cache", "CACHEDIR.TAG"), cacheTag)
 	stay = []string{
 		"build/out.txt",            // the usual name, but git does not ignore it
@@ -187,9 +187,9 @@ func (trashUpkeepScenarios) RegenerableStayForAnHour(t *testing.T, f *fixture) {
 	}
 }
 
-// crowd removes workspaces, each with a file of 50,000 bytes: two that are
-// finished, one that has commits of its own and one that has uncommitted work,
-// in an order in which the budget must not take them.
+// crowd removes workspaces, each with a file of 50,000 bytes: two that are finished, one
+// that has commits of its own and one that has uncommitted work. The order is not the one
+// in which the budget has to delete them.
 func crowd(t *testing.T, f *fixture) map[string]croft.ID {
 	t.Helper()
 	ids := map[string]croft.ID{}
@@ -209,7 +209,7 @@ func crowd(t *testing.T, f *fixture) map[string]croft.ID {
 	return ids
 }
 
-// wantLeft compares what is in the trash, the first removed first.
+// wantLeft compares the items of the trash, the first removed first.
 func wantLeft(t *testing.T, f *fixture, want ...string) {
 	t.Helper()
 	var got []string

@@ -43,7 +43,7 @@ func (reapScenarios) OlderThan(t *testing.T, f *fixture) {
 	if res := reap(t, f, croft.ReapRequest{OlderThan: croft.Duration(time.Hour)}); len(res.Removed) != 0 {
 		t.Errorf("Reap of those older than an hour = %+v", res)
 	}
-	// Commits that are nowhere else are kept, however old they are.
+	// Commits that exist nowhere else are kept, however old they are.
 	if res := reap(t, f, croft.ReapRequest{OlderThan: 1}); len(res.Removed) != 0 || len(res.Kept) != 1 || res.Kept[0].Reason.Code != croft.WorkspaceDirty {
 		t.Errorf("Reap = %+v", res)
 	}
@@ -51,7 +51,7 @@ func (reapScenarios) OlderThan(t *testing.T, f *fixture) {
 	if len(res.Removed) != 1 || res.Removed[0].Name != "a" || exists(w.Path) {
 		t.Errorf("Reap = %+v", res)
 	}
-	// Its commits are in no target: the branch stays.
+	// Its commits are in no target, so the branch stays.
 	if got := f.Git("rev-parse", w.Branch); got != tip || res.Removed[0].Branch != "" {
 		t.Errorf("branch at %s, result %+v", got, res)
 	}
@@ -96,8 +96,7 @@ func (reapScenarios) DryRun(t *testing.T, f *fixture) {
 
 type cleanScenarios struct{}
 
-// Reverted: work that was merged and taken back is not finished: its target does
-// not have it.
+// Reverted: work that was merged and reverted is not finished: its target does not have it.
 func (cleanScenarios) Reverted(t *testing.T, f *fixture) {
 	f.createWith("a", "work.txt", "work\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
@@ -125,8 +124,8 @@ func (cleanScenarios) Reverted(t *testing.T, f *fixture) {
 	}
 }
 
-// OnlyFinished has one workspace of every kind; only the one whose work is in
-// its target goes.
+// OnlyFinished has one workspace of every kind; only the one whose work is in its target is
+// removed.
 func (cleanScenarios) OnlyFinished(t *testing.T, f *fixture) {
 	f.createAll(croft.CreateRequest{Name: "fresh"}, croft.CreateRequest{Name: "merged"}, croft.CreateRequest{Name: "ahead"},
 		croft.CreateRequest{Name: "dirty"}, croft.CreateRequest{Name: "locked"})
@@ -184,8 +183,8 @@ func (cleanScenarios) DryRun(t *testing.T, f *fixture) {
 	}
 }
 
-// GCBranches: a recorded branch that is integrated goes, another one stays, and
-// so does one without a record.
+// GCBranches: a recorded branch that is integrated is deleted; another one stays, and so
+// does one without a record.
 func (cleanScenarios) GCBranches(t *testing.T, f *fixture) {
 	f.Git("branch", "croft/mine")
 	f.createAll(croft.CreateRequest{Name: "merged"}, croft.CreateRequest{Name: "ahead"})
@@ -234,7 +233,7 @@ func doctor(t *testing.T, f *fixture, fix croft.FixMode) []croft.Finding {
 	return list.Findings
 }
 
-// mended has the doctor find exactly one thing, mend it, and then find nothing.
+// mended has the doctor find exactly one fault, mend it, and then find none.
 func mended(t *testing.T, f *fixture, code string) {
 	t.Helper()
 	list := doctor(t, f, croft.FixNothing)
@@ -264,7 +263,7 @@ func (doctorScenarios) DirectoryGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	removeAll(t, w.Path)
-	// It may only be absent, so the doctor ends nothing.
+	// It may only be absent, so the doctor does not remove it.
 	list := doctor(t, f, croft.FixAll)
 	if len(list) != 1 || list[0].Code != "WORKSPACE_MISSING" || list[0].Fixed {
 		t.Fatalf("Doctor = %+v", list)
@@ -314,7 +313,7 @@ func (doctorScenarios) PinMoved(t *testing.T, f *fixture) {
 	must(t, err)
 	ref := "refs/croft/snapshot/" + string(w.ID) + "/" + string(snap.ID)
 	f.Git("update-ref", ref, "HEAD")
-	// What was recorded counts, not what the ref says.
+	// The recorded commit counts, not the ref's.
 	list, err := f.Snapshots(t.Context(), croft.SnapshotsRequest{})
 	if err != nil || len(list.Items) != 1 || list.Items[0].Commit != snap.Commit {
 		t.Errorf("Snapshots = %+v, %v", list, err)
