@@ -189,8 +189,8 @@ func addSteps(t *testing.T, repo *Repository, s worktree.AddSpec) []struct {
 	}
 }
 
-// userTree is what a discarded worktree must leave as it was: everything but
-// the directories of ours, which may stay, empty.
+// userTree lists what a rolled back Add must leave unchanged: everything except Croft's
+// directories, which may stay, empty.
 func userTree(t *testing.T, r *gittest.Repo) map[string]string {
 	t.Helper()
 	m := tree(t, filepath.Dir(r.Dir))
@@ -236,9 +236,9 @@ func TestDiscardAfterEveryStep(t *testing.T) {
 	}
 }
 
-// TestDiscardKeepsWhatIsForeign puts something of the user's into each place
-// where Add would write, at each step.
-func TestDiscardKeepsWhatIsForeign(t *testing.T) {
+// TestDiscardKeepsForeignFiles puts a file of the user's into each place where Add would
+// write, at each step.
+func TestDiscardKeepsForeignFiles(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	s := worktree.AddSpec{Admin: "croft-1", Path: r.Beside("wt"), Head: r.Git("rev-parse", "HEAD"), Lock: "being made"}
@@ -311,8 +311,8 @@ func TestDiscardKeepsAnotherWorktreeOfThatName(t *testing.T) {
 	}
 }
 
-// TestDeregisterBesideListing: while a git runs that may have seen the
-// registration and is about to read it, the directory waits before it goes.
+// TestDeregisterBesideListing: while a git process runs that may have seen the registration
+// and is about to read it, Deregister waits before it moves the directory.
 func TestDeregisterBesideListing(t *testing.T) {
 	r := gittest.New(t)
 	w := addWorktree(t, r, open(t, r), "wt")
@@ -358,7 +358,7 @@ func TestHalves(t *testing.T) {
 	if list, err := repo.List(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("git still lists %+v, %v", list, err)
 	}
-	// A gc that had seen it makes a part of it again.
+	// A gc that had seen the directory makes a part of it again.
 	debris := func() {
 		t.Helper()
 		gittest.WriteFile(t, filepath.Join(w.Admin, "logs", "HEAD.lock"), "")
@@ -474,7 +474,7 @@ func TestSparseCheckoutIsCopied(t *testing.T) {
 	r.Write("tests/b", "")
 	r.Commit("more")
 	r.Git("sparse-checkout", "set", "--cone", "src")
-	r.Git("config", "--worktree", "core.worktree", r.Dir) // says where the main checkout lies
+	r.Git("config", "--worktree", "core.worktree", r.Dir) // names the main checkout's directory
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "door")
 	r.Git("worktree", "add", "--quiet", "-b", "plain", r.Beside("plain"))
@@ -498,7 +498,7 @@ func TestSparseCheckoutIsCopied(t *testing.T) {
 	}
 }
 
-// stagingDir is where an admin directory is put together.
+// stagingDir returns the directory in which Add prepares an admin directory.
 func stagingDir(r *Repository, admin string) string {
 	return filepath.Join(r.CommonDir, "croft", "staging", admin)
 }

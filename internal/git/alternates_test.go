@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestAlternatesThatGitReadsOtherwise: a file of which git and Croft could find
-// different directories is refused, and so is one that borrows without an end.
+// TestAlternatesThatGitReadsOtherwise: an alternates file in which git and Croft could find
+// different directories is refused, and so is an endless chain of them.
 func TestAlternatesThatGitReadsOtherwise(t *testing.T) {
 	for name, text := range map[string]string{
 		"two in a line":   `"/nothing"X/evil` + "\n",
@@ -39,7 +39,7 @@ func TestAlternatesThatGitReadsOtherwise(t *testing.T) {
 		t.Errorf("%q, %v after %v", dirs, err, time.Since(begun))
 	}
 	dir := objects
-	for range 8 { // git follows six
+	for range 8 { // git follows six levels
 		next := filepath.Join(t.TempDir(), "objects")
 		gittest.WriteFile(t, filepath.Join(dir, "info", "alternates"), next+"\n")
 		if err := os.MkdirAll(filepath.Join(next, "info"), 0o755); err != nil {
@@ -52,9 +52,9 @@ func TestAlternatesThatGitReadsOtherwise(t *testing.T) {
 	}
 }
 
-// TestMarkNamesNoFileOfAnothers: what an agent writes into HEAD does not get into a
-// mark as the name of a lock.
-func TestMarkNamesNoFileOfAnothers(t *testing.T) {
+// TestLocksOfForgedHead: a forged HEAD does not add the name of another file to the lock
+// files that a lease records.
+func TestLocksOfForgedHead(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "wt")
@@ -67,9 +67,9 @@ func TestMarkNamesNoFileOfAnothers(t *testing.T) {
 	}
 }
 
-// TestRemainsAreRemovedThroughNoLink: the reflog of a branch that was not made is
-// not looked for where a link leads.
-func TestRemainsAreRemovedThroughNoLink(t *testing.T) {
+// TestSweepRefLocksFollowsNoLink: a sweep does not follow a link to find the reflog of a
+// branch that was not made.
+func TestSweepRefLocksFollowsNoLink(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	since := time.Now().Add(-time.Minute)
@@ -89,9 +89,9 @@ func TestRemainsAreRemovedThroughNoLink(t *testing.T) {
 	}
 }
 
-// TestModuleIsTheProjectsOwn: commits of a submodule are brought into no git
-// directory that a link or a file of an agent's leads to.
-func TestModuleIsTheProjectsOwn(t *testing.T) {
+// TestModuleOfFollowsNoLink: commits of a submodule go into the project's own git directory
+// only, and not into one that a link or a file of an agent's leads to.
+func TestModuleOfFollowsNoLink(t *testing.T) {
 	r := gittest.New(t)
 	other := gittest.New(t)
 	repo := open(t, r)

@@ -13,9 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// TestGitWritesWhereItWasMade: a git that writes a checkout does so in the very
-// directory that was made for it. If the directory that it lies in was exchanged
-// for a link, nothing is written through that.
+// TestGitWritesWhereItWasMade: git writes a checkout into the very directory that was made
+// for it. If its parent was replaced by a link, nothing is written through the link.
 func TestGitWritesWhereItWasMade(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux starts a process in an open directory")

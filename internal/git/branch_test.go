@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// TestMoveHeadNamesTheBranch: HEAD may be pointed elsewhere after it was looked
-// at; the branch that was meant moves, and no other.
+// TestMoveHeadNamesTheBranch: HEAD may be pointed at another branch after Croft has read
+// it. Only the branch that the caller named moves.
 func TestMoveHeadNamesTheBranch(t *testing.T) {
 	r := gittest.New(t)
 	tip := r.Git("rev-parse", "main")
@@ -42,8 +42,8 @@ func TestMoveHeadNamesTheBranch(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenOnAnotherBranch: whatever changes a checkout looks at HEAD
-// by itself, and a commit does so again once the index is locked.
+// TestNothingIsWrittenOnAnotherBranch: every call that changes a checkout checks HEAD
+// itself, and a commit checks it again once the index is locked.
 func TestNothingIsWrittenOnAnotherBranch(t *testing.T) {
 	t.Parallel()
 	who := gitcmd.Identity{Author: "a <a@b>", Committer: "a <a@b>"}

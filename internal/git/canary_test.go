@@ -16,9 +16,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// victim is a repository in which somebody works who wants the next git call
-// to run a program: a main checkout, a linked worktree "wt" that Croft made,
-// a remote, and a directory in which every program that runs leaves a file.
+// victim is a repository in which an agent wants the next git call to run a program: a main
+// checkout, a linked worktree "wt" that Croft made, a remote, and a directory in which
+// every program that runs leaves a file.
 type victim struct {
 	*gittest.Repo
 	repo     *Repository
@@ -37,7 +37,7 @@ func newVictim(t *testing.T) *victim {
 	v.before = r.Git("rev-parse", "HEAD")
 	r.Git("clone", "--quiet", "--bare", r.Dir, r.Beside("remote.git"))
 	r.Git("remote", "add", "origin", r.Beside("remote.git"))
-	// Whoever works in a checkout can commit attributes.
+	// Every agent that works in a checkout can commit attributes.
 	r.Write(".gitattributes", "*.txt filter=evil diff=evil merge=evil\n")
 	r.Commit("attributes")
 	v.repo = open(t, r)
@@ -45,7 +45,7 @@ func newVictim(t *testing.T) *victim {
 	return v
 }
 
-// evil is a program that leaves a canary, and then does what is asked for.
+// evil is a program that leaves a canary file, and then does what git asked it for.
 func (v *victim) evil(t *testing.T, name, then string) string {
 	t.Helper()
 	return script(t, filepath.Join(v.Home, "evil", name), "touch '"+filepath.Join(v.canaries, name)+"'\n"+then)
@@ -67,8 +67,8 @@ func (v *victim) sang(t *testing.T) []string {
 	return names
 }
 
-// disturb makes git look: every file of the worktree has another time, one has
-// other contents, one is new.
+// disturb makes git read the files: every file of the worktree gets a new time, one has new
+// contents, one is added.
 func (v *victim) disturb(t *testing.T) {
 	t.Helper()
 	gittest.WriteFile(t, filepath.Join(v.wt.Path, "src/main.txt"), "one\nTWO\nthree\n")
@@ -87,8 +87,8 @@ func (v *victim) hooks(t *testing.T, dir string) {
 	}
 }
 
-// vectors are the ways in which a repository's contents and configuration make
-// git run a program. Each plants one.
+// vectors are the ways in which a repository's contents and configuration make git run a
+// program. Each function plants one.
 var vectors = map[string]func(t *testing.T, v *victim){
 	"hooks": func(t *testing.T, v *victim) { v.hooks(t, filepath.Join(v.Dir, ".git", "hooks")) },
 	"core.hooksPath": func(t *testing.T, v *victim) {
@@ -213,7 +213,7 @@ var vectors = map[string]func(t *testing.T, v *victim){
 	},
 }
 
-// payload is configuration that runs programs in more than one way.
+// payload is configuration that runs programs in several ways.
 func (v *victim) payload(t *testing.T, name string) string {
 	t.Helper()
 	return "[core]\n\tfsmonitor = " + v.evil(t, name+"-fsmonitor", "exit 1") +
@@ -232,8 +232,8 @@ func (v *victim) attribute(t *testing.T, line string) {
 	gittest.WriteFile(t, filepath.Join(v.Dir, ".git/info/attributes"), line+"\n")
 }
 
-// hostile makes another repository, with the same objects and with everything
-// that runs programs.
+// hostile makes another repository, with the same objects and with everything that runs
+// programs.
 func (v *victim) hostile(t *testing.T) string {
 	t.Helper()
 	dir := v.Beside("hostile")
@@ -258,8 +258,8 @@ func (v *victim) nested(t *testing.T) string {
 	return dir
 }
 
-// operations are all that this package does to a repository. They may fail,
-// because much of what is planted breaks it; they may not run what is planted.
+// operations are all calls that this package makes on a repository. They may fail, because
+// many of the vectors break it; they may not run a planted program.
 func (v *victim) operations(ctx context.Context) map[string]func() error {
 	missing := strings.Repeat("1", 40)
 	one := func(_ any, err error) error { return err }
@@ -284,7 +284,7 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 		"JoinPacks": func() error { return v.repo.JoinPacks(ctx, odb.AllPacks) },
 		"CheckoutIndex": func() error {
 			_ = os.Remove(filepath.Join(v.wt.Path, "src", "main.txt"))
-			_ = v.wt.CheckoutIndex(ctx, 2) // files that are there and differ make it fail
+			_ = v.wt.CheckoutIndex(ctx, 2) // fails for existing files that differ
 			return nil
 		},
 		"UpdateRefs": func() error {
@@ -343,7 +343,7 @@ func drain(seq func(func(odb.StatusEntry, error) bool)) error {
 	return nil
 }
 
-// harmless are the vectors that do not break any operation.
+// harmless are the vectors that break no operation.
 var harmless = []string{
 	"hooks", "core.hooksPath", "core.fsmonitor", "config.worktree", "alias", "merge.driver",
 	"diff.external", "gpg", "pager and editor", "core.alternateRefsCommand", "remote.uploadpack",
@@ -374,9 +374,9 @@ func TestNothingPlantedRuns(t *testing.T) {
 	}
 }
 
-// TestPlantedCanariesSing makes sure that the test above can fail: the same
-// vectors make plain git run something.
-func TestPlantedCanariesSing(t *testing.T) {
+// TestPlantedProgramsRunInPlainGit makes sure that the test above can fail: the same
+// vectors make plain git run a program.
+func TestPlantedProgramsRunInPlainGit(t *testing.T) {
 	const old = "not for this version of git, or not by these commands"
 	silent := map[string]string{
 		"configured hook": old, "alias": "an alias never hides a command", "pager and editor": "not without a terminal",
@@ -415,9 +415,9 @@ func TestPlantedCanariesSing(t *testing.T) {
 	}
 }
 
-// TestNothingRunsThatARepositoryBrings has Croft see a repository for the first
-// time that came with everything planted.
-func TestNothingRunsThatARepositoryBrings(t *testing.T) {
+// TestNothingPlantedRunsInANewRepository: Croft opens a repository for the first time that
+// has everything planted.
+func TestNothingPlantedRunsInANewRepository(t *testing.T) {
 	for name, plant := range vectors {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,8 +9,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// A commit of uncommitted work is as old as its parent, and knows what is being
-// merged.
+// A commit of uncommitted work has the time of its parent, and the parents of a merge in
+// progress.
 func TestWorkCommit(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)

@@ -2,8 +2,8 @@ package git
 
 import "testing"
 
-// TestNamedSides: the ends of a conflict get the names of branches; lines that only
-// look like them stay, byte for byte.
+// TestNamedSides: the markers of a conflict get the names of branches; lines that only look
+// like markers stay, byte for byte.
 func TestNamedSides(t *testing.T) {
 	t.Parallel()
 	const oid = "0123456789012345678901234567890123456789"

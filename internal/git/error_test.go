@@ -23,8 +23,8 @@ func TestErrorSaysWhatFailed(t *testing.T) {
 	}
 }
 
-// TestInheritedFiles: a process that writes to a worktree keeps the files open
-// that it is given, so that a kernel lock among them outlives the caller.
+// TestInheritedFiles: a process that writes to a worktree keeps the files open that it
+// inherits, so that a kernel lock among them outlives the caller.
 func TestInheritedFiles(t *testing.T) {
 	r := gittest.New(t)
 	w := addWorktree(t, r, open(t, r), "wt")

@@ -10,8 +10,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// TestIdleGitsEnd: a git that nobody asks ends by itself, one that is asked does
-// not, and the next question starts another.
+// TestIdleGitsEnd: an idle git process ends by itself, one that is in use does not, and the
+// next request starts another.
 func TestIdleGitsEnd(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -35,7 +35,7 @@ func TestIdleGitsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 6 { // longer than it takes to expire, all in all
+	for range 6 { // longer than the expiry, all in all
 		use()
 		if objects, refs, attempts := has(); !objects || !refs || !attempts {
 			t.Fatalf("gits that are kept: %v, %v, %v", objects, refs, attempts)

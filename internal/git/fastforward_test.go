@@ -77,8 +77,8 @@ func TestAdvanceGoesAlong(t *testing.T) {
 	}
 }
 
-// Whatever state the user's checkout is in, either it goes along and none of
-// the user's bytes changes, or nothing changes and files are named.
+// Whatever state the user's checkout is in: either it follows the branch and none of the
+// user's bytes changes, or nothing changes and the files in the way are named.
 func TestAdvanceKeepsTheUsersBytes(t *testing.T) {
 	n := uint64(100)
 	if os.Getenv("CROFT_LONG") != "" {
@@ -165,8 +165,8 @@ func advanceRandom(t *testing.T, rnd *rand.Rand) (moved bool) {
 	return true
 }
 
-// verifyMoved makes sure that what the move concerns is as in the new commit,
-// and everything else as it was.
+// verifyMoved checks that the files which the move changes are as in the new commit, and
+// all others as before.
 func verifyMoved(t *testing.T, r *gittest.Repo, repo *Repository, changes []odb.Change, before map[string]string, status []string) {
 	t.Helper()
 	after := userFiles(t, r)
@@ -197,8 +197,8 @@ func touchedBy(path string) map[string]odb.Change {
 	return map[string]odb.Change{path: {Path: path, NewMode: "100644"}}
 }
 
-// fileOnly and dirOnly name what has to go so that a path can be a directory,
-// or a file.
+// fileOnly and dirOnly name the files that have to be deleted so that a path can be a
+// directory, or a file.
 func fileOnly(r *gittest.Repo, path string) []string {
 	if info, err := os.Lstat(filepath.Join(r.Dir, path)); err == nil && !info.IsDir() {
 		return []string{path}
@@ -213,7 +213,7 @@ func dirOnly(r *gittest.Repo, path string) []string {
 	return nil
 }
 
-// mess does something to the checkout that a user might.
+// mess makes a change to the checkout that a user might make.
 func mess(t *testing.T, r *gittest.Repo, rnd *rand.Rand) {
 	p := hostPaths[rnd.IntN(len(hostPaths))]
 	path := filepath.Join(r.Dir, p)
@@ -256,9 +256,8 @@ func userFiles(t *testing.T, r *gittest.Repo) map[string]string {
 	return found
 }
 
-// A git that was killed when it was writing files leaves the beginning of one,
-// or has taken it away. Whoever resumes completes it; a file that is somebody's
-// own stays in the way.
+// A git that was killed while it wrote files leaves the beginning of one, or has deleted
+// it. The process that resumes completes the file; a file of the user's in its place stays.
 func TestAdvanceResumes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		path, left string

@@ -18,8 +18,8 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// TestGitWritesThroughNoLink lets git itself write where links to elsewhere lie
-// that nobody looks for.
+// TestGitWritesThroughNoLink has git itself write where links lie that Croft does not check
+// for.
 func TestGitWritesThroughNoLink(t *testing.T) {
 	if !proc.CanConfine() {
 		t.Skip("this kernel cannot confine processes")
@@ -55,8 +55,8 @@ func TestGitWritesThroughNoLink(t *testing.T) {
 	}
 }
 
-// TestIndexLink: an index that is a link is neither read nor written, nor is
-// what git writes beside it.
+// TestIndexLink: an index that is a link is neither read nor written, and neither are the
+// files that git writes beside it.
 func TestIndexLink(t *testing.T) {
 	for _, name := range []string{"index", "MERGE_MSG", "logs/HEAD"} {
 		r := gittest.New(t)
@@ -86,7 +86,8 @@ func TestIndexLink(t *testing.T) {
 	}
 }
 
-// TestPipes: a pipe where git reads a file is named, and nobody waits for it.
+// TestPipes: a pipe in the place of a file that git reads is named in the error, and no
+// call waits for it.
 func TestPipes(t *testing.T) {
 	for name, in := range map[string]func(*Repository, *Worktree) string{
 		"a .gitignore":       func(_ *Repository, w *Worktree) string { return filepath.Join(w.Path, ".gitignore") },
@@ -131,7 +132,7 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// TestTimeout: a git that does not end is stopped, and so are its children.
+// TestTimeout: a git process that does not end is killed, with its children.
 func TestTimeout(t *testing.T) {
 	r := gittest.New(t)
 	path, _ := stubborn(t, r, "rev-list")
@@ -150,7 +151,8 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestObjectsThroughLinks: a directory of objects that is a link gets nothing.
+// TestObjectsThroughLinks: nothing is written through a link in the place of a directory of
+// objects.
 func TestObjectsThroughLinks(t *testing.T) {
 	for _, dir := range []string{"objects/pack", "objects/fan-out", "objects"} {
 		r := gittest.New(t)
@@ -165,7 +167,7 @@ func TestObjectsThroughLinks(t *testing.T) {
 		}
 		outside := filepath.Join(r.Home, "outside")
 		path := filepath.Join(repo.CommonDir, dir)
-		if dir == "objects" { // what is in it is there, but elsewhere
+		if dir == "objects" { // its objects can be read, but lie elsewhere
 			err = os.Rename(path, outside)
 		} else {
 			err = errors.Join(os.Mkdir(outside, 0o755), os.RemoveAll(path))
@@ -180,7 +182,7 @@ func TestObjectsThroughLinks(t *testing.T) {
 				err = b.Flush()
 			}
 			b.Discard()
-			// Each kind writes into one of the two.
+			// Each kind of write goes into one of the two.
 			if _, ok := errors.AsType[*fsx.LinkError](err); !ok && (name == "packed") == (dir == "objects/pack") {
 				t.Errorf("%s, %s: %v", dir, name, err)
 			}
@@ -211,9 +213,8 @@ func TestIrregular(t *testing.T) {
 	}
 }
 
-// TestWritersAreFenced: every git that writes is held to the repository's
-// directories, also one that takes no lock by its own account; one that reads is
-// not.
+// TestWritersAreFenced: every git that writes is confined to the repository's directories,
+// also one that takes no lock itself; one that reads is not.
 func TestWritersAreFenced(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -231,9 +232,9 @@ func TestWritersAreFenced(t *testing.T) {
 	}
 }
 
-// TestFenceLeavesTheStateOut: a git that writes a checkout may write neither the
-// state, with what Croft's git is configured by, nor the repository's
-// configuration and hooks, which the user's own git believes.
+// TestFenceLeavesTheStateOut: a git that writes a checkout may write neither the state,
+// which holds the configuration of Croft's git, nor the repository's configuration and
+// hooks, which the user's own git trusts.
 func TestFenceLeavesTheStateOut(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -11,10 +11,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestStoredAgainIsYoung: who stores an object that is there already leaves the
-// file, and makes it young: a gc of the user's deletes old objects that nothing
-// names yet. A file that a power cut left empty is no object.
-func TestStoredAgainIsYoung(t *testing.T) {
+// TestStoringAgainFreshensObject: storing an object that exists keeps its file and gives it
+// a new time, because the user's git gc deletes old objects that nothing names yet. An
+// empty file, which a power cut may leave, does not count as the object.
+func TestStoringAgainFreshensObject(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	store := func() os.FileInfo {
@@ -53,8 +53,8 @@ func TestStoredAgainIsYoung(t *testing.T) {
 	}
 }
 
-// TestPlaceBesideGC: a gc removes directories of objects that are empty, also those
-// that a batch has just made for its own.
+// TestPlaceBesideGC: git gc deletes empty directories of objects, also those that a batch
+// has just made for its objects.
 func TestPlaceBesideGC(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -84,7 +84,7 @@ func TestPlaceBesideGC(t *testing.T) {
 			t.Errorf("blob %d: %v", i, err)
 			break
 		}
-		if err := os.Remove(filepath.Join(objects, oid[:2], oid[2:])); err != nil { // so that the next finds no directory
+		if err := os.Remove(filepath.Join(objects, oid[:2], oid[2:])); err != nil { // so that the next round finds no directory
 			t.Error(err)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// TestInheritedVariablesHaveNoEffect runs with every variable that steers git
-// pointing at another repository, as inside a hook, or at a program.
+// TestInheritedVariablesHaveNoEffect runs with every variable that configures git pointing
+// at another repository, as inside a hook, or at a program.
 func TestInheritedVariablesHaveNoEffect(t *testing.T) {
 	r := gittest.New(t)
 	decoy := gittest.New(t)
@@ -58,7 +58,8 @@ func TestInheritedVariablesHaveNoEffect(t *testing.T) {
 	}
 }
 
-// TestNetworkCallsHaveTheUsersCredentials looks at what a git gets to see.
+// TestNetworkCallsHaveTheUsersCredentials checks the environment and the configuration of a
+// git.
 func TestNetworkCallsHaveTheUsersCredentials(t *testing.T) {
 	r := gittest.New(t)
 	r.Git("config", "--global", "core.sshCommand", "ssh -i ~/.ssh/work")
@@ -146,8 +147,8 @@ func TestRedirectedWorkTreeIsNotFollowed(t *testing.T) {
 	}
 }
 
-// TestBareByAccident: a git that runs in a hook's environment can leave
-// core.bare behind, which stops plain git in all checkouts.
+// TestBareByAccident: a git that runs in a hook's environment can leave core.bare behind,
+// which stops plain git in all checkouts.
 func TestBareByAccident(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -209,8 +210,8 @@ func TestForeignAdminDirectory(t *testing.T) {
 	}
 }
 
-// TestAllowedFilterRunsExactly: a filter of the repository's runs if the user
-// allowed its very command, and not another one of the same name.
+// TestAllowedFilterRunsExactly: a filter of the repository's runs if the user allowed
+// exactly its command, and not another command under the same name.
 func TestAllowedFilterRunsExactly(t *testing.T) {
 	r := gittest.New(t)
 	command := filepath.Join(r.Home, "crypt")
@@ -238,10 +239,10 @@ func TestAllowedFilterRunsExactly(t *testing.T) {
 	}
 }
 
-// TestDoorIsShut: what every call is told, whatever the repository says: no grafts,
-// no server, nothing fetched that is missing, and no word of a commit-graph where a
-// history decides.
-func TestDoorIsShut(t *testing.T) {
+// TestHardenedOptions: every call gets these options, whatever the repository says: no
+// grafts, no server, no fetching of missing objects, and no commit-graph where history
+// decides.
+func TestHardenedOptions(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	tells := func(repo *Repository, c gitcmd.Call) map[string]string {
@@ -275,7 +276,7 @@ func TestDoorIsShut(t *testing.T) {
 	if told := tells(repo, gitcmd.Call{Args: []string{"fetch"}, Network: true}); strings.Contains(told["GIT_ALLOW_PROTOCOL"], "ext") || told["GIT_ALLOW_PROTOCOL"] == "none" {
 		t.Errorf("a fetch is told %v", told)
 	}
-	// A partial clone may fetch what it lacks, by the same protocols.
+	// A partial clone may fetch missing objects, by the same protocols.
 	lacking := gittest.New(t)
 	lacking.Git("config", "core.repositoryFormatVersion", "1")
 	lacking.Git("config", "extensions.partialClone", "origin")
@@ -293,9 +294,9 @@ func environOf(env []string, name string) string {
 	return ""
 }
 
-// TestSettingsThatAreNotCarried: a remote whose transport is a program, or that
-// looks like an option, and guards that are switched off.
-func TestSettingsThatAreNotCarried(t *testing.T) {
+// TestSettingsThatAreNotCopied: a remote whose transport is a program, a remote that looks
+// like an option, and protections that are switched off.
+func TestSettingsThatAreNotCopied(t *testing.T) {
 	r := gittest.New(t)
 	for key, value := range map[string]string{
 		"remote.ext.url": "ext::sh -c evil", "remote.option.url": "--upload-pack=evil", "remote.good.url": "https://example.com/x",

@@ -28,8 +28,8 @@ func raceRuns() int {
 	return 200
 }
 
-// swapper puts one text after the other in the place of a file, as fast as it
-// can, until it is stopped.
+// swapper replaces a file by one text after the other, as fast as it can, until it is
+// stopped.
 func swapper(t *testing.T, file string, texts ...string) (stop func()) {
 	t.Helper()
 	done, ended := make(chan struct{}), make(chan struct{})
@@ -51,8 +51,8 @@ func swapper(t *testing.T, file string, texts ...string) (stop func()) {
 	return func() { close(done); <-ended }
 }
 
-// TestConfigurationIsReadOnce swaps the repository's configuration, and that of
-// the worktree, while Croft works: git never reads what Croft has not.
+// TestConfigurationIsReadOnce replaces the repository's configuration, and that of the
+// worktree, while Croft works: git never reads a version that Croft has not read.
 func TestConfigurationIsReadOnce(t *testing.T) {
 	v := newVictim(t)
 	good := readFile(t, filepath.Join(v.Dir, ".git", "config"))
@@ -143,8 +143,8 @@ func TestAnotherAddressIsNotFetchedFrom(t *testing.T) {
 	}
 }
 
-// TestUnapprovedFilterStoresNothing: content for which the repository names a
-// filter that may not run is neither stored as it is nor written.
+// TestUnapprovedFilterStoresNothing: content for which the repository names a filter that
+// may not run is neither stored unfiltered nor written.
 func TestUnapprovedFilterStoresNothing(t *testing.T) {
 	for name, define := range map[string]func(r *gittest.Repo, command string){
 		"config":  func(r *gittest.Repo, command string) { r.Git("config", "filter.shout.clean", command) },
@@ -176,7 +176,7 @@ func TestUnapprovedFilterStoresNothing(t *testing.T) {
 				t.Fatalf("commit: %v, want KindFilter", err)
 			}
 			if name == "process" {
-				return // what is a process cannot be a script
+				return // a filter process cannot be a script
 			}
 			report, err := repo.ConfigReport()
 			if err != nil || len(report.Filters) != 1 || !slices.Equal(report.Filters[0].Now, []string{command}) {
@@ -200,8 +200,8 @@ func TestUnapprovedFilterStoresNothing(t *testing.T) {
 	}
 }
 
-// TestLinksAreNotWrittenThrough: what Croft writes into the common directory
-// goes nowhere else.
+// TestLinksAreNotWrittenThrough: Croft writes its files in the common directory through no
+// link.
 func TestLinksAreNotWrittenThrough(t *testing.T) {
 	for _, name := range []string{"config", "croft", "croft/exclude", "info/exclude", "info"} {
 		t.Run(name, func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestLinksAreNotWrittenThrough(t *testing.T) {
 	}
 }
 
-// TestSelfTest: a git that takes its configuration from elsewhere is not used.
+// TestSelfTest: Croft does not use a git that reads other configuration than it is given.
 func TestSelfTest(t *testing.T) {
 	r := gittest.New(t)
 	for name, text := range map[string]string{
@@ -260,8 +260,9 @@ func TestSelfTest(t *testing.T) {
 	}
 }
 
-// TestMergesAreNotSteered: attributes in the common directory itself are nobody's.
-func TestMergesAreNotSteered(t *testing.T) {
+// TestMergesIgnoreAttributesInGitDirectory: a .gitattributes file in the common directory
+// itself has no effect on merges.
+func TestMergesIgnoreAttributesInGitDirectory(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	r.Git("branch", "other")
@@ -311,7 +312,8 @@ func TestHostDirectoryIsPrivate(t *testing.T) {
 	}
 }
 
-// TestHostDirectoryFollows has several processes see one change after the other.
+// TestHostDirectoryFollows has several processes see one change of the configuration after
+// the other.
 func TestHostDirectoryFollows(t *testing.T) {
 	r := gittest.New(t)
 	one, two := open(t, r), open(t, r)
@@ -354,8 +356,8 @@ func TestUnknownExtensionIsRefused(t *testing.T) {
 	}
 }
 
-// TestSignedCommitIsGits signs a commit by a key of the user's, as plain git
-// does, and with one that the repository pinned.
+// TestSignedCommitIsGits signs a commit with a key of the user's, as plain git does, and
+// with one that the repository pinned.
 func TestSignedCommitIsGits(t *testing.T) {
 	r := gittest.New(t)
 	key := filepath.Join(r.Home, "key")
@@ -387,9 +389,9 @@ func TestSignedCommitIsGits(t *testing.T) {
 	}
 }
 
-// TestSparseIsTheCheckoutsOwn: a checkout of Croft's is sparse as its agent has
-// it; the main one as it was when Croft first saw it.
-func TestSparseIsTheCheckoutsOwn(t *testing.T) {
+// TestSparsePerCheckout: a checkout of Croft's has the sparse settings of its agent; the
+// main checkout has those that it had when Croft first saw it.
+func TestSparsePerCheckout(t *testing.T) {
 	for _, mode := range []string{"--cone", "--no-cone"} {
 		t.Run(mode, func(t *testing.T) {
 			r := gittest.New(t)
@@ -441,7 +443,7 @@ func TestSparseIsTheCheckoutsOwn(t *testing.T) {
 	}
 }
 
-// onBranch is the branch that a worktree has checked out.
+// onBranch returns the branch that a worktree has checked out.
 func onBranch(t *testing.T, w *Worktree) string {
 	t.Helper()
 	branch, _, err := w.Repo.RefSnapshot().Head(w.Admin)
@@ -460,7 +462,7 @@ func entriesOf(t *testing.T, dir string) []os.DirEntry {
 	return entries
 }
 
-// TestReftable has the refs in a form that only git reads.
+// TestReftable has the refs in a format that only git reads.
 func TestReftable(t *testing.T) {
 	r := gittest.New(t)
 	dir := r.Beside("reftable")
@@ -488,8 +490,8 @@ func TestReftable(t *testing.T) {
 	}
 }
 
-// TestPartialClone: what is missing is fetched, from where it was when Croft
-// first saw the repository.
+// TestPartialClone: missing objects are fetched from the remote that was configured when
+// Croft first saw the repository.
 func TestPartialClone(t *testing.T) {
 	r := gittest.New(t)
 	r.Git("config", "uploadpack.allowFilter", "true")

@@ -28,7 +28,7 @@ func mainTree(t *testing.T, r *gittest.Repo) *Worktree {
 	return repo.worktreeOf(worktree.Worktree{Path: r.Dir, Admin: filepath.Join(r.Dir, ".git")})
 }
 
-// listed is an index as `git ls-files --stage -v -z` prints it.
+// listed returns an index as `git ls-files --stage -v -z` prints it.
 func listed(x *index.Index) string {
 	var b strings.Builder
 	for _, e := range x.Entries {
@@ -37,7 +37,7 @@ func listed(x *index.Index) string {
 	return b.String()
 }
 
-// TestIndex: an index of any form holds what git says it holds.
+// TestIndex: Croft reads the same entries as git from an index of any version.
 func TestIndex(t *testing.T) {
 	for name, change := range map[string]func(r *gittest.Repo){
 		"Version2":   func(r *gittest.Repo) { r.Git("update-index", "--index-version", "2") },
@@ -82,7 +82,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestIndexFlags reads what decides whether git looks at a file.
+// TestIndexFlags reads the flags that decide whether git looks at a file.
 func TestIndexFlags(t *testing.T) {
 	r := gittest.New(t)
 	r.Write("assumed", "1")
@@ -108,7 +108,7 @@ func TestIndexFlags(t *testing.T) {
 	}
 }
 
-// TestUnchanged: a file is unchanged only as long as nothing touches it.
+// TestUnchanged: a file counts as unchanged only as long as nothing touches it.
 func TestUnchanged(t *testing.T) {
 	const name = "file"
 	past := time.Now().Add(-time.Hour).Truncate(time.Second).Add(time.Millisecond)
@@ -192,8 +192,8 @@ func unchanged1(t *testing.T, r *gittest.Repo, name string) bool {
 	return false
 }
 
-// TestConversions: wherever attributes are set, they are seen, and where there
-// are none git is not needed to say so.
+// TestConversions: attributes are found wherever they are set, and git is not run where
+// there are none.
 func TestConversions(t *testing.T) {
 	const line = "*.txt text eol=crlf\n"
 	for place, write := range map[string]func(r *gittest.Repo){
@@ -232,8 +232,8 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// TestCachedTree: what is read from the index is what git would write, or
-// nothing.
+// TestCachedTree: the tree that is read from the index is the one that git would write, or
+// "".
 func TestCachedTree(t *testing.T) {
 	for _, version := range []string{"2", "4"} {
 		t.Run("Version"+version, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// A change that leaves size and time of a file as the index has them is seen
-// only by how old the index is. Every copy of an index must be as old.
+// A change that keeps the size and time of a file is found only because git distrusts
+// entries as young as the index. Every copy of an index must keep its mtime.
 func TestChangeInTheSecondOfTheIndex(t *testing.T) {
 	r := gittest.New(t)
 	r.Git("config", "core.trustctime", "false")
@@ -69,8 +69,9 @@ func TestChangeInTheSecondOfTheIndex(t *testing.T) {
 	}
 }
 
-// TestIndexIsPlacedWhereItWasLocked: while a commit is made, an agent puts a link
-// to another repository in the place of its registration. That one's index stays.
+// TestIndexIsPlacedWhereItWasLocked: while a commit is made, an agent replaces its
+// registration by a link to another repository. The other repository's index stays
+// unchanged.
 func TestIndexIsPlacedWhereItWasLocked(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)

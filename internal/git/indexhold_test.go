@@ -29,7 +29,7 @@ func hold(t *testing.T, w *Worktree, after worktree.Aftermath) *worktree.IndexHo
 	return h
 }
 
-// abandoned is the lock of a Croft that died.
+// abandoned makes the lock of a Croft process that died.
 func abandoned(t *testing.T, repo *Repository, w *Worktree, after worktree.Aftermath) {
 	t.Helper()
 	if err := hold(t, w, after).Lease.Lock.Unlock(); err != nil {
@@ -39,8 +39,7 @@ func abandoned(t *testing.T, repo *Repository, w *Worktree, after worktree.After
 
 func lockOf(w *Worktree) string { return filepath.Join(w.Admin, gitdir.IndexLock) }
 
-// TestIndexLockIsWhole: at no moment is there a lock on an index that does not say
-// whose it is.
+// TestIndexLockIsWhole: at no moment does a lock on an index lack the name of its owner.
 func TestIndexLockIsWhole(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -78,15 +77,16 @@ func TestIndexLockIsWhole(t *testing.T) {
 			t.Errorf("%s is left", e.Name())
 		}
 	}
-	if n := marks(t, repo); n != 0 {
-		t.Errorf("%d marks are left", n)
+	if n := leases(t, repo); n != 0 {
+		t.Errorf("%d leases are left", n)
 	}
 }
 
-// TestIndexLockOfTheDead: a lock whose owner died goes with the next sweep, in the
-// checkouts of every kind, and with the next who wants it; so does what a draft of
-// one left. That of a move that was begun stays for who finishes it.
-func TestIndexLockOfTheDead(t *testing.T) {
+// TestIndexLockOfDeadOwner: the next sweep deletes a lock whose owner died, in checkouts of
+// every kind, and so does the next process that wants the lock; the same for the temporary
+// file of a lock. The lock of a move that was begun stays for the process that finishes the
+// move.
+func TestIndexLockOfDeadOwner(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	linked := addWorktree(t, r, repo, "wt")
@@ -100,8 +100,8 @@ func TestIndexLockOfTheDead(t *testing.T) {
 			next := filepath.Join(filepath.Dir(lockOf(w)), writers.NextIndex)
 			gittest.WriteFile(t, next, "half an index")
 			sweep(t, repo)
-			if exists(lockOf(w)) || exists(draft) || exists(begun) || exists(next) || marks(t, repo) != 0 {
-				t.Errorf("the lock is there: %v, drafts: %v, %v, the next index: %v, and %d marks", exists(lockOf(w)), exists(draft), exists(begun), exists(next), marks(t, repo))
+			if exists(lockOf(w)) || exists(draft) || exists(begun) || exists(next) || leases(t, repo) != 0 {
+				t.Errorf("the lock is there: %v, drafts: %v, %v, the next index: %v, and %d leases", exists(lockOf(w)), exists(draft), exists(begun), exists(next), leases(t, repo))
 			}
 			living := hold(t, w, worktree.SweptAfter)
 			halfHeld(t, w)
@@ -120,8 +120,8 @@ func TestIndexLockOfTheDead(t *testing.T) {
 				t.Fatal("the lock of a move that was begun went")
 			}
 			hold(t, w, worktree.KeptAfter).Release()
-			if exists(lockOf(w)) || marks(t, repo) != 0 {
-				t.Errorf("the lock is there: %v, and %d marks", exists(lockOf(w)), marks(t, repo))
+			if exists(lockOf(w)) || leases(t, repo) != 0 {
+				t.Errorf("the lock is there: %v, and %d leases", exists(lockOf(w)), leases(t, repo))
 			}
 			abandoned(t, repo, w, worktree.KeptAfter)
 			if err := repo.SweepKept(t.Context()); err != nil || exists(lockOf(w)) {
@@ -131,7 +131,7 @@ func TestIndexLockOfTheDead(t *testing.T) {
 	}
 }
 
-// halfHeld leaves what is left of a Croft that died before its lock had its name.
+// halfHeld leaves the files of a Croft process that died before its lock had its name.
 func halfHeld(t *testing.T, w *Worktree) (draft string) {
 	t.Helper()
 	admin, err := w.OpenAdmin()
@@ -148,9 +148,9 @@ func halfHeld(t *testing.T, w *Worktree) (draft string) {
 	return draft
 }
 
-// TestIndexLockOfTheLiving: a lock of somebody who is alive, or of whom nothing is
-// known, is neither swept nor taken over.
-func TestIndexLockOfTheLiving(t *testing.T) {
+// TestIndexLockOfLiveOwner: a lock whose owner is alive, or is unknown, is neither swept
+// nor taken over.
+func TestIndexLockOfLiveOwner(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "wt")
@@ -197,8 +197,8 @@ func TestIndexLockOfTheLiving(t *testing.T) {
 	_ = os.Remove(lockOf(w))
 }
 
-// TestIndexLockIsRemovedThroughNoLink: a sweep follows no link to the lock of
-// another repository.
+// TestIndexLockIsRemovedThroughNoLink: a sweep follows no link to the lock of another
+// repository.
 func TestIndexLockIsRemovedThroughNoLink(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -219,9 +219,9 @@ func TestIndexLockIsRemovedThroughNoLink(t *testing.T) {
 	}
 }
 
-// TestIndexIsNotHeldInADirectoryThatWent: who waited for the lock of a
-// registration that was removed meanwhile does not go on in the trash.
-func TestIndexIsNotHeldInADirectoryThatWent(t *testing.T) {
+// TestIndexLockOfMovedRegistration: a process waited for the index lock of a registration
+// that was moved to the trash meanwhile. It gets an error, and leaves no lock there.
+func TestIndexLockOfMovedRegistration(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "wt")

@@ -11,8 +11,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// TestKeepOverHollowTrees: a process died, or an agent made it so, and the
-// repository has the trees of what is committed next, but not what they lead to.
+// TestKeepOverHollowTrees: the repository already has some trees of the next commit, but
+// not the objects that they name, because a process died or an agent deleted them. The
+// commit has all its objects nevertheless.
 func TestKeepOverHollowTrees(t *testing.T) {
 	for name, remain := range map[string][]string{
 		"the root":            {"^{tree}"},
@@ -26,7 +27,7 @@ func TestKeepOverHollowTrees(t *testing.T) {
 			r := gittest.New(t)
 			files := map[string]string{"new/deep/one": "one\n", "new/two": "two\n"}
 			r.Branch("work", files)
-			var want, had []string // what the commit leads to, and what of it the repository has
+			var want, had []string // the objects of the commit, and those that the repository has
 			for _, path := range []string{"^{tree}", ":new", ":new/deep", ":new/deep/one", ":new/two"} {
 				want = append(want, r.Git("rev-parse", "work"+path))
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// dead is the mark of a git that was killed while it held locks.
+// dead makes the lease of a git process that was killed while it held locks.
 func dead(t *testing.T, repo *Repository, locks ...string) *writers.Lease {
 	t.Helper()
 	m, err := repo.NewLease()
@@ -33,9 +33,9 @@ func dead(t *testing.T, repo *Repository, locks ...string) *writers.Lease {
 	return m
 }
 
-// The tests that ask what a sweep leaves do not run in parallel: a process that
-// another test is just starting has all open files of this one, and with them
-// the locks of marks, until it becomes another program.
+// Tests that check what a sweep leaves do not run in parallel: a child that another test is
+// just starting has inherited all open files of this process, and with them the locks of
+// leases, until it calls exec.
 
 func sweep(t *testing.T, repo *Repository) {
 	t.Helper()
@@ -44,16 +44,17 @@ func sweep(t *testing.T, repo *Repository) {
 	}
 }
 
-func marks(t *testing.T, repo *Repository) int {
+func leases(t *testing.T, repo *Repository) int {
 	t.Helper()
 	entries, err := os.ReadDir(repo.LeasesDir())
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // there was none yet
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // there was no lease yet
 		t.Fatal(err)
 	}
 	return len(entries)
 }
 
-// TestSweep: the locks that a killed git of Croft's took go, and nothing else.
+// TestSweep: a sweep deletes the lock files that a killed git of Croft's took, and nothing
+// else.
 func TestSweep(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -88,17 +89,17 @@ func TestSweep(t *testing.T) {
 	if !exists(other) || !exists(old) {
 		t.Error("a lock went that no git of Croft's can have taken")
 	}
-	if n := marks(t, repo); n != 0 {
-		t.Errorf("%d marks are left", n)
+	if n := leases(t, repo); n != 0 {
+		t.Errorf("%d leases are left", n)
 	}
 	if err := repo.UpdateRefs(t.Context(), refs.Update{Ref: "refs/heads/new", New: head}); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestSweepKeepsWhatIsHeld: a lock that another git of Croft's may hold, which
-// is alive, stays until that has ended.
-func TestSweepKeepsWhatIsHeld(t *testing.T) {
+// TestSweepKeepsLocksOfLiveGit: a lock file that another, live git of Croft's may hold
+// stays until that git has ended.
+func TestSweepKeepsLocksOfLiveGit(t *testing.T) {
 	repo := open(t, gittest.New(t))
 	alive, err := repo.NewLease()
 	if err != nil {
@@ -113,18 +114,18 @@ func TestSweepKeepsWhatIsHeld(t *testing.T) {
 	if !exists(file) {
 		t.Fatal("a lock went that another git may hold")
 	}
-	if n := marks(t, repo); n != 2 {
-		t.Errorf("%d marks, want both", n)
+	if n := leases(t, repo); n != 2 {
+		t.Errorf("%d leases, want both", n)
 	}
 	_ = alive.Lock.Unlock()
 	sweep(t, repo)
-	if exists(file) || marks(t, repo) != 0 {
-		t.Error("after that git has ended, its lock or the marks are still there")
+	if exists(file) || leases(t, repo) != 0 {
+		t.Error("after that git has ended, its lock or the leases are still there")
 	}
 }
 
-// TestSweepKeepsTheUsers: so does one that a git of the user's may hold.
-func TestSweepKeepsTheUsers(t *testing.T) {
+// TestSweepKeepsLocksOfUsersGit: so does a lock file that a git of the user's may hold.
+func TestSweepKeepsLocksOfUsersGit(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other processes cannot be seen on this platform")
 	}
@@ -152,7 +153,7 @@ func TestSweepKeepsTheUsers(t *testing.T) {
 		users.Kill()
 		_ = users.Wait()
 		sweep(t, repo)
-		if exists(file) || marks(t, repo) != 0 {
+		if exists(file) || leases(t, repo) != 0 {
 			t.Errorf("%s: after the user's git has ended, the lock or the mark are still there", name)
 		}
 	}
@@ -167,8 +168,8 @@ func seen(list []proc.Neighbour, dir string) bool {
 	return false
 }
 
-// TestTempDirIsSwept: what a dead process had there goes, what a live one has
-// stays.
+// TestTempDirIsSwept: a sweep deletes a dead process's temporary directory, and keeps that
+// of a live one.
 func TestTempDirIsSwept(t *testing.T) {
 	t.Parallel()
 	repo := open(t, gittest.New(t))
@@ -189,8 +190,8 @@ func TestTempDirIsSwept(t *testing.T) {
 	}
 }
 
-// TestLeftLock: a lock that git could not remove, and of which it says nothing,
-// goes too, once it is too old to be that of somebody who has just taken it.
+// TestLeftLock: a sweep also deletes a lock that git could not delete itself, once it is
+// too old to have just been taken by another process.
 func TestLeftLock(t *testing.T) {
 	repo := open(t, gittest.New(t))
 	m, err := repo.NewLease()
@@ -203,38 +204,38 @@ func TestLeftLock(t *testing.T) {
 	file := filepath.Join(repo.CommonDir, "packed-refs.lock")
 	gittest.WriteFile(t, file, "")
 	m.End()
-	if n := marks(t, repo); n != 1 {
-		t.Fatalf("%d marks, want one for the lock that is left", n)
+	if n := leases(t, repo); n != 1 {
+		t.Fatalf("%d leases, want one for the lock that is left", n)
 	}
 	sweep(t, repo)
 	if exists(file) {
 		t.Error("the lock is still there")
 	}
-	if n := marks(t, repo); n != 0 {
-		t.Errorf("%d marks are left", n)
+	if n := leases(t, repo); n != 0 {
+		t.Errorf("%d leases are left", n)
 	}
 }
 
-// TestMarkOfAHealthyGit: it goes with its git, or with Croft where Croft itself
-// takes the locks.
-func TestMarkOfAHealthyGit(t *testing.T) {
+// TestLeaseEndsWithItsGit: a lease is deleted when its git ends, or when the Repository is
+// closed where Croft itself takes the locks.
+func TestLeaseEndsWithItsGit(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	head := r.Git("rev-parse", "HEAD")
 	if err := repo.UpdateRefs(t.Context(), refs.Update{Ref: "refs/heads/new", New: head}); err != nil {
 		t.Fatal(err)
 	}
-	if n := marks(t, repo); n != 1 {
-		t.Errorf("%d marks while there may be more, want 1", n)
+	if n := leases(t, repo); n != 1 {
+		t.Errorf("%d leases while there may be more, want 1", n)
 	}
 	addWorktree(t, r, repo, "wt")
-	if n := marks(t, repo); n != 1 {
-		t.Errorf("%d marks after a git has ended, want that of the other", n)
+	if n := leases(t, repo); n != 1 {
+		t.Errorf("%d leases after a git has ended, want that of the other", n)
 	}
-	if err := repo.Close(); err != nil || marks(t, repo) != 0 {
-		t.Errorf("after closing: %v, %d marks", err, marks(t, repo))
+	if err := repo.Close(); err != nil || leases(t, repo) != 0 {
+		t.Errorf("after closing: %v, %d leases", err, leases(t, repo))
 	}
-	// One that is killed lets the next one work.
+	// After a git was killed, the next one works.
 	if err := repo.UpdateByGit(t.Context(), nil, []refs.Update{{Ref: "refs/heads/other"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -242,8 +243,8 @@ func TestMarkOfAHealthyGit(t *testing.T) {
 	if err := repo.UpdateByGit(t.Context(), nil, []refs.Update{{Ref: "refs/heads/new", Old: head}}); err == nil {
 		t.Error("a killed git is no failure")
 	}
-	if n := marks(t, repo); n != 0 {
-		t.Errorf("%d marks after it was killed", n)
+	if n := leases(t, repo); n != 0 {
+		t.Errorf("%d leases after it was killed", n)
 	}
 	if err := repo.UpdateRefs(t.Context(), refs.Update{Ref: "refs/heads/new", Old: head}); err != nil {
 		t.Error(err)

@@ -31,8 +31,7 @@ func regularFiles(t *testing.T, top string) []string {
 	return list
 }
 
-// shared lists the files below one directory that are the same as one below
-// another.
+// shared lists the files below one directory that are the same inode as one below another.
 func shared(t *testing.T, a, b string) []string {
 	t.Helper()
 	var there []fs.FileInfo
@@ -98,8 +97,8 @@ func objectsThrough(t *testing.T, r *gittest.Repo, store string) string {
 	return r.GitIn(dir, "cat-file", "--batch-all-objects", "--batch-check")
 }
 
-// TestStoreHasNoInodeOfTheProject: all objects are there, and none of their files
-// is one that the project has, or what it borrows from.
+// TestStoreHasNoInodeOfTheProject: a store has all objects, and shares no file with the
+// project or with what the project borrows from.
 func TestStoreHasNoInodeOfTheProject(t *testing.T) {
 	r, dir, origin := packed(t)
 	repo := openAt(t, r, dir)
@@ -127,8 +126,8 @@ func TestStoreHasNoInodeOfTheProject(t *testing.T) {
 	}
 }
 
-// TestStoreIsFilledOnce: a second checkout gets the files that are there, and
-// what is new.
+// TestStoreIsFilledOnce: a second checkout uses the existing files of the store, and adds
+// only new ones.
 func TestStoreIsFilledOnce(t *testing.T) {
 	r, dir, _ := packed(t)
 	repo := openAt(t, r, dir)
@@ -150,13 +149,13 @@ func TestStoreIsFilledOnce(t *testing.T) {
 	if got := objectsThrough(t, r, store); got != want {
 		t.Errorf("the store has\n%s\nwant\n%s", got, want)
 	}
-	if after := regularFiles(t, store); len(after) != len(before)+3+1 { // a commit, a tree, a file; and the note
+	if after := regularFiles(t, store); len(after) != len(before)+3+1 { // a commit, a tree, a blob; and the note of its user
 		t.Errorf("%d files before, %d after", len(before), len(after))
 	}
 }
 
-// TestLooseObjectsOfAHalfFilledStore: a store that was being filled when the
-// machine went down is filled to the end, however old it is by then.
+// TestLooseObjectsOfAHalfFilledStore: a store whose filling was interrupted by a crash is
+// completed, however old it is by then.
 func TestLooseObjectsOfAHalfFilledStore(t *testing.T) {
 	r, dir, _ := packed(t)
 	repo := openAt(t, r, dir)
@@ -192,7 +191,7 @@ func TestLooseObjectsOfAHalfFilledStore(t *testing.T) {
 	}
 }
 
-// TestStoreOfLinks: who asks for links gets a store of its own with links.
+// TestStoreOfLinks: with LendLinks, a repository gets another store, which has hard links.
 func TestStoreOfLinks(t *testing.T) {
 	r, dir, _ := packed(t)
 	copies, err := openAt(t, r, dir).AssignStore(t.Context(), "croft-a")
@@ -213,7 +212,7 @@ func TestStoreOfLinks(t *testing.T) {
 	}
 }
 
-// TestVerifyEmptyPack: a pack without objects is one that git makes, and whole.
+// TestVerifyEmptyPack: git makes packs without objects, and they count as whole.
 func TestVerifyEmptyPack(t *testing.T) {
 	r := gittest.New(t)
 	dir := filepath.Join(r.Dir, ".git", "objects", "pack")
@@ -236,8 +235,8 @@ func TestVerifyEmptyPack(t *testing.T) {
 	}
 }
 
-// TestVerifyObjects: every file of a pack, and every loose object of a store, is
-// noticed when one byte of it is another one, and mended if it is a copy.
+// TestVerifyObjects: one changed byte in any file of a pack, or in any loose object of a
+// store, is found, and mended if the file is a copy.
 func TestVerifyObjects(t *testing.T) {
 	r := gittest.New(t)
 	r.Git("gc", "--quiet")
@@ -272,7 +271,7 @@ func TestVerifyObjects(t *testing.T) {
 			"continued": whole + "x",
 		} {
 			if name == "continued" && filepath.Base(filepath.Dir(path)) != "pack" {
-				continue // what follows a loose object is not read
+				continue // bytes after the end of a loose object are not read
 			}
 			overwrite(t, path, spoil)
 			found := verify()
@@ -301,7 +300,7 @@ func TestVerifyObjects(t *testing.T) {
 	}
 }
 
-// overwrite changes a file in place, as who has a way to its inode can.
+// overwrite changes a file in place, as a process that can reach its inode can.
 func overwrite(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.Chmod(path, 0o644); err != nil {
@@ -312,8 +311,8 @@ func overwrite(t *testing.T, path, text string) {
 	}
 }
 
-// TestVerifyExchanged: files that are whole, but not what they are called, as
-// somebody leaves them who knows what is looked at.
+// TestVerifyExchanged: files that are whole, but not the objects that they are named after,
+// as an attacker leaves them who knows the checks.
 func TestVerifyExchanged(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -374,8 +373,8 @@ func TestVerifyExchanged(t *testing.T) {
 	}
 }
 
-// TestVerifyRemembers: what was whole is not read again until it is touched, and
-// to set back its time hides nothing.
+// TestVerifyRemembers: a file that was found whole is not read again until it is touched.
+// Setting its mtime back hides no change.
 func TestVerifyRemembers(t *testing.T) {
 	r := gittest.New(t)
 	r.Git("gc", "--quiet")
@@ -402,7 +401,7 @@ func TestVerifyRemembers(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].File != packs[0] {
 		t.Errorf("a changed pack as old as before: %v, %v", found, err)
 	}
-	// The memory is believed: with the stamp that it has now, it is not read.
+	// The record is trusted: with the file's present stamp in it, the file is not read.
 	stamp, _, err = odb.StampFor(packs[0])
 	if err != nil {
 		t.Fatal(err)
@@ -413,9 +412,9 @@ func TestVerifyRemembers(t *testing.T) {
 	}
 }
 
-// TestSweepKeepsWhatIsBorrowed: a store that somebody borrows from stays, whatever
-// stores nobody needs come before it or after it.
-func TestSweepKeepsWhatIsBorrowed(t *testing.T) {
+// TestSweepKeepsBorrowedStores: a sweep keeps a store that a workspace borrows from, and
+// deletes unused stores before and after it.
+func TestSweepKeepsBorrowedStores(t *testing.T) {
 	for _, live := range []string{"0000", "8888", "ffff"} {
 		repo := open(t, gittest.New(t))
 		for _, name := range []string{"0000", "8888", "ffff"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// TestStoreTakesFilesOnly: a link or a pipe among the project's objects is
-// neither followed nor waited for.
+// TestStoreTakesFilesOnly: a link or a pipe among the project's objects is neither followed
+// nor opened.
 func TestStoreTakesFilesOnly(t *testing.T) {
 	r, dir, _ := packed(t)
 	repo := openAt(t, r, dir)

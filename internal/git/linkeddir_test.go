@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// exchange puts a link in the place of the directory src of a checkout.
+// exchange replaces the directory src of a checkout by a link.
 func exchange(t *testing.T, dir string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -27,8 +27,8 @@ func exchange(t *testing.T, dir string) {
 	}
 }
 
-// TestWorkHasALinkForADirectory: a tracked directory that became a link is
-// committed as such, with the link or, if that is left out, without anything.
+// TestWorkHasALinkForADirectory: a tracked directory that was replaced by a link is
+// committed as deleted, with the link or, if the link is left out, without it.
 func TestWorkHasALinkForADirectory(t *testing.T) {
 	for name, c := range map[string]struct {
 		paths []string
@@ -54,9 +54,8 @@ func TestWorkHasALinkForADirectory(t *testing.T) {
 	}
 }
 
-// TestAdvanceFindsALink: a link that the user of a checkout put in the place of a
-// directory stays, whatever the next commit has there, and is named where it is in
-// the way.
+// TestAdvanceFindsALink: a link by which the user replaced a directory of a checkout stays,
+// whatever the next commit has there, and is named where it is in the way.
 func TestAdvanceFindsALink(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string

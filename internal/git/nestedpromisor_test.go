@@ -8,8 +8,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestNestedRepositoryNamesNoServer: a repository in a checkout says that it lacks
-// objects and which server has them. Looking at the checkout asks nobody.
+// TestNestedRepositoryNamesNoServer: a repository inside a checkout claims to be a partial
+// clone of some server. A status of the checkout does not contact the server.
 func TestNestedRepositoryNamesNoServer(t *testing.T) {
 	r := gittest.New(t)
 	sub := filepath.Join(r.Dir, "sub")
@@ -19,7 +19,7 @@ func TestNestedRepositoryNamesNoServer(t *testing.T) {
 	r.GitIn(sub, "commit", "--quiet", "-m", "sub")
 	r.Git("add", "sub")
 	r.Commit("a submodule")
-	// The commit is there, its tree is not.
+	// The commit exists, its tree does not.
 	tree := r.GitIn(sub, "rev-parse", "HEAD^{tree}")
 	if err := os.Remove(filepath.Join(sub, ".git", "objects", tree[:2], tree[2:])); err != nil {
 		t.Fatal(err)

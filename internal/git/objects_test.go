@@ -56,7 +56,7 @@ func TestReadObjects(t *testing.T) {
 func TestReadAmbiguousName(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
-	seen := map[string]string{} // the first digits of a name → a blob that has it
+	seen := map[string]string{} // the first digits of an object's name → a blob that has them
 	prefix := ""
 	for i := 0; prefix == ""; i++ {
 		text := strconv.Itoa(i)
@@ -154,7 +154,7 @@ func TestWriteBlob(t *testing.T) {
 			for _, text := range []string{"", "x", "x\r\n", "a\x00b", strings.Repeat("long ", 100_000)} {
 				r.Write("file", text)
 				want := r.Git("hash-object", "--no-filters", "file")
-				for range 2 { // the second time it is there
+				for range 2 { // the second time it exists
 					got, err := repo.WriteBlob([]byte(text))
 					if err != nil || got != want {
 						t.Fatalf("%.10q: %s, %v, want %s", text, got, err, want)
@@ -180,8 +180,8 @@ func TestWriteBlob(t *testing.T) {
 	}
 }
 
-// TestWriteBlobMakesItYoung: what was garbage until now is needed again.
-func TestWriteBlobMakesItYoung(t *testing.T) {
+// TestWriteBlobFreshensObject: writing a blob that exists as garbage gives it a new time.
+func TestWriteBlobFreshensObject(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	oid, err := repo.WriteBlob([]byte("garbage"))
@@ -201,7 +201,7 @@ func TestWriteBlobMakesItYoung(t *testing.T) {
 		t.Error("git pruned an object that was just written")
 	}
 
-	// A power cut leaves empty files, which are no objects.
+	// A power cut leaves empty files, which do not count as objects.
 	if err := errors.Join(os.Chmod(path, 0o644), os.Truncate(path, 0)); err != nil {
 		t.Fatal(err)
 	}

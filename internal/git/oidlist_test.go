@@ -8,7 +8,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// TestOIDList: each object is listed once, where it came first, and "" never.
+// TestOIDList: each object is listed once, at its first place, and "" never.
 func TestOIDList(t *testing.T) {
 	l := odb.OIDsOf("b", "", "a", "b")
 	l.Add("c")

@@ -13,7 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// stranger is another user than root.
+// stranger is the ID of a user other than root.
 const stranger = 65534
 
 func needsRoot(t *testing.T) {
@@ -23,9 +23,9 @@ func needsRoot(t *testing.T) {
 	}
 }
 
-// TestForeignParts: a repository is another user's as soon as one part of it is.
-// Plain git agrees, but for the common directory of a linked worktree, which it
-// does not look at.
+// TestForeignParts: a repository counts as another user's as soon as one part of it belongs
+// to another user. Plain git agrees, except for the common directory of a linked worktree,
+// which it does not check.
 func TestForeignParts(t *testing.T) {
 	needsRoot(t)
 	r := gittest.New(t)
@@ -61,8 +61,8 @@ func TestForeignParts(t *testing.T) {
 	}
 }
 
-// TestSafeDirectoryIsTheUsersToSay: what the user, the system or the environment
-// lists is safe, and what the repository says of itself does not count.
+// TestSafeDirectoryIsTheUsersToSay: a repository is safe if the user's, the system's or the
+// environment's configuration lists it; the repository's own configuration does not count.
 func TestSafeDirectoryIsTheUsersToSay(t *testing.T) {
 	needsRoot(t)
 	r := gittest.New(t)
@@ -98,7 +98,7 @@ func TestSafeDirectoryIsTheUsersToSay(t *testing.T) {
 	}
 }
 
-// TestForeignSubmodule: a submodule of somebody else's counts as changed, and
+// TestForeignSubmodule: a submodule that belongs to another user counts as changed, and
 // nothing in it is read.
 func TestForeignSubmodule(t *testing.T) {
 	needsRoot(t)

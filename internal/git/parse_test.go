@@ -118,7 +118,7 @@ func TestStatusRefresh(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "wt")
-	long := time.Now().Add(-time.Hour) // only its time is another
+	long := time.Now().Add(-time.Hour) // only its time differs
 	if err := os.Chtimes(filepath.Join(w.Path, "README.md"), long, long); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// inTime fails if something takes longer than anything of git's does.
+// inTime fails if f takes longer than any git call does.
 func inTime(t *testing.T, what string, f func() error) error {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -34,8 +34,8 @@ func inTime(t *testing.T, what string, f func() error) error {
 	}
 }
 
-// TestPipesDoNotHang puts a pipe, and a link to a file of somebody else's, in
-// the place of every file that git or Croft opens.
+// TestPipesDoNotHang puts a pipe, and a link to another user's file, in the place of every
+// file that git or Croft opens.
 func TestPipesDoNotHang(t *testing.T) {
 	for _, name := range []string{
 		"config", "info/exclude", "info/attributes", "shallow", "HEAD", "index", "objects/info/alternates", "refs/heads/zz",
@@ -88,8 +88,8 @@ func TestPipesDoNotHang(t *testing.T) {
 	}
 }
 
-// TestPipeAsIncludeIsNotOpened feeds a filter through an include to whoever
-// reads it.
+// TestPipeAsIncludeIsNotOpened makes the configuration include a pipe, through which a
+// filter is sent to each reader.
 func TestPipeAsIncludeIsNotOpened(t *testing.T) {
 	v := newVictim(t)
 	pipe := filepath.Join(v.Home, "pipe")
@@ -103,7 +103,7 @@ func TestPipeAsIncludeIsNotOpened(t *testing.T) {
 	opened := make(chan struct{})
 	go func() {
 		defer close(opened)
-		// It waits until somebody opens the pipe for reading, for however short.
+		// This blocks until a process opens the pipe for reading, for however short.
 		if f, err := os.OpenFile(pipe, os.O_WRONLY, 0); err == nil {
 			_, _ = f.Write(payload)
 			_ = f.Close()

@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// TestRehashFindsForgeries changes an object in each place that it can lie in.
+// TestRehashFindsForgeries changes an object in each kind of place where it can be stored.
 func TestRehashFindsForgeries(t *testing.T) {
 	r := gittest.Aged(t, "sha1")
 	repo := open(t, r)
@@ -51,7 +51,7 @@ func TestRehashFindsForgeries(t *testing.T) {
 		}
 	}
 	whole()
-	// A second copy counts, wherever git would find it first.
+	// A second copy counts if git would find it first.
 	other := r.Beside("other")
 	oid := r.Git("rev-parse", "HEAD:d1/e/f1")
 	gittest.WriteFile(t, filepath.Join(other, oid[:2], oid[2:]), "x")
@@ -61,9 +61,9 @@ func TestRehashFindsForgeries(t *testing.T) {
 	}
 }
 
-// TestScratchOfForgedObjects: a checkout for checks is not handed out if git wrote
-// something else than the tree names, in a file that a merge does not touch too,
-// and it is where a file is converted on its way to disk.
+// TestScratchOfForgedObjects: a checkout for checks is not used if git wrote other content
+// than the tree names, also in a file that the merge does not touch. Files that git
+// converts when it writes them are compared after the conversion.
 func TestScratchOfForgedObjects(t *testing.T) {
 	r := gittest.Aged(t, "sha1")
 	r.Write(".gitattributes", "d2/** text eol=crlf\nd0/** ident\n")

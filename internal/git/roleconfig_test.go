@@ -95,8 +95,8 @@ func TestLocalExcludeFollowsTheUsersFile(t *testing.T) {
 	}
 }
 
-// TestLocalExcludeInAnOddPlace: the condition in the configuration is a
-// pattern, the place is not.
+// TestLocalExcludeInAnOddPlace: the condition in the configuration is a pattern, so special
+// characters of the path are escaped.
 func TestLocalExcludeInAnOddPlace(t *testing.T) {
 	r := gittest.New(t)
 	for _, name := range []string{"[x] *", `back\slash "quote"`, "a;b#c"} {
@@ -143,7 +143,7 @@ func TestExclude(t *testing.T) {
 	if got := plainStatus(t, r, r.Dir); len(got) > 0 {
 		t.Errorf("status: %q", got)
 	}
-	// A link is not written through: an agent may have put it there.
+	// Croft does not write through a link: an agent may have put it there.
 	shared := filepath.Join(r.Home, "shared")
 	gittest.WriteFile(t, shared, "alias ll=ls\n")
 	if err := os.Remove(file); err != nil {
@@ -175,8 +175,8 @@ func TestExclude(t *testing.T) {
 	}
 }
 
-// TestGeneratedConfigurationReadsBack writes what git reads, whatever bytes a
-// setting has.
+// TestGeneratedConfigurationReadsBack: git reads back every setting that Croft writes,
+// whatever bytes it has.
 func TestGeneratedConfigurationReadsBack(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)

@@ -17,8 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// stubborn is a git that leaves a child behind and then does not answer. The
-// process ids of both are in a file.
+// stubborn is a git that starts a child and then does not answer. Both process IDs are in a
+// file.
 func stubborn(t *testing.T, r *gittest.Repo, verb string) (path, pids string) {
 	t.Helper()
 	pids = filepath.Join(r.Dir, ".git", "objects", "pids") // where a git may write
@@ -75,7 +75,7 @@ func TestCancelEndsGitAndItsChildren(t *testing.T) {
 	}
 }
 
-// waitFor waits until something is so, and fails the test if it never is.
+// waitFor waits until a condition holds, and fails the test if it never does.
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !is(); {

@@ -54,7 +54,7 @@ func addWorktree(t *testing.T, r *gittest.Repo, repo *Repository, name string) *
 	return w
 }
 
-// statusOf lists what a status says, as "XY path", sorted.
+// statusOf lists the entries of a status, as "XY path", sorted.
 func statusOf(t *testing.T, w *Worktree, untracked Untracked) []string {
 	t.Helper()
 	var list []string
@@ -158,7 +158,7 @@ func addIsolated(t *testing.T, r *gittest.Repo, repo *Repository, name string) *
 	return w
 }
 
-// treeOf lists what lies below a directory, with the contents of files.
+// treeOf lists the files below a directory, with their contents.
 func treeOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	tree := map[string]string{}

@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestHiddenEdits: whatever form an index has, edits of files that git was told
-// not to look at are found, and nothing else is.
+// TestHiddenEdits: in every index version, edits of files that git was told not to look at
+// are found, and nothing else is.
 func TestHiddenEdits(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		for _, index := range []string{"2", "4", "split"} {
@@ -34,7 +34,7 @@ func TestHiddenEdits(t *testing.T) {
 				r.Write("empty", "")
 				r.Commit("files")
 				past := time.Now().Add(-time.Hour)
-				for _, name := range names { // so that their times say something
+				for _, name := range names { // so that their times differ from the index's
 					if err := os.Chtimes(filepath.Join(r.Dir, name), past, past); err != nil {
 						t.Fatal(err)
 					}

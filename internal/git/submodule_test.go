@@ -15,8 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
-// TestStatusLooksIntoSubmodules compares with plain git, which runs itself in
-// each of them.
+// TestStatusLooksIntoSubmodules compares with plain git, which runs itself in each of them.
 func TestStatusLooksIntoSubmodules(t *testing.T) {
 	library := gittest.New(t)
 	inner := gittest.New(t)
@@ -62,7 +61,7 @@ func TestStatusLooksIntoSubmodules(t *testing.T) {
 		}
 	}
 
-	// What cannot be looked into is not known to be clean.
+	// A submodule that cannot be examined does not count as clean.
 	if err := os.Remove(filepath.Join(deep, "inner", "new")); err != nil {
 		t.Fatal(err)
 	}

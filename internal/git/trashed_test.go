@@ -10,8 +10,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// stow moves a worktree away and deletes its branch, as a removal does.
-func stow(t *testing.T, r *gittest.Repo, w *Worktree, branch string) Trashed {
+// moveToTrash moves a worktree away and deletes its branch, as a removal does.
+func moveToTrash(t *testing.T, r *gittest.Repo, w *Worktree, branch string) Trashed {
 	t.Helper()
 	dir := r.Beside("stowed")
 	s := Trashed{
@@ -30,8 +30,8 @@ func stow(t *testing.T, r *gittest.Repo, w *Worktree, branch string) Trashed {
 	return s
 }
 
-// TestPeek: git sees a stowed worktree as it was, and changes nothing.
-func TestPeek(t *testing.T) {
+// TestOpenTrashed: git sees a worktree in the trash as it was before, and changes nothing.
+func TestOpenTrashed(t *testing.T) {
 	t.Parallel()
 	for name, hasAdmin := range map[string]bool{"Whole": true, "WithoutAdmin": false} {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestPeek(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := stow(t, r, w, "a")
+			s := moveToTrash(t, r, w, "a")
 			if !hasAdmin {
 				if err := os.RemoveAll(s.Admin); err != nil {
 					t.Fatal(err)

@@ -2,7 +2,8 @@ package git
 
 import "testing"
 
-// TestWithoutRoles: only sections that Croft wrote go, byte for byte.
+// TestWithoutRoles: only sections that Croft wrote are deleted; all else stays, byte for
+// byte.
 func TestWithoutRoles(t *testing.T) {
 	t.Parallel()
 	const ours = "[includeif \"gitdir:/r/.git/worktrees/croft-*\"]\n\tpath = \"croft/gitconfig\"\n"
@@ -12,7 +13,7 @@ func TestWithoutRoles(t *testing.T) {
 		"[core]\n\tbare = false\n" + ours:  "[core]\n\tbare = false\n",
 		ours + ours + "[user]\n\tname = a": "[user]\n\tname = a",
 		"[a]\n" + ours + "[b]\n":           "[a]\n[b]\n",
-		// Somebody added to it, or it includes something else.
+		// A user added to the section, or it includes another file.
 		ours + "\tpath = mine\n":                           ".",
 		"[includeIf \"gitdir:~/x\"]\n\tpath = mine\n[b]\n": ".",
 	} {

@@ -16,8 +16,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// userCases are settings of a user's own by which plain git decides which
-// files there are and what is in them.
+// userCases are settings in a user's own configuration by which plain git decides which
+// files there are and what they contain.
 var userCases = map[string]func(t *testing.T, r *gittest.Repo){
 	"nothing": func(*testing.T, *gittest.Repo) {},
 	"core.excludesFile": func(t *testing.T, r *gittest.Repo) {
@@ -69,9 +69,9 @@ var userCases = map[string]func(t *testing.T, r *gittest.Repo){
 			t.Fatal(err)
 		}
 		r.Git("config", "--global", "includeIf.onbranch:worktree-**.path", "branch")
-		// The filter holds where the content is committed, too. Else a fresh
-		// checkout is changed for whoever reads its files, and git reads those
-		// that are as young as the index: it depends on when a second is over.
+		// The filter also applies on the branch where the content is committed. Otherwise a
+		// fresh checkout counts as changed when its files are read, and git reads files
+		// that are as young as the index: the result would depend on the clock.
 		r.Git("switch", "--quiet", "-c", "worktree-first")
 	},
 	"core.autocrlf=true":  func(_ *testing.T, r *gittest.Repo) { r.Git("config", "--global", "core.autocrlf", "true") },
@@ -94,7 +94,7 @@ var userCases = map[string]func(t *testing.T, r *gittest.Repo){
 	"the repository's own core.autocrlf": func(_ *testing.T, r *gittest.Repo) { r.Git("config", "core.autocrlf", "input") },
 	"the repository's own core.eol":      func(_ *testing.T, r *gittest.Repo) { r.Git("config", "core.eol", "crlf") },
 	"the repository's own large files": func(t *testing.T, r *gittest.Repo) {
-		// A git-lfs that stands in for the real one, in the user's PATH.
+		// A replacement for git-lfs, in the user's PATH.
 		script(t, filepath.Join(r.Home, "bin", "git-lfs"), "case $1 in clean) sed 's/^/stored: /';; smudge) sed 's/^stored: //';; esac")
 		r.Env = append(r.Env, "PATH="+filepath.Join(r.Home, "bin")+":"+os.Getenv("PATH"))
 		r.Git("config", "filter.lfs.clean", "git-lfs clean -- %f")
@@ -120,7 +120,7 @@ func globalFilter(t *testing.T, r *gittest.Repo, name string) {
 	r.Git("config", "--global", "filter."+name+".required", "true")
 }
 
-// content has what all those settings are about.
+// content writes files that these settings apply to.
 func content(r *gittest.Repo) {
 	r.Write(".gitattributes", "*.txt filter=lfs\n*.auto text=auto\n*.crlf text eol=crlf\n*.bin -text\n")
 	r.Write("unix", "a\nb\n")
@@ -144,8 +144,8 @@ func edit(t *testing.T, dirs ...string) {
 	}
 }
 
-// TestUserConfigurationCounts compares with plain git: the files of a fresh
-// checkout, what a status lists, and the tree that a commit would have.
+// TestUserConfigurationCounts compares with plain git: the files of a fresh checkout, the
+// entries of a status, and the tree of a commit.
 func TestUserConfigurationCounts(t *testing.T) {
 	for name, configure := range userCases {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func compareStatus(t *testing.T, r *gittest.Repo, w *Worktree, plain string) {
 	}
 }
 
-// withoutIdentity is an environment in which configuration says who commits.
+// withoutIdentity is an environment in which only configuration names the committer.
 func withoutIdentity(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return strings.HasPrefix(kv, "GIT_AUTHOR_") || strings.HasPrefix(kv, "GIT_COMMITTER_")
@@ -230,8 +230,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestReflogIdentity: a git that writes a reflog never has to find out the
-// machine's name, for which it would ask a server.
+// TestReflogIdentity: a git that writes a reflog never has to look up the machine's name,
+// for which it would ask a server.
 func TestReflogIdentity(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
@@ -287,8 +287,8 @@ func TestSafeDirectory(t *testing.T) {
 	if _, err := r.TryGit(r.Dir, "status"); err == nil {
 		t.Fatal("plain git trusts a repository of somebody else's")
 	}
-	// Whether one may fetch from a repository of somebody else's differs between
-	// versions of git: Croft says what plain git says.
+	// Versions of git differ in whether one may fetch from another user's repository: Croft
+	// must answer as plain git does.
 	_, plain := r.TryGit(r.Dir, "-c", "safe.directory="+r.Dir, "fetch", "--dry-run", "origin")
 	if err := repo.Fetch(t.Context(), "origin"); errors.Is(err, gitcmd.KindOwner) != (plain != nil) || (err != nil) != (plain != nil) {
 		t.Errorf("fetch from a repository of somebody else's: %v; plain git: %v", err, plain)
@@ -313,8 +313,8 @@ func chown(t *testing.T, top string, uid int) {
 	}
 }
 
-// cryptRepo has a filter of its own, as git-crypt installs it: required, and
-// in the repository's configuration.
+// cryptRepo has a filter as git-crypt installs it: required, and in the repository's
+// configuration.
 func cryptRepo(t *testing.T) *gittest.Repo {
 	t.Helper()
 	r := gittest.New(t)
@@ -382,8 +382,8 @@ func TestLocalOverrideOfAGlobalFilterIsIgnored(t *testing.T) {
 	}
 }
 
-// TestSettingsFollowTheFiles: who works in a checkout can write configuration
-// while a long-lived process has the repository open.
+// TestSettingsFollowTheFiles: an agent in a checkout writes configuration while a process
+// has the repository open.
 func TestSettingsFollowTheFiles(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -407,8 +407,8 @@ func TestSettingsFollowTheFiles(t *testing.T) {
 	}
 	refused()
 
-	// The generated file is missed when it is gone: without it git would know
-	// nothing of the user's configuration.
+	// The generated file is written again when it is gone: without it git would not have
+	// the user's configuration.
 	s, err := repo.SettingsOf(t.Context(), repo.CommonDir)
 	if err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func TestVersionOfNoProgram(t *testing.T) {
 			t.Errorf("%s: %v, want ErrNotFound", name, err)
 		}
 	}
-	// A program that is there and cannot be started is not a missing one.
+	// A program that exists and cannot be started is not reported as missing.
 	path := filepath.Join(empty, "git")
 	gittest.WriteFile(t, path, "no program")
 	if _, err := gitcmd.New(gitcmd.Options{Path: path, Environ: gittest.Environ(home)}).Version(); err == nil || errors.Is(err, gitdir.ErrNotFound) {

@@ -9,9 +9,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 )
 
-// The version is asked once for each git program, and again when the program
-// is another one.
-func TestVersionIsRemembered(t *testing.T) {
+// The version of each git program is asked once, and again when the program has changed.
+func TestVersionIsCached(t *testing.T) {
 	dir := t.TempDir()
 	program, log := filepath.Join(dir, "git"), filepath.Join(dir, "log")
 	answer := func(version string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// configTexts are configuration files with all that git's syntax has.
+// configTexts are configuration files with every part of git's syntax.
 var configTexts = []string{
 	"",
 	"[core]\n\tbare = true\n",
@@ -25,12 +25,12 @@ var configTexts = []string{
 	"[a]\nk\n[b]\nk=\n",
 	"[include]\n\tpath = other\n[includeIf \"gitdir:~/x/\"]\n\tpath = ../x\n",
 	"[filter \"e.v.IL\"]\n\tclean = run %f\n",
-	// Not in git's syntax.
+	// Invalid syntax.
 	"[a", "[a b]\n", "[a \"b]\n", "[a \"b\" ]\n", "k = v\n[a]\n", "[a]\n1 = v\n", "[a]\nk v\n", "[a]\nk ; c\n", "[a]\nk = \"x\n", "[a]\nk = \\q\n",
 	"[a]\n= v\n", "]\n", "[a_b]\nk=v\n", "[a \"b\nc\"]\nk=v\n", "[a]\nk_1 = v\n", "[a]\nk =\\",
 }
 
-// gitReads is what git itself makes of a file, and whether it takes it.
+// gitReads returns git's own reading of a file, and whether git accepts it.
 func gitReads(t *testing.T, r *gittest.Repo, text string) (string, bool) {
 	t.Helper()
 	file := filepath.Join(r.Home, "parsed")
@@ -39,7 +39,7 @@ func gitReads(t *testing.T, r *gittest.Repo, text string) (string, bool) {
 	return out, err == nil
 }
 
-// printed is what parseConfig makes of it, as git prints it.
+// printed returns the result of parseConfig, as git prints it.
 func printed(entries []Entry) string {
 	var b strings.Builder
 	for _, e := range entries {
@@ -52,8 +52,8 @@ func printed(entries []Entry) string {
 	return b.String()
 }
 
-// compareConfig parses a text as git does. Newer gits keep tabs between words,
-// older ones make them spaces.
+// compareConfig checks that a text is parsed as git does. Newer versions of git keep tabs
+// between words, older ones make them spaces.
 func compareConfig(t *testing.T, r *gittest.Repo, text string) {
 	t.Helper()
 	want, ok := gitReads(t, r, text)
@@ -70,7 +70,7 @@ func TestConfigIsParsedAsGitDoes(t *testing.T) {
 	for _, text := range configTexts {
 		compareConfig(t, r, text)
 	}
-	// Texts made of the pieces that matter, in any order.
+	// Texts made of syntactic pieces, in any order.
 	pieces := strings.Split(`[|]|"|\|=|#|;|.| |x|Y|-|1|_|[a]|[a "b"]|k = v|k|\t|\n|\"|\\|filter|é`, "|")
 	pieces = append(pieces, "\n", "\n", "\r\n", "\t", "\\\n", "[core]\n", "k = v\n", "\r")
 	random := rand.New(rand.NewPCG(1, 2))
@@ -89,9 +89,8 @@ func TestConfigIsParsedAsGitDoes(t *testing.T) {
 	}
 }
 
-// FuzzConfig: whatever a file holds, what was parsed reads back when it is
-// written, and the host directory's configuration holds nothing that names a
-// program.
+// FuzzConfig: every setting that was parsed reads back when it is written, and the host
+// directory's configuration has no setting that names a program.
 func FuzzConfig(f *testing.F) {
 	for _, text := range configTexts {
 		f.Add([]byte(text))

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAvoidClashes: refs that cannot be beside each other get names under which they
-// can, of the same kind.
+// TestAvoidClashes: refs that cannot exist together get names of the same kind under which
+// they can.
 func TestAvoidClashes(t *testing.T) {
 	others := map[string]string{"refs/heads/feature/search": "1", "refs/heads/main": "1"}
 	refs := map[string]string{

@@ -67,7 +67,8 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// TestDiscoverBareWithWorktreeConfig: git moves core.bare to another file then.
+// TestDiscoverBareWithWorktreeConfig: with extensions.worktreeConfig, core.bare is in
+// another file.
 func TestDiscoverBareWithWorktreeConfig(t *testing.T) {
 	r := gittest.New(t)
 	bare := r.Beside("bare/.git")
@@ -96,7 +97,8 @@ func TestDiscoverNothing(t *testing.T) {
 	}{
 		{"no repository", top, func() {}, ErrNoRepository},
 		{"no directory", filepath.Join(top, "none"), func() {}, os.ErrNotExist},
-		// A worktree that is dead must not resolve to the repository around it.
+		// A directory whose worktree registration is gone must not resolve to the
+		// repository around it.
 		{"file to nothing", nested + "/1/src", func() { gittest.WriteFile(t, nested+"/1/.git", "gitdir: "+top+"/none\n") }, ErrDeadWorktree},
 		{"empty file", nested + "/2/src", func() { gittest.WriteFile(t, nested+"/2/.git", "") }, ErrDeadWorktree},
 		{"file of something else", nested + "/3/src", func() { gittest.WriteFile(t, nested+"/3/.git", "hello\n") }, ErrDeadWorktree},

@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// FuzzParseIndex: an agent writes its index. Whatever is in it, the answer is
-// ErrUnreadable or entries that git would make, each with an object and a path.
+// FuzzParseIndex: an agent can write any index. The result is ErrUnreadable, or entries
+// that git would make, each with an object and a path.
 func FuzzParseIndex(f *testing.F) {
 	r := gittest.New(f)
 	for _, version := range []string{"2", "3", "4"} {
@@ -32,7 +32,7 @@ func FuzzParseIndex(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 20 {
-			clear(data[len(data)-20:]) // the sum may be left out, and would keep the fuzzer from the rest
+			clear(data[len(data)-20:]) // the checksum may be zero, and would keep the fuzzer from the rest
 		}
 		x, err := Parse(data, sha1.New())
 		if err != nil {

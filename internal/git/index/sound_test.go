@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestFaults: entries that git would not make are left out, those out of order are put in
-// order, and all others stay. What is left is an index without a fault.
+// TestFaults: entries that git would not make are left out, entries out of order are
+// sorted, and all others stay. The result is an index without a fault.
 func TestFaults(t *testing.T) {
 	for name, crafted := range gittest.CraftedIndexes() {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,8 @@ func TestSpecialWithoutFaults(t *testing.T) {
 	}
 }
 
-// TestIsValidPath: the paths that git refuses, also for the sake of other systems.
+// TestIsValidPath: the paths that git refuses, also those that are dangerous only on other
+// systems.
 func TestIsValidPath(t *testing.T) {
 	for path, want := range map[string]bool{
 		"a": true, "a/b": true, "gitignore": true, ".gitignore": true, ".github/x": true, "a.git": true, "g": true, "...": true, "a\nb": true, "git~2": true, ".gi": true,

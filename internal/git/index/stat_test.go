@@ -8,7 +8,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestReadDir: a directory's files are those that are there, as Lstat has them.
+// TestReadDir: ReadDir returns the same files and stat data as Lstat.
 func TestReadDir(t *testing.T) {
 	dir := t.TempDir()
 	gittest.WriteFile(t, filepath.Join(dir, "file"), "text")

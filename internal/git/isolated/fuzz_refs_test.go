@@ -16,8 +16,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// FuzzRefFile: an agent writes the files of refs and HEAD. What is taken for a
-// name of a ref cannot lead out of the directory of refs.
+// FuzzRefFile: an agent can write the files of refs and HEAD. No name that is read from
+// them leads out of the directory of refs.
 func FuzzRefFile(f *testing.F) {
 	for _, seed := range []string{"ref: refs/heads/main\n", strings.Repeat("a", 40) + "\n", "ref:refs/../../x", "ref: /etc/passwd", "ref: refs/heads/a\x00b", ""} {
 		f.Add([]byte(seed))
@@ -35,7 +35,7 @@ func FuzzRefFile(f *testing.F) {
 	})
 }
 
-// FuzzReflog: an agent writes the reflog of HEAD.
+// FuzzReflog: an agent can write the reflog of HEAD.
 func FuzzReflog(f *testing.F) {
 	oid := strings.Repeat("ab", 20)
 	f.Add([]byte(oid + " " + oid + " A <a@b> 1 +0000\tcommit: x\n"))
@@ -47,8 +47,8 @@ func FuzzReflog(f *testing.F) {
 	})
 }
 
-// FuzzPrivateState: an agent writes HEAD, packed-refs and a ref of its own git
-// directory. What is read of them are names of refs and of objects.
+// FuzzPrivateState: an agent can write HEAD, packed-refs and a ref of its own git
+// directory. The result has only valid names of refs and objects.
 func FuzzPrivateState(f *testing.F) {
 	oid := strings.Repeat("ab", 20)
 	f.Add([]byte("ref: refs/heads/x\n"), []byte(oid+" refs/heads/x\n"), []byte(oid+"\n"))
@@ -88,8 +88,8 @@ func FuzzPrivateState(f *testing.F) {
 	})
 }
 
-// FuzzGitFiles: an agent writes the .git file of its workspace, the gitdir and
-// commondir of an admin directory, and the pointer of an isolated checkout.
+// FuzzGitFiles: an agent can write the .git file of its workspace, the gitdir and commondir
+// of an admin directory, and the pointer of an isolated checkout.
 func FuzzGitFiles(f *testing.F) {
 	f.Add([]byte("gitdir: ../x\n"))
 	f.Add([]byte("gitdir: \n"))

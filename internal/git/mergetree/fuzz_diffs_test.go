@@ -9,8 +9,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// FuzzParsePatch: an agent chooses the names and the contents of files, which
-// git's patches show. A hunk has as many lines as it says.
+// FuzzParsePatch: an agent chooses the names and contents of files in git's patches. Each
+// parsed hunk has as many lines as its header says.
 func FuzzParsePatch(f *testing.F) {
 	a, b := strings.Repeat("a", 40), strings.Repeat("b", 40)
 	f.Add([]byte(":100644 100644 " + a + " " + b + " M\tf\n\ndiff --git a/f b/f\nindex " + a + ".." + b + " 100644\n--- a/f\n+++ b/f\n@@ -1,2 +1,3 @@ x\n a\n-b\n+c\n+d\n"))
@@ -32,7 +32,7 @@ func FuzzParsePatch(f *testing.F) {
 	})
 }
 
-// FuzzParseRaw: an agent chooses the names of files, which raw differences show.
+// FuzzParseRaw: an agent chooses the names of files in raw diffs.
 func FuzzParseRaw(f *testing.F) {
 	a := strings.Repeat("a", 40)
 	f.Add([]byte(":100644 100644 " + a + " " + a + " M\x00f\x00"))
@@ -48,8 +48,7 @@ func FuzzParseRaw(f *testing.F) {
 	})
 }
 
-// FuzzReadMerged: an agent chooses the names of files, which the answers of
-// merge-tree show.
+// FuzzReadMerged: an agent chooses the names of files in the answers of merge-tree.
 func FuzzReadMerged(f *testing.F) {
 	a := strings.Repeat("a", 40)
 	f.Add([]byte("1\x00"+a+"\x00\x00"), 1)
@@ -71,8 +70,8 @@ func FuzzReadMerged(f *testing.F) {
 	})
 }
 
-// FuzzUnquotePath: what is quoted as git does it is the same when it is unquoted,
-// and what cannot be unquoted is an error.
+// FuzzUnquotePath: a path that is quoted as git does it is the same after unquoting, and an
+// invalid quoting is an error.
 func FuzzUnquotePath(f *testing.F) {
 	for _, seed := range []string{`a`, `"a\tb"`, `"\303\244"`, `"\`, `"\3"`, "a\nb", "\"", "\xff"} {
 		f.Add(seed)

@@ -74,7 +74,7 @@ func TestTouchedIsWhatAMergeCanMeet(t *testing.T) {
 		t.Fatal(err)
 	}
 	at.Prestart(t.Context())
-	for range 2 { // by a process that waits for it, and by one of its own
+	for range 2 { // once by a process that waits for input, once by one of its own
 		again, err := at.TouchedPaths(t.Context(), spans)
 		if diff := cmp.Diff(got, again); diff != "" || err != nil {
 			t.Errorf("asked again: %v\n%s", err, diff)
@@ -85,15 +85,14 @@ func TestTouchedIsWhatAMergeCanMeet(t *testing.T) {
 		got[i] = slices.Compact(got[i])
 	}
 	files := []string{"dir", "dir/sub/file", "dir/two", "edit", "file", "file/inner", "mode", "module", "move", "moved"}
-	// "dir/sub" is gone on the way there, and comes on the way back.
+	// "dir/sub" is deleted in one direction, and added in the other.
 	there := slices.Sorted(slices.Values(append(slices.Clone(files), "dir/sub")))
 	if diff := cmp.Diff([][]string{there, nil, files}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Git prints advice in the middle of its answer when submodules are in
-// conflict.
+// git prints advice in the middle of its answer when submodules are in conflict.
 func TestMergesWithSubmodulesInConflict(t *testing.T) {
 	r := gittest.New(t)
 	link := func(name, text string) string {
@@ -123,7 +122,7 @@ func TestMergesWithSubmodulesInConflict(t *testing.T) {
 	}
 }
 
-// A pair that makes git fail is told as such, and the others are merged.
+// A pair that makes git fail is reported, and the others are merged.
 func TestMergeAllGoesOnAfterACrash(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a shell script takes the place of git")
@@ -159,9 +158,8 @@ esac`)
 	}
 }
 
-// Processes that were started ahead end with their context and with the
-// attempts.
-func TestAheadEnds(t *testing.T) {
+// Prestarted processes end with their context, and when the session is closed.
+func TestPrestartedProcessesEnd(t *testing.T) {
 	r := gittest.New(t)
 	at := attempts(t, open(t, r))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,7 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// resting has merged two branches in memory, and returns the git that did.
+// resting merges two branches in memory, and returns the git process that did it, which is
+// idle now.
 func resting(t *testing.T, repo *Repository, a, b string) *proc.Process {
 	t.Helper()
 	at, err := repo.OpenMergeTree(writers.InMemory)
@@ -36,8 +37,8 @@ func resting(t *testing.T, repo *Repository, a, b string) *proc.Process {
 	return p
 }
 
-// needMemory leaves out a machine without a file system in memory, where all
-// attempts lie on disk.
+// needMemory skips the test on a machine without a file system in memory, where all merges
+// are computed on disk.
 func needMemory(t *testing.T) {
 	t.Helper()
 	if !fsx.HasMemoryDir() {
@@ -119,7 +120,7 @@ func TestWarmIsUsed(t *testing.T) {
 	}
 }
 
-// TestSweepFindsMemory has the owner of a directory in memory die.
+// TestSweepFindsMemory: the owner of a directory in memory dies.
 func TestSweepFindsMemory(t *testing.T) {
 	needMemory(t)
 	repo := open(t, gittest.New(t))
@@ -139,7 +140,7 @@ func TestSweepFindsMemory(t *testing.T) {
 	if err != nil || len(locks) != 1 {
 		t.Fatal(locks, err)
 	}
-	if err := os.Remove(locks[0]); err != nil { // the kernel lets go of it with its owner
+	if err := os.Remove(locks[0]); err != nil { // the kernel releases the lock when its owner dies
 		t.Fatal(err)
 	}
 	gittest.WriteFile(t, locks[0], "")

@@ -21,8 +21,8 @@ func attempts(t *testing.T, repo *Repository) *Session {
 	return a
 }
 
-// A chain of merges gives what git merge gives, step by step, and leaves
-// nothing in the repository before it is kept.
+// A chain of merges gives the results of git merge, step by step, and writes nothing to the
+// repository before it is kept.
 func TestAttemptsMergeAChain(t *testing.T) {
 	r := gittest.New(t)
 	a1 := r.Branch("a", map[string]string{"a.txt": "a\n"})
@@ -91,7 +91,7 @@ func TestAttemptsNameConflicts(t *testing.T) {
 	}
 }
 
-// To revert is to merge over the commit that is undone.
+// A revert is a merge whose base is the commit that is undone.
 func TestMergeOverReverts(t *testing.T) {
 	r := gittest.New(t)
 	a := r.Branch("a", map[string]string{"src/main.txt": "one\nA\nthree\n"})

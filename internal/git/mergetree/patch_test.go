@@ -38,8 +38,8 @@ func TestPathsAreQuotedAsGitDoes(t *testing.T) {
 	}
 }
 
-// What can happen to a file is told as it is, whatever its name and whatever
-// the configuration wants of a diff.
+// Every kind of change to a file is reported, whatever the file's name and whatever the
+// configuration says about diffs.
 func TestPatchTellsOfEveryChange(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links and modes of files are not those of Windows")

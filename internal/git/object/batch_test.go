@@ -23,12 +23,12 @@ func filesIn(t *testing.T, r *gittest.Repo, pattern string) []string {
 	return list
 }
 
-// TestBatchOfMegabytes: what does not fit into memory becomes several packs.
+// TestBatchOfMegabytes: objects that do not fit into memory become several packs.
 func TestBatchOfMegabytes(t *testing.T) {
 	r := gittest.New(t)
 	b := NewPackBatch(storeOf(r))
 	defer b.Discard()
-	b.pack.size = packMemory // as if so much had been written
+	b.pack.size = packMemory // as if that much had been written
 	var oids []string
 	for _, text := range []string{"one", "two", "three"} {
 		oid, err := b.WriteBlob([]byte(text))
@@ -50,7 +50,7 @@ func TestBatchOfMegabytes(t *testing.T) {
 	}
 }
 
-// TestBatchDiscarded leaves nothing behind.
+// TestBatchDiscarded: Discard leaves no file.
 func TestBatchDiscarded(t *testing.T) {
 	r := gittest.New(t)
 	before := filesIn(t, r, "*/*")
@@ -70,7 +70,7 @@ func TestBatchDiscarded(t *testing.T) {
 	}
 }
 
-// TestWriteBlobUnless stores nothing that is there.
+// TestWriteBlobUnless stores no object that exists.
 func TestWriteBlobUnless(t *testing.T) {
 	r := gittest.New(t)
 	b := NewPackBatch(storeOf(r))

@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestRehashReadsWhatGitReads: every object is found in files, in packs with
-// deltas of both kinds and with indexes of both versions, and has its name.
+// TestRehashReadsWhatGitReads: every object is found in loose files, in packs with deltas
+// of both kinds and with indexes of both versions, and matches its name.
 func TestRehashReadsWhatGitReads(t *testing.T) {
 	for name, pack := range map[string][]string{
 		"files":       nil,
@@ -71,8 +71,8 @@ func TestRehashReadsWhatGitReads(t *testing.T) {
 	}
 }
 
-// TestRehashBesideRepacks: objects that somebody's git moves between files and packs
-// while they are looked at are found.
+// TestRehashBesideRepacks: objects that another git process moves between loose files and
+// packs at the same time are found.
 func TestRehashBesideRepacks(t *testing.T) {
 	repack := []string{"repack", "-a", "-d", "--quiet"}
 	for name, do := range map[string]struct{ before, after []string }{
@@ -92,7 +92,7 @@ func TestRehashBesideRepacks(t *testing.T) {
 			}
 			defer o.Close()
 			all := strings.Fields(r.Git("rev-list", "--all", "--objects", "--no-object-names"))
-			if name == "a pack to files" { // only what nothing leads to is taken out of a pack
+			if name == "a pack to files" { // only unreachable objects are taken out of a pack
 				r.Git("reset", "--hard", "--quiet", "HEAD~5")
 				r.Git("reflog", "expire", "--expire=all", "--all")
 			} else {
@@ -115,9 +115,9 @@ func TestRehashBesideRepacks(t *testing.T) {
 	}
 }
 
-// TestObjectThatGoesOn: an object whose text is longer than its header says is none,
-// and is not read to its end.
-func TestObjectThatGoesOn(t *testing.T) {
+// TestObjectLongerThanItsHeader: an object whose content is longer than its header says is
+// invalid, and is not read to its end.
+func TestObjectLongerThanItsHeader(t *testing.T) {
 	r := gittest.New(t)
 	text := append([]byte("tree 33\x00"), make([]byte, 64<<20)...)
 	oid := strings.Repeat("a", 40)

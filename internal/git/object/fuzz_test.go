@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzParseTree: an agent makes trees. One that can be read has all its bytes in
-// its entries, but for zeros before a mode, which some tools write.
+// FuzzParseTree: an agent can make trees. The entries of a tree that can be read have all
+// its bytes, except for zeros before a mode, which some tools write.
 func FuzzParseTree(f *testing.F) {
 	f.Add([]byte("100644 a\x00" + strings.Repeat("x", 20) + "40000 b\x00" + strings.Repeat("y", 20)))
 	f.Add([]byte("100644 ../a\x00" + strings.Repeat("x", 19)))
@@ -45,7 +45,7 @@ func FuzzParseTree(f *testing.F) {
 	})
 }
 
-// FuzzParseCommit: an agent makes commits.
+// FuzzParseCommit: an agent can make commits.
 func FuzzParseCommit(f *testing.F) {
 	oid := strings.Repeat("ab", 20)
 	f.Add([]byte("tree " + oid + "\nparent " + oid + "\nauthor A <a> 1 +0000\ncommitter C <c> 2 +0000\nencoding x\n\nmessage\n"))

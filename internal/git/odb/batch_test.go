@@ -25,8 +25,8 @@ func filesIn(t *testing.T, r *gittest.Repo, pattern string) []string {
 	return list
 }
 
-// TestBatch: many small objects become one pack that git can read, a large one
-// becomes a file, and nothing is there before Flush.
+// TestBatch: many small objects become one pack that git can read, a large one becomes a
+// loose file, and nothing is visible before Flush.
 func TestBatch(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		t.Run(format, func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchRepacked: a repack by somebody else, between the writing of objects
-// and the ref that names them, does not throw them away.
+// TestBatchRepacked: a repack by another process, between the writing of objects and of the
+// ref that names them, does not delete them.
 func TestBatchRepacked(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -117,8 +117,8 @@ func TestBatchRepacked(t *testing.T) {
 	}
 }
 
-// TestBatchesOfTheSame: two write the same objects at once. Each keeps them until it
-// lets go itself.
+// TestBatchesOfTheSame: two batches write the same objects at once. Each keeps them until
+// it is discarded itself.
 func TestBatchesOfTheSame(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -161,7 +161,7 @@ func TestJoinPacks(t *testing.T) {
 			t.Fatal(err)
 		}
 		oids = append(oids, oid)
-		if i == 0 { // as if the process had been killed, long ago
+		if i == 0 { // as if the process had been killed long ago
 			if err := os.Chtimes(filesIn(t, r, "pack/*.keep")[0], time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
 				t.Fatal(err)
 			}
@@ -203,9 +203,9 @@ func TestJoinPacks(t *testing.T) {
 	}
 }
 
-// TestReplacedAgain: a pack that was joined and that somebody has written again
-// since then stays, for what he wrote may be nowhere else.
-func TestReplacedAgain(t *testing.T) {
+// TestJoinedPackWrittenAgain: a pack that was joined and that another process has written
+// again since stays, because its objects may exist nowhere else.
+func TestJoinedPackWrittenAgain(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	r.Git("gc", "--quiet")
@@ -221,7 +221,7 @@ func TestReplacedAgain(t *testing.T) {
 	r.Git("fsck")
 }
 
-// forget has packs removed that were joined.
+// forget has packs deleted that were joined.
 func forget(t *testing.T, repo *Repository) {
 	t.Helper()
 	long := time.Now().Add(-2 * replacedTime)
@@ -241,8 +241,8 @@ func forget(t *testing.T, repo *Repository) {
 	}
 }
 
-// TestPackLoose: many objects that have a file each are packed, but for young
-// ones, and every object stays.
+// TestPackLoose: many loose objects are packed, except for young ones, and every object
+// stays.
 func TestPackLoose(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -287,7 +287,7 @@ func TestPackLoose(t *testing.T) {
 	}
 }
 
-// TestJoinSmallPacks: joining in passing leaves a large pack as it is.
+// TestJoinSmallPacks: joining small packs leaves a large one as it is.
 func TestJoinSmallPacks(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -296,7 +296,7 @@ func TestJoinSmallPacks(t *testing.T) {
 		b := repo.PackBatch()
 		defer b.Discard()
 		for i := range objects {
-			if _, err := rand.Read(text); err != nil { // so that it does not get smaller
+			if _, err := rand.Read(text); err != nil { // so that it cannot be compressed
 				t.Fatal(err)
 			}
 			if _, err := b.WriteBlob(fmt.Appendf(text, "%d", i)); err != nil {

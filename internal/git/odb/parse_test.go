@@ -85,7 +85,7 @@ func readWhole(r *bufio.Reader, contents bool) (object.Object, error) {
 	return o, err
 }
 
-// encodeStatus is what git prints for entries.
+// encodeStatus returns what git prints for entries.
 func encodeStatus(entries []StatusEntry) []byte {
 	var b bytes.Buffer
 	for _, e := range entries {

@@ -7,8 +7,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// FuzzParsePacked: an agent writes packed-refs. Looking for a name ends, and
-// finds an object or nothing, whether the file is sorted as it says or not.
+// FuzzParsePacked: an agent can write packed-refs. Looking up a name ends, and finds an
+// object or none, whether the file is sorted as its header says or not.
 func FuzzParsePacked(f *testing.F) {
 	oid := strings.Repeat("ab", 20)
 	const head = "# pack-refs with: peeled fully-peeled sorted \n"

@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestPackedRefs: what git packs, tags with their commits among them, is found,
-// and what lies between, before and behind is not.
+// TestPackedRefs: every ref that git packs, including tags with their commits, is found;
+// names between, before and after them are not.
 func TestPackedRefs(t *testing.T) {
 	r := gittest.New(t)
 	r.Git("commit", "--allow-empty", "--quiet", "-m", "first")
@@ -64,8 +64,8 @@ func TestPackedRefs(t *testing.T) {
 	}
 }
 
-// TestPackedRefsAgain: a file that replaces another one is read, also at once
-// and with the size of the other.
+// TestPackedRefsAgain: a file that replaces another one is read, also right afterwards and
+// with the same size.
 func TestPackedRefsAgain(t *testing.T) {
 	r := gittest.New(t)
 	r.Git("commit", "--allow-empty", "--quiet", "-m", "first")
@@ -82,7 +82,7 @@ func TestPackedRefsAgain(t *testing.T) {
 			if err := os.WriteFile(file+".new", []byte("# pack-refs with: peeled fully-peeled sorted \n"+oid+" refs/heads/a\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if i%2 == 0 { // as if it had been there for long
+			if i%2 == 0 { // as if the file was old
 				if err := os.Chtimes(file+".new", old, old.Add(time.Duration(i)*time.Second)); err != nil {
 					t.Fatal(err)
 				}

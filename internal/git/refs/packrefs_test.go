@@ -10,7 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestTidyRefs: many refs are packed, and lead where they led.
+// TestTidyRefs: many refs are packed, and keep their values.
 func TestTidyRefs(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)

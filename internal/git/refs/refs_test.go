@@ -51,7 +51,7 @@ func TestRefReader(t *testing.T) {
 		}
 	}
 
-	// A ref that was packed after the reader looked is still found.
+	// A ref that was packed after the reader listed the loose ones is still found.
 	s = repo.RefSnapshot()
 	if _, err := s.Ref("refs/heads/none"); err == nil {
 		t.Fatal("a ref that is not there was found")
@@ -62,8 +62,8 @@ func TestRefReader(t *testing.T) {
 	}
 }
 
-// TestBrokenRefIsNotFree: a ref that cannot be read must not be taken for one
-// that does not exist.
+// TestBrokenRefIsNotFree: a ref that cannot be read is not treated as one that does not
+// exist.
 func TestBrokenRefIsNotFree(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
@@ -83,8 +83,8 @@ func TestBrokenRefIsNotFree(t *testing.T) {
 	}
 }
 
-// TestSymbolicLinkAsRef: very old repositories have links as refs; by now only
-// somebody who wants Croft to read another file makes one.
+// TestSymbolicLinkAsRef: very old repositories have symbolic links as refs; today such a
+// link is an attempt to have Croft read another file.
 func TestSymbolicLinkAsRef(t *testing.T) {
 	r := gittest.New(t)
 	if err := os.Symlink("main", filepath.Join(r.Dir, ".git/refs/heads/linked")); err != nil {
@@ -198,7 +198,7 @@ func TestDropRemains(t *testing.T) {
 	}
 }
 
-// TestDeletedRefHasNoLog has a directory in the place of a log.
+// TestDeletedRefHasNoLog: a directory lies in the place of a reflog.
 func TestDeletedRefHasNoLog(t *testing.T) {
 	r := gittest.New(t)
 	head := r.Git("rev-parse", "HEAD")
@@ -235,7 +235,7 @@ func TestLockedRef(t *testing.T) {
 	if err := repo.UpdateRefs(t.Context(), Update{Ref: "refs/croft/x", New: head}); !errors.Is(err, gitcmd.KindLocked) {
 		t.Errorf("%v, want KindLocked", err)
 	}
-	// The hardened environment waits long; this test does not.
+	// The hardened configuration waits long for a lock; this test does not.
 	_, err := repo.Git.Run(t.Context(), gitcmd.Target{Repo: repo.Core()}, gitcmd.Call{
 		Args: []string{"-c", "core.filesRefLockTimeout=0", "update-ref", "refs/croft/x", head}, Env: []string{"GIT_CONFIG_COUNT=0"},
 	})

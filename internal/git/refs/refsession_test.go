@@ -99,12 +99,13 @@ func TestUpdateRefsRefusesWhatIsNoRef(t *testing.T) {
 	}
 }
 
-// TestUpdateRefsByMany: of many who move one ref from the same value, one does.
+// TestUpdateRefsByMany: of many callers that move one ref from the same value, exactly one
+// succeeds.
 func TestUpdateRefsByMany(t *testing.T) {
 	const many = 200
 	r := gittest.New(t)
 	head := r.Git("rev-parse", "HEAD")
-	repos := []*Repository{open(t, r), open(t, r)} // two processes' worth
+	repos := []*Repository{open(t, r), open(t, r)} // as in two processes
 	var wg sync.WaitGroup
 	errs := make([]error, many)
 	for i := range many {
@@ -180,8 +181,8 @@ func TestClosedSessionsOpenAgain(t *testing.T) {
 	}
 }
 
-// TestSessionsEndAfterManyUses: a process is not kept for ever, and nobody
-// notices that there is another one.
+// TestSessionsEndAfterManyUses: a git process is replaced after many uses, and no caller
+// gets an error.
 func TestSessionsEndAfterManyUses(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)

@@ -23,8 +23,8 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// TestRefsThroughLinks: whoever works in a worktree puts links to the user's
-// files where git would write. Nothing is written there.
+// TestRefsThroughLinks: an agent in a worktree puts links to the user's files where git
+// would write. Nothing is written there.
 func TestRefsThroughLinks(t *testing.T) {
 	const odd = "refs/heads/a;touch${IFS}PWNED"
 	link := func(to, name string) error {
@@ -32,7 +32,7 @@ func TestRefsThroughLinks(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		plant   func(common, home string) error
-		isMoved bool // the act succeeds nevertheless
+		isMoved bool // the call succeeds nevertheless
 	}{
 		"a log": {func(common, home string) error {
 			return link(filepath.Join(home, "file"), filepath.Join(common, "logs", odd))
@@ -95,7 +95,7 @@ func TestRefsThroughLinks(t *testing.T) {
 			r.Git("symbolic-ref", "HEAD", odd)
 			r.Git("update-ref", "refs/heads/goes", one)
 			home := filepath.Join(filepath.Dir(r.Dir), "outside")
-			// It looks like packed-refs, so that somebody would rewrite it.
+			// It has the form of packed-refs, so that a careless program would rewrite it.
 			gittest.WriteFile(t, filepath.Join(home, "file"), one+" refs/heads/goes\n")
 			gittest.WriteFile(t, filepath.Join(home, "dir", "x"), "")
 			if err := c.plant(filepath.Join(r.Dir, ".git"), home); err != nil {
@@ -125,15 +125,14 @@ func TestRefsThroughLinks(t *testing.T) {
 					t.Errorf("%s is left", lock)
 				}
 			}
-			if err := repo.Close(); err != nil || leases(t, repo) > 1 { // of the lock that is a link and nobody's
+			if err := repo.Close(); err != nil || leases(t, repo) > 1 { // of the lock that is a link and has no owner
 				t.Errorf("closing: %v, %d marks", err, leases(t, repo))
 			}
 		})
 	}
 }
 
-// TestTidyRefsThroughLinks: nor is packed-refs written through a link when refs
-// are packed.
+// TestTidyRefsThroughLinks: packing refs does not write packed-refs through a link either.
 func TestTidyRefsThroughLinks(t *testing.T) {
 	r := gittest.New(t)
 	head := r.Git("rev-parse", "HEAD")
@@ -152,7 +151,7 @@ func TestTidyRefsThroughLinks(t *testing.T) {
 	}
 }
 
-// manyLooseRefs makes refs that have files, as fast as can be.
+// manyLooseRefs makes loose refs, as fast as possible.
 func manyLooseRefs(t *testing.T, repo *Repository, oid string, n int) {
 	t.Helper()
 	for i := range n {
@@ -211,9 +210,9 @@ func TestTidyRefsBesideGit(t *testing.T) {
 	}
 }
 
-// TestPruneLooksAgain: the file of a ref that got another value after it was packed
-// stays, and so does that of one which somebody holds.
-func TestPruneLooksAgain(t *testing.T) {
+// TestPruneKeepsChangedAndLockedRefs: pruning keeps the file of a ref that got another
+// value after it was packed, and that of a ref which another process has locked.
+func TestPruneKeepsChangedAndLockedRefs(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	one, two := r.Git("rev-parse", "HEAD"), r.Git("commit-tree", "-m", "two", "HEAD^{tree}")
@@ -230,8 +229,8 @@ func TestPruneLooksAgain(t *testing.T) {
 	}
 }
 
-// TestLogsAreGits: the logs are those that git would have written.
-func TestLogsAreGits(t *testing.T) {
+// TestReflogsEqualGits: Croft writes the reflogs that git would have written.
+func TestReflogsEqualGits(t *testing.T) {
 	for _, setting := range []string{"", "true", "false", "always"} {
 		t.Run("logAllRefUpdates="+setting, func(t *testing.T) {
 			logs := map[string]map[string]string{}
@@ -240,7 +239,7 @@ func TestLogsAreGits(t *testing.T) {
 				one := r.Git("rev-parse", "HEAD")
 				r.Git("update-ref", "--create-reflog", "refs/croft/logged", one)
 				two := r.Git("commit-tree", "-m", "two", "HEAD^{tree}")
-				r.Git("config", "--global", "user.name", "Ada") // as the variables of the test say
+				r.Git("config", "--global", "user.name", "Ada") // as in the environment of the test
 				r.Git("config", "--global", "user.email", "ada@example.com")
 				if setting != "" {
 					r.Git("config", "core.logAllRefUpdates", setting)
@@ -272,7 +271,7 @@ func TestLogsAreGits(t *testing.T) {
 	}
 }
 
-// hideTimes takes the times out of logs.
+// hideTimes removes the times from reflogs.
 func hideTimes(logs map[string]string) map[string]string {
 	for name, text := range logs {
 		var lines []string
@@ -288,7 +287,7 @@ func hideTimes(logs map[string]string) map[string]string {
 	return logs
 }
 
-// TestSymbolicRefIsNotMoved: neither it nor what it names.
+// TestSymbolicRefIsNotMoved: neither a symbolic ref nor its target is moved.
 func TestSymbolicRefIsNotMoved(t *testing.T) {
 	r := gittest.New(t)
 	one := r.Git("rev-parse", "HEAD")
@@ -305,9 +304,9 @@ func TestSymbolicRefIsNotMoved(t *testing.T) {
 	}
 }
 
-// TestRefsThatCannotBe: a ref is not made where another one is in the way, even if
-// that is packed and has no file, and not in the place of what cannot be read.
-// Git could not delete or read one of the two afterwards.
+// TestRefsThatCannotBe: a ref is not made where another one is in the way, even if that is
+// packed and has no file, and not in the place of a file that cannot be read. git could not
+// delete or read one of the two afterwards.
 func TestRefsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -351,7 +350,7 @@ func TestRefsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestRefNames: what git takes for the name of a ref is one, and nothing else.
+// TestRefNames: exactly the names that git accepts for refs are accepted.
 func TestRefNames(t *testing.T) {
 	r := gittest.New(t)
 	for _, name := range []string{
@@ -366,8 +365,8 @@ func TestRefNames(t *testing.T) {
 	}
 }
 
-// TestRefsBesideGit moves refs while the user's gits pack refs, make branches
-// and delete them: no move is lost, and none of what the user did.
+// TestRefsBesideGit moves refs while the user's git packs refs, and makes and deletes
+// branches: no move is lost, and no change of the user's is.
 func TestRefsBesideGit(t *testing.T) {
 	const moves = 60
 	r := gittest.New(t)
@@ -384,7 +383,7 @@ func TestRefsBesideGit(t *testing.T) {
 			case <-done:
 				return
 			default:
-				// It complains of refs whose locks it finds taken, and leaves their files.
+				// git complains about refs whose locks are taken, and leaves their files.
 				_, _ = r.TryGit(r.Dir, "pack-refs", "--all", "--prune")
 			}
 		}
@@ -439,8 +438,8 @@ func TestRefsBesideGit(t *testing.T) {
 	}
 }
 
-// TestRefIsPackedMeanwhile: a git of the user's packs a ref, and removes its file,
-// while a move of it waits for the lock of another one.
+// TestRefIsPackedMeanwhile: the user's git packs a ref and deletes its file, while a move
+// of that ref waits for the lock of another one.
 func TestRefIsPackedMeanwhile(t *testing.T) {
 	r := gittest.New(t)
 	one := r.Git("rev-parse", "HEAD")
@@ -474,8 +473,8 @@ func TestRefIsPackedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestRefWriterKilled kills a process that moves, deletes and packs refs, at any
-// moment: every ref is whole, and the next sweep takes its locks away.
+// TestRefWriterKilled kills a process that moves, deletes and packs refs, at any moment:
+// every ref is whole, and the next sweep deletes its locks.
 func TestRefWriterKilled(t *testing.T) {
 	if dir := os.Getenv("CROFT_TEST_MOVE_REFS"); dir != "" {
 		moveForEver(t, dir)
@@ -500,7 +499,7 @@ func TestRefWriterKilled(t *testing.T) {
 	packing := time.Since(begun)
 	left := 0
 	for range 25 {
-		// All are to be packed again, and are nowhere else.
+		// All refs are to be packed again, and exist nowhere else.
 		manyLooseRefs(t, repo, one, manyRefs+10)
 		if err := os.Remove(filepath.Join(repo.CommonDir, "packed-refs")); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
@@ -515,7 +514,7 @@ func TestRefWriterKilled(t *testing.T) {
 		if _, err := p.Stdout.Read(make([]byte, 1)); err != nil { // it has begun
 			t.Fatal(err, p.Wait())
 		}
-		time.Sleep(rand.N(2 * packing)) // at any moment of what it does
+		time.Sleep(rand.N(2 * packing)) // at a random moment
 		p.Kill()
 		_ = p.Wait()
 		left += len(repo.LeftLocks())
@@ -544,9 +543,9 @@ func TestRefWriterKilled(t *testing.T) {
 	}
 }
 
-// TestRefWriterDies: a process dies when it holds every lock that a change takes:
-// those of refs that move, come and go, that of HEAD and that of packed-refs. The
-// next sweep takes all of them away, and nothing has moved.
+// TestRefWriterDies: a process dies while it holds every lock that an update takes: those
+// of refs that are moved, made and deleted, of HEAD and of packed-refs. The next sweep
+// deletes all of them, and no ref has moved.
 func TestRefWriterDies(t *testing.T) {
 	updates := func(one, two string) []Update {
 		return []Update{{"refs/heads/main", two, one}, {"refs/croft/new/x", two, ""}, {"refs/croft/goes", "", one}}

@@ -69,13 +69,13 @@ func sweep(t *testing.T, repo *Repository) {
 func leases(t *testing.T, repo *Repository) int {
 	t.Helper()
 	entries, err := os.ReadDir(repo.LeasesDir())
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // there was none yet
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // there was no lease yet
 		t.Fatal(err)
 	}
 	return len(entries)
 }
 
-// treeOf lists what lies below a directory, with the contents of files.
+// treeOf lists the files below a directory, with their contents.
 func treeOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	tree := map[string]string{}
