@@ -16,7 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// person answers yes to every question, and takes time for it.
+// person answers yes to every question, after a pause in which a test can change something.
 type person struct {
 	meanwhile func()
 	answers   io.Reader
@@ -30,9 +30,9 @@ func (p *person) Read(b []byte) (int, error) {
 	return p.answers.Read(b)
 }
 
-// TestYesTakesWhatWasShown: while somebody reads the question, a workspace is made,
-// a merge is queued, and work comes to a workspace that had none. The yes takes
-// nothing of that.
+// TestYesTakesWhatWasShown: while the user reads the question, another process creates a
+// workspace, queues a merge, and writes to a workspace that was clean. The yes covers none
+// of that.
 func TestYesTakesWhatWasShown(t *testing.T) {
 	t.Parallel()
 	type stage struct {
@@ -145,8 +145,8 @@ func TestYesTakesWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestUninstallTakesWhatWasShown: a repository that is made known while somebody reads
-// the question is kept, and so is the state, which knows it.
+// TestUninstallTakesWhatWasShown: a repository that becomes known while the user reads the
+// question is kept, and so is the state, which has its records.
 func TestUninstallTakesWhatWasShown(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)

@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// TestSaysItIsBare: [C] or [W] writes core.bare into every configuration that it
-// can write, so that git takes no checkout for one. Work must be kept and merged
-// all the same, or refused with a code; a merge that lands must not leave the
-// person's checkout behind.
+// TestSaysItIsBare: [C] or [W] writes core.bare into every configuration that it can write,
+// so that git treats no directory as a checkout. Work must be kept and merged all the same,
+// or refused with a code; a merge that lands must update the person's checkout.
 func TestSaysItIsBare(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
 		a := h.agent("a1")
@@ -38,9 +37,9 @@ func TestSaysItIsBare(t *testing.T) {
 	})
 }
 
-// TestSaysItIsNotBare: in a repository without a main checkout whose directory is
-// called .git, [C] says that there is one. What lies around it is the person's:
-// no merge may write there.
+// TestSaysItIsNotBare: in a repository without a main checkout whose directory is called
+// .git, [C] configures that there is one. The directory around it is the person's: no merge
+// may write there.
 func TestSaysItIsNotBare(t *testing.T) {
 	h := newHost(t, worktree)
 	project := filepath.Join(filepath.Dir(h.dir), "bare")

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// field is a host on which vectors are planted: the agents ag and ag2, a remote,
-// work that is committed, dirty and untracked, and a main that went on.
+// field is a host on which vectors are planted: the agents ag and ag2, a remote, committed,
+// changed and untracked work, and a main with later commits.
 func field(t *testing.T, m mode) (*host, *planter) {
 	t.Helper()
 	h := newHost(t, m)
@@ -42,8 +42,8 @@ func field(t *testing.T, m mode) (*host, *planter) {
 	return h, p
 }
 
-// plantAll plants vectors. What is committed of them is committed before git
-// would run anything.
+// plantAll plants vectors. Files that a vector commits are committed before git would run a
+// program.
 func (p *planter) plantAll(vectors []vector) {
 	p.h.t.Helper()
 	for _, v := range vectors {
@@ -53,8 +53,8 @@ func (p *planter) plantAll(vectors []vector) {
 	p.h.sang()
 }
 
-// matrix are the commands that vectors are tried on, in an order in which each
-// has something to do. @snap is a snapshot from before.
+// matrix has the commands that vectors are tried on, in an order in which each has
+// something to do. @snap is a snapshot from before.
 var matrix = strings.Split(`list --all
 show ag
 diff ag
@@ -120,7 +120,7 @@ func tryVectors(t *testing.T, m mode, vectors []vector) {
 	victim := h.precious("victim")
 	snap := idOf(t, h.mustCroft("snapshot", "--json", "ag"), "snapshot")
 	p.plantAll(vectors)
-	// The workspace is the first place in which a program is looked for.
+	// A program is searched for in the workspace first.
 	h.set("PATH", ".:"+os.Getenv("PATH"))
 	var codes strings.Builder
 	for _, command := range matrix {
@@ -140,7 +140,7 @@ func tryVectors(t *testing.T, m mode, vectors []vector) {
 	t.Logf("exit codes: %s", codes.String())
 }
 
-// control is what somebody does by hand, with plain git.
+// control runs the plain git commands that a person would run.
 var control = [][]string{
 	{"ag", "status"},
 	{"ag", "--no-pager", "diff", "HEAD"},
@@ -162,8 +162,8 @@ var control = [][]string{
 	{"ag", "interpret-trailers", "README"},
 }
 
-// TestCanariesSing is the control of TestCanaries: with plain git most vectors
-// do run their program, so the canaries are worth listening to.
+// TestCanariesSing is the control of TestCanaries: with plain git most vectors do run their
+// program, so a silent canary means something.
 func TestCanariesSing(t *testing.T) {
 	silent := map[string]string{
 		"configured-hook": "git 2.54 and newer", "gc": "only with cruft packs", "alternates": "only when refs are received",

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestCheckPoisonsTheNext: [W] the work of A, which never lands, overwrites
-// ignored files of the directory in which checks run, so that any check passes.
-// Work of B that fails the check must still fail it.
+// TestCheckPoisonsTheNext: [W] the work of A, which never lands, overwrites ignored files
+// of the directory in which checks run, so that any check passes. Work of B that fails the
+// check must still fail it.
 func TestCheckPoisonsTheNext(t *testing.T) {
 	inModes(t, gitModes, func(t *testing.T, h *host) {
 		put(t, filepath.Join(h.dir, ".gitignore"), "node_modules\n")
@@ -41,8 +41,8 @@ func TestCheckPoisonsTheNext(t *testing.T) {
 	})
 }
 
-// TestCheckSeesNoSecrets: an approved check runs whatever a candidate put behind
-// it [W]. It must not be given the host's variables.
+// TestCheckSeesNoSecrets: an approved check runs programs that the candidate contains [W].
+// It must not get the host's environment variables.
 func TestCheckSeesNoSecrets(t *testing.T) {
 	inModes(t, gitModes, func(t *testing.T, h *host) {
 		put(t, filepath.Join(h.dir, "ci.sh"), "true\n")
@@ -59,9 +59,9 @@ func TestCheckSeesNoSecrets(t *testing.T) {
 	})
 }
 
-// TestApprovedFromInside: [W] a process of the agent's, without a terminal, asks
-// for approval of checks, from its workspace and from the project. It must be
-// refused, and the checks must not run.
+// TestApprovedFromInside: [W] a process of the agent's, without a terminal, asks for
+// approval of checks, from its workspace and from the project. It must be refused, and the
+// checks must not run.
 func TestApprovedFromInside(t *testing.T) {
 	inModes(t, gitModes, func(t *testing.T, h *host) {
 		a := h.agent("a1")
@@ -75,7 +75,7 @@ func TestApprovedFromInside(t *testing.T) {
 				}
 			}
 		}
-		// With the digest, from a workspace: a person's word is not given there.
+		// With the digest, from a workspace: a person does not approve from there.
 		r := h.runWith("", []string{"CROFT_TRUST=" + digest(check)}, a.dir, binary, "config", "trust", "--yes")
 		if r.code == 0 {
 			t.Errorf("croft config trust with a digest was taken from inside a workspace: %v", r)
@@ -86,8 +86,8 @@ func TestApprovedFromInside(t *testing.T) {
 	})
 }
 
-// TestApprovalIsOfTheExactCommand: [C] or [W] lands other checks than those that
-// were approved. They must not run.
+// TestApprovalIsOfTheExactCommand: [C] or [W] lands other checks than the approved ones.
+// They must not run.
 func TestApprovalIsOfTheExactCommand(t *testing.T) {
 	inModes(t, gitModes, func(t *testing.T, h *host) {
 		h.demand("true")
@@ -105,13 +105,13 @@ func TestApprovalIsOfTheExactCommand(t *testing.T) {
 	})
 }
 
-// secrets are names that are held back from commits that Croft makes.
+// secrets are names of files that are held back from Croft's commits.
 var secrets = strings.Fields(`.env .ENV prod.env env.local .git-credentials service-account.json terraform.tfvars id_rsa.bak
 	kubeconfig .htpasswd my.pem server.key Secrets.yaml .aws/credentials .ssh/id_ed25519 .pypirc .netrc`)
 
-// TestSecretsAreHeldBack: an agent leaves files with passwords, some of them
-// staged, and takes the .gitignore away [W]. None of them must be committed by
-// finish or land by a merge. Examples are no secrets.
+// TestSecretsAreHeldBack: an agent leaves files with passwords, some of them staged, and
+// deletes the .gitignore [W]. Neither finish nor a merge may commit one of them. Example
+// files are not secrets.
 func TestSecretsAreHeldBack(t *testing.T) {
 	inModes(t, gitModes, func(t *testing.T, h *host) {
 		put(t, filepath.Join(h.dir, ".gitignore"), ".env\n")
@@ -145,9 +145,8 @@ func TestSecretsAreHeldBack(t *testing.T) {
 	})
 }
 
-// TestStateIsPrivate: whatever the umask is, no file or directory of the state
-// and data directories is open to others: they hold paths, approvals, secrets
-// and the words of prompts.
+// TestStateIsPrivate: whatever the umask is, other users can open no file or directory of
+// the state and data directories: they hold paths, approvals, secrets and prompts.
 func TestStateIsPrivate(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
 		put(t, filepath.Join(h.dir, "croft.toml"), checksFile("true"))
@@ -177,9 +176,9 @@ func TestStateIsPrivate(t *testing.T) {
 	})
 }
 
-// mayBeSeen reports whether the mode of a file counts by itself: that of the
-// directories that let nobody in, and of files that hold records, approvals and
-// secrets. What git keeps in there has git's modes.
+// mayBeSeen reports whether the mode of a file matters by itself: that of the outermost
+// directories, which keep other users out, and of files that hold records, approvals and
+// secrets. git's own files in there have git's modes.
 func mayBeSeen(name string) bool {
 	if filepath.Dir(name) == "." || strings.Contains(name, ".db") {
 		return true

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// burrow makes a chain of directories in a directory, deeper than any path may
-// be long, with a file at its end.
+// burrow makes a chain of directories that is deeper than a path may be long, with a file
+// at its end.
 func burrow(t *testing.T, dir string, levels int) {
 	t.Helper()
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
@@ -31,12 +31,12 @@ func burrow(t *testing.T, dir string, levels int) {
 	must(t, unix.Close(fd))
 }
 
-// TestDeepDirectories: [W] makes 1,500 levels of directories, or in the long
-// form 5,000. With 256 descriptors every command must answer, and what was
-// removed must be deleted when it is due.
+// TestDeepDirectories: [W] makes 1,500 levels of directories, or in the long form 5,000.
+// With 256 descriptors every command must answer, and gc must delete the removed workspace
+// when its time is over.
 func TestDeepDirectories(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
-		h.purgeNow() // what is removed from here on
+		h.purgeNow() // applies to what is removed from here on
 		a := h.agent("a1")
 		burrow(t, a.dir, size(1500, 5000))
 		t.Cleanup(func() { _ = h.run(h.top, "rm", "-rf", h.path("t")) })

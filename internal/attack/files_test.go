@@ -50,7 +50,7 @@ func read(t testing.TB, path string) string {
 	return string(text)
 }
 
-// link replaces whatever is at a path by a symbolic link.
+// link replaces the file or directory at a path by a symbolic link.
 func link(t testing.TB, target, path string) {
 	t.Helper()
 	must(t, os.RemoveAll(path))
@@ -58,7 +58,8 @@ func link(t testing.TB, target, path string) {
 	must(t, os.Symlink(target, path))
 }
 
-// pipe replaces whatever is at a path by a FIFO and returns what puts it back.
+// pipe replaces the file at a path by a FIFO and returns a function that puts the file
+// back.
 func pipe(t testing.TB, path string) (back func()) {
 	t.Helper()
 	saved := path + ".saved"
@@ -85,8 +86,8 @@ type precious struct {
 	before map[string]string
 }
 
-// precious makes a directory of somebody's own files outside of everything that
-// an agent writes.
+// precious makes a directory of the person's files, outside of every directory that an
+// agent writes.
 func (h *host) precious(elem ...string) *precious {
 	h.t.Helper()
 	p := &precious{t: h.t, dir: h.path(elem...)}
@@ -99,7 +100,7 @@ func (h *host) precious(elem ...string) *precious {
 
 func (p *precious) file(name string) string { return filepath.Join(p.dir, name) }
 
-// mustBeWhole fails if anything in the directory is gone, new or different.
+// mustBeWhole fails if a file in the directory is gone, new or different.
 func (p *precious) mustBeWhole(when string) {
 	p.t.Helper()
 	if _, err := os.Lstat(p.dir); err != nil {
@@ -110,7 +111,7 @@ func (p *precious) mustBeWhole(when string) {
 	}
 }
 
-// manifest says of every path below a directory what it is.
+// manifest describes every path below a directory.
 func manifest(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -171,8 +172,8 @@ func age(t testing.TB, path string, year int) {
 	must(t, os.Chtimes(path, when, when))
 }
 
-// rewriteRecord makes a record of a live workspace one of a removed workspace
-// whose trash is a directory.
+// rewriteRecord turns the record of a live workspace into that of a removed workspace whose
+// trash is a given directory.
 func rewriteRecord(t testing.TB, text, base, dir string) string {
 	t.Helper()
 	var record map[string]any
@@ -195,7 +196,7 @@ func rewriteRecord(t testing.TB, text, base, dir string) string {
 	return string(out)
 }
 
-// idOf is the ID of a noun in an answer in JSON.
+// idOf returns the ID of an object in an answer in JSON.
 func idOf(t testing.TB, r result, noun string) string {
 	t.Helper()
 	var answer map[string]json.RawMessage
@@ -210,8 +211,8 @@ func idOf(t testing.TB, r result, noun string) string {
 	return thing.ID
 }
 
-// answered reports whether a refusal has a code, other than that of a defect.
-// Without JSON the exit code says its class.
+// answered reports whether a refusal has a code, other than that of a defect. Without JSON
+// the exit code gives its class.
 func answered(r result) bool {
 	if r.code < 0 || r.hung {
 		return false
@@ -219,7 +220,7 @@ func answered(r result) bool {
 	if code := r.errorCode(); code != "" {
 		return code != "INTERNAL"
 	}
-	// A merge that is turned away is a result with a reason.
+	// A merge that is refused is a result with a reason.
 	if strings.Contains(r.stdout, `"reason": "`) || strings.Contains(r.stdout, `"reason":"`) {
 		return !strings.Contains(r.stdout, "INTERNAL")
 	}
@@ -229,7 +230,7 @@ func answered(r result) bool {
 	return r.code >= 2 && r.code <= 5
 }
 
-// findings are what the doctor prints of what it could not mend.
+// findings matches the lines that the doctor prints for faults that it could not mend.
 var findings = regexp.MustCompile(`(?m)^found  [A-Z_]+  `)
 
 func itoa(i int) string { return strconv.Itoa(i) }

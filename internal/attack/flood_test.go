@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// survive runs commands whose work an attacker made large. Each must answer, or
-// refuse with a code, within a time and a bounded amount of memory.
+// survive runs commands whose work an attacker made large. Each must answer, or refuse with
+// a code, within a bounded time and a bounded amount of memory.
 func (h *host) survive(limit time.Duration, commands ...string) {
 	h.t.Helper()
 	h.bound = 2*limit + patience
@@ -66,8 +66,8 @@ func TestManyRefs(t *testing.T) {
 	})
 }
 
-// explosions are what an agent [W] leaves so that looking at its work costs as
-// much as possible.
+// explosions are what an agent [W] leaves so that reading its work costs as much as
+// possible.
 var explosions = map[string]func(t *testing.T, a *agent){
 	"many lines": func(t *testing.T, a *agent) {
 		a.flood("lines.txt", size(1_000_000, 10_000_000), func(i int) string { return fmt.Sprintf("line %d\n", i%1000) })
@@ -120,9 +120,9 @@ func (a *agent) flood(name string, parts int, part func(i int) string) {
 	must(a.h.t, f.Close())
 }
 
-// TestExplosion: looking at, keeping and merging work that an agent made as
-// large as it could takes bounded time and memory. What is large and not committed
-// is left out of diffs and merges, so the agent commits it.
+// TestExplosion: reading, keeping and merging work that an agent made as large as it could
+// takes bounded time and memory. Large uncommitted files are left out of diffs and merges,
+// so the agent commits them.
 func TestExplosion(t *testing.T) {
 	for name, explode := range explosions {
 		t.Run(name, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// upkeep are the commands that delete what is not needed any more. "gc --auto"
-// is what every changing command starts in the background.
+// upkeep has the commands that delete expired files and records. "gc --auto" is what every
+// changing command starts in the background.
 var upkeep = [][]string{{"list"}, {"trash"}, {"gc"}, {"gc", "--auto"}, {"doctor", "--fix"}, {"clean", "--yes"}, {"reap"}}
 
 // forgeGeneration claims that the refs of the repository are newer than anything
@@ -26,8 +26,8 @@ func (a *agent) forgeGeneration() {
 	a.forge("croft/generation", "99999999999999999"+strings.TrimSuffix(rest, "\n")+"\n")
 }
 
-// forge writes a file of the git directory that the agent can write, also where
-// one of its own lies in the way.
+// forge writes a file of the git directory that the agent can write, also in place of one
+// that exists.
 func (a *agent) forge(name, text string) {
 	a.h.t.Helper()
 	dir := filepath.Dir(filepath.Join(a.gitDir(), name))
@@ -37,8 +37,8 @@ func (a *agent) forge(name, text string) {
 	put(a.h.t, filepath.Join(a.gitDir(), name), text)
 }
 
-// claimedID is what the repository says its identity is; one is made up if it
-// says nothing.
+// claimedID returns the identity that the repository claims, or an invented one if it
+// claims none.
 func (a *agent) claimedID() string {
 	if text, err := os.ReadFile(filepath.Join(a.gitDir(), "croft", "id")); err == nil {
 		return strings.TrimSpace(string(text))
@@ -52,15 +52,15 @@ func (h *host) writeBlob(dir, text string) string {
 	return h.gitInput(dir, text, "hash-object", "-w", "--stdin")
 }
 
-// forgedSession is a record of a session that ended long ago, in the home of
-// whose agent Croft is said to have written.
+// forgedSession is a record of a session that ended long ago, and that names a directory as
+// the home of its agent.
 func forgedSession(repo, id, home string) string {
 	return fmt.Sprintf(`{"id":"ssssssssssssssss","name":"","repo":%q,"state":"ended","startedAt":"2020-01-01T00:00:00Z",`+
 		`"endedAt":"2020-01-02T00:00:00Z","repoId":%q,"generation":9,"homes":[{"agent":"x","path":%q}]}`, repo, id, home)
 }
 
-// forgedWorkspace is a record of a workspace whose trash lies in a directory and
-// is long due.
+// forgedWorkspace is a record of a removed workspace that names a directory as its trash,
+// whose time is over.
 func forgedWorkspace(repo, id, commit, dir string) string {
 	return fmt.Sprintf(`{"workspace":{"id":"precious","name":"old","repo":%q,"path":%q,"branch":"","base":%q,"baseRef":"main",`+
 		`"target":"main","state":"trashed","mode":"worktree","createdAt":"2020-01-01T00:00:00Z"},"repoId":%q,"generation":5,"ownsBranch":false,`+
@@ -92,8 +92,8 @@ func TestForgedWorkspaceRecord(t *testing.T) {
 	})
 }
 
-// templateRecord is a forged record that is made of a true one, where records
-// lie on refs, so that only what is forged differs.
+// templateRecord returns a record that is forged from a true one, where records are stored
+// on refs, so that only the forged fields differ.
 func (a *agent) templateRecord(base, dir string) string {
 	a.h.t.Helper()
 	refs := a.git("for-each-ref", "--format=%(refname)", "refs/croft/ws/*/record")
@@ -103,9 +103,9 @@ func (a *agent) templateRecord(base, dir string) string {
 	return rewriteRecord(a.h.t, a.git("cat-file", "blob", strings.Split(refs, "\n")[0]), base, dir)
 }
 
-// TestForgedSession: [C] writes refs/croft/session/<id>, the record of a session
-// that ended years ago and whose agent had its home in a directory of the
-// person's. Upkeep must not delete it.
+// TestForgedSession: [C] writes refs/croft/session/<id>, the record of a session that ended
+// years ago and that names a directory of the person's as the home of its agent. Upkeep
+// must not delete it.
 func TestForgedSession(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
 		a := h.agent("a1")
@@ -120,9 +120,9 @@ func TestForgedSession(t *testing.T) {
 	})
 }
 
-// TestRepositoryNamesItself: [C] writes one file, <common>/croft/id, with a path
-// in it. Neither upkeep nor a changing command must delete what the path leads
-// to from any directory of the state.
+// TestRepositoryNamesItself: [C] writes one file, <common>/croft/id, with a path in it.
+// Neither upkeep nor a changing command may delete the directory that the path names,
+// relative to any directory of the state.
 func TestRepositoryNamesItself(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
 		a := h.agent("a1")
@@ -152,7 +152,7 @@ func TestRepositoryLeadsToApproval(t *testing.T) {
 			a.git("update-ref", "refs/heads/main", "HEAD")
 			h.git(h.dir, "reset", "--quiet", "--hard")
 		} else {
-			// Whoever reviews it lands it; what runs needs another word.
+			// A reviewer lands it; running its checks needs an approval.
 			h.croft("merge", "--keep", "a1")
 		}
 		a.forge("croft/id", strings.Repeat("../", 24)+approvals[1:]+"\n")
@@ -166,9 +166,9 @@ func TestRepositoryLeadsToApproval(t *testing.T) {
 	})
 }
 
-// TestForgedMark: [C] writes a mark of a git that is said to be writing, with the
-// name of a lock file to take away that leads through a link to somebody's file.
-// Nothing must delete the file.
+// TestForgedMark: [C] writes a lease of a git that claims to be writing, with a lock file
+// to delete that leads through a link to a file of the person's. Nothing may delete the
+// file.
 func TestForgedMark(t *testing.T) {
 	for name, text := range map[string]string{"bare": "%s\n", "bang": "!%s\n", "lock": "!\n%s\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -190,10 +190,10 @@ func TestForgedMark(t *testing.T) {
 	}
 }
 
-// TestUnpackedRepository: [R] packs a repository with its .git, in which a
-// session's record names a home directory, absolute or relative to wherever the
-// repository is unpacked. The victim unpacks it and makes a workspace. Nothing
-// that the record names must be deleted; a clone of it carries nothing.
+// TestUnpackedRepository: [R] packs a repository with its .git, in which a session's record
+// names a home directory, absolute or relative to the directory in which the repository is
+// unpacked. The victim unpacks it and creates a workspace. Nothing that the record names
+// may be deleted. A clone does not contain the record.
 func TestUnpackedRepository(t *testing.T) {
 	for _, how := range []string{"absolute", "relative", "clone"} {
 		t.Run(how, func(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// aims are the ways in which a workspace comes to mean main, although its branch
-// was recorded as another one. Each is given the agent and its branch. [W] writes
-// HEAD of an isolated checkout; [C] that of a worktree, and all refs.
+// aims are the ways in which an agent makes its workspace refer to main, although another
+// branch was recorded for it. Each is given the agent and its branch. [W] writes HEAD of an
+// isolated checkout; [C] that of a worktree, and all refs.
 var aims = map[string]func(a *agent, branch string){
 	"HEAD is main":            func(a *agent, _ string) { a.git("symbolic-ref", "HEAD", "refs/heads/main") },
 	"HEAD is a file for main": func(a *agent, _ string) { put(a.h.t, filepath.Join(a.admin(), "HEAD"), "ref: refs/heads/main\n") },
-	// Git takes a link whose text is a ref's name for a symbolic ref.
+	// git treats a symbolic link whose text is a ref's name as a symbolic ref.
 	"HEAD is a link to main": func(a *agent, _ string) { link(a.h.t, "refs/heads/main", filepath.Join(a.admin(), "HEAD")) },
 	"HEAD leads over an alias": func(a *agent, _ string) {
 		a.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
@@ -38,10 +38,9 @@ var aims = map[string]func(a *agent, branch string){
 	},
 }
 
-// TestHeadAimedAtMain: the agent makes its HEAD or its branch mean main and
-// leaves work in the directory. Neither finish, snapshot, merge --resolve,
-// remove nor restore must move main: an approved check that always fails stands
-// before it.
+// TestHeadAimedAtMain: the agent makes its HEAD or its branch refer to main and leaves work
+// in the directory. Neither finish, snapshot, merge --resolve, remove nor restore may move
+// main: its approved check always fails.
 func TestHeadAimedAtMain(t *testing.T) {
 	for name, aim := range aims {
 		t.Run(name, func(t *testing.T) {
@@ -66,9 +65,9 @@ func TestHeadAimedAtMain(t *testing.T) {
 	}
 }
 
-// TestRoundEndsOnMain: as before, [C] or [W], in a round: its end commits what
-// agents left, but not to main, and nothing that an agent can read in its git
-// directory tells who the agents are.
+// TestRoundEndsOnMain: the same, [C] or [W], in a round: its end commits the agents' work,
+// but not to main, and nothing that an agent can read in its git directory tells which
+// agent has which label.
 func TestRoundEndsOnMain(t *testing.T) {
 	inModes(t, gitModes, func(t *testing.T, h *host) {
 		h.mustCroft("session", "start", "s1")

@@ -20,17 +20,17 @@ import (
 	"time"
 )
 
-// patience is how long a command of croft may take that has little to do. One
+// patience is the time in which a command of croft with little to do must end. A command
 // that takes longer hangs.
 const patience = 30 * time.Second
 
-// mode is how the agents of a host are kept apart from its project.
+// mode is the mode of a host's workspaces.
 type mode string
 
 const (
 	worktree mode = "worktree" // the agent writes the common git directory too
 	isolated mode = "isolated" // the agent has a git directory of its own
-	plain    mode = "plain"    // so it has, and the project has none
+	plain    mode = "plain"    // the same, and the project has none
 )
 
 var (
@@ -46,7 +46,7 @@ type host struct {
 	top   string
 	dir   string // the project
 	env   []string
-	bound time.Duration // of every command
+	bound time.Duration // the time in which every command must end
 }
 
 // inModes runs an attack in each of the modes.
@@ -95,7 +95,7 @@ func bareHost(t *testing.T, m mode) *host {
 // path is a path below the host's top directory.
 func (h *host) path(elem ...string) string { return filepath.Join(append([]string{h.top}, elem...)...) }
 
-// set sets a variable of all further processes.
+// set sets a variable for all further processes.
 func (h *host) set(name, value string) { h.env = append(slices.Clip(h.env), name+"="+value) }
 
 // commit commits everything in the project.
@@ -123,7 +123,7 @@ func checksFile(checks ...string) string {
 	return "[merge]\nchecks = [" + strings.Join(quoted, ", ") + "]\n"
 }
 
-// digest is the name of checks by which a person approves them.
+// digest is the hash of checks by which a person approves them.
 func digest(checks ...string) string {
 	sum := sha256.New()
 	for _, c := range checks {
@@ -132,7 +132,7 @@ func digest(checks ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// result is what a process left behind.
+// result is the outcome of a process.
 type result struct {
 	stdout, stderr string
 	code           int // -1 if it was killed
@@ -159,8 +159,8 @@ func (r result) errorCode() string {
 	return ""
 }
 
-// run runs a program in a process group of its own and ends the group when the
-// bound is reached.
+// run runs a program in a process group of its own and kills the group when the bound is
+// reached.
 func (h *host) run(dir, program string, args ...string) result {
 	return h.runWith("", nil, dir, program, args...)
 }
@@ -188,8 +188,8 @@ func (h *host) runWith(stdin string, env []string, dir, program string, args ...
 	return r
 }
 
-// head keeps the beginning of what is written to it, so that a flood of output
-// does not count as memory of the test, which a process inherits.
+// head keeps the beginning of what is written to it. A flood of output would otherwise
+// count as memory of the test process, and a child's figure begins with that of its parent.
 type head struct{ bytes.Buffer }
 
 func (w *head) Write(p []byte) (int, error) {
@@ -199,8 +199,7 @@ func (w *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// croft runs croft in the project. A command that hangs is a defeat in every
-// attack.
+// croft runs croft in the project. A command that hangs fails every attack's test.
 func (h *host) croft(args ...string) result {
 	h.t.Helper()
 	return h.croftIn(h.dir, args...)
@@ -218,7 +217,7 @@ func (h *host) croftIn(dir string, args ...string) result {
 	return r
 }
 
-// mustCroft runs a command that no attack has anything to do with.
+// mustCroft runs a command that the attack does not concern, and which must succeed.
 func (h *host) mustCroft(args ...string) result {
 	h.t.Helper()
 	r := h.croft(args...)
@@ -249,7 +248,7 @@ func (h *host) main() string {
 	return h.git(h.dir, "rev-parse", "refs/heads/main")
 }
 
-// mainIfAny is the commit of main, or nothing in a project without git.
+// mainIfAny is the commit of main, or "" in a project without git.
 func (h *host) mainIfAny() string {
 	h.t.Helper()
 	if h.mode == plain {
@@ -258,7 +257,7 @@ func (h *host) mainIfAny() string {
 	return h.main()
 }
 
-// agent is a workspace and who works in it.
+// agent is a workspace and the agent that works in it.
 type agent struct {
 	h    *host
 	name string
@@ -304,7 +303,7 @@ func (a *agent) gitDir() string {
 	return filepath.Join(a.dir, ".git")
 }
 
-// admin is where HEAD and index of the workspace lie.
+// admin returns the directory that has the HEAD and index of the workspace.
 func (a *agent) admin() string {
 	a.h.t.Helper()
 	if a.h.mode != worktree {
@@ -313,8 +312,8 @@ func (a *agent) admin() string {
 	return a.git("rev-parse", "--absolute-git-dir")
 }
 
-// evil is a program of the attacker's: it leaves a canary, and then does what
-// is asked for.
+// evil is a program of the attacker's: it leaves a canary file, and then does what git
+// asked it for.
 func (h *host) evil(name, then string) string {
 	h.t.Helper()
 	file := h.path("evil", name)
@@ -325,7 +324,7 @@ func (h *host) evil(name, then string) string {
 
 func (h *host) canary(name string) string { return h.path("can", name) }
 
-// sang returns the canaries that there are, and takes them away.
+// sang returns the names of the canary files, and deletes them.
 func (h *host) sang() []string {
 	h.t.Helper()
 	entries, err := os.ReadDir(h.path("can"))

@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// purgeNow makes everything that is removed from now on due at once.
+// purgeNow sets retention times to zero for everything that is removed from now on.
 func (h *host) purgeNow() {
 	for _, name := range []string{"RETENTION", "SAVED_FOR", "NOTICE", "REGENERABLE_AFTER"} {
 		h.set("CROFT_TRASH_"+name, "0s")
 	}
 }
 
-// TestWriteThroughLink: [C] replaces files of the common directory that Croft
-// writes, or wrote, by links to somebody's file. No command must write through
-// one.
+// TestWriteThroughLink: [C] replaces files of the common directory that Croft writes, or
+// wrote, by links to a file of the person's. No command may write through one.
 func TestWriteThroughLink(t *testing.T) {
 	for _, name := range []string{
 		"croft/generation", "croft/id", "croft/lock", "croft/generation-lock", "croft/exclude", "croft/gitconfig",
@@ -51,9 +50,9 @@ func TestWriteThroughLink(t *testing.T) {
 	}
 }
 
-// TestLockLeftBehind: [C] leaves lock files of git's, as links to somebody's
-// file, and holds none of them. A command may wait for one, but must end with a
-// code, and must not write through it.
+// TestLockLeftBehind: [C] leaves git's lock files, as links to a file of the person's, and
+// holds none of them. A command may wait for one, but must end with a code, and must not
+// write through it.
 func TestLockLeftBehind(t *testing.T) {
 	for _, name := range []string{"refs/heads/main.lock", "HEAD.lock", "index.lock", "packed-refs.lock", "config.lock"} {
 		t.Run(strings.ReplaceAll(name, "/", "-"), func(t *testing.T) {
@@ -74,9 +73,8 @@ func TestLockLeftBehind(t *testing.T) {
 	}
 }
 
-// TestExcludeIsALink: [C] makes info/exclude a link to a start-up file of the
-// shell's. A layout that puts workspaces into the project must not add its line
-// to that.
+// TestExcludeIsALink: [C] makes info/exclude a link to a start-up file of the shell. A
+// layout that puts workspaces into the project must not add its line to that file.
 func TestExcludeIsALink(t *testing.T) {
 	h := newHost(t, worktree)
 	a := h.agent("a1")
@@ -86,9 +84,9 @@ func TestExcludeIsALink(t *testing.T) {
 	victim.mustBeWhole("croft new --layout agents")
 }
 
-// TestReflogIsALink: [C] makes the reflog of main a link to a start-up file of
-// the shell's and calls itself, in the repository's configuration, by a command.
-// A merge must write nothing there, and the next shell must run nothing.
+// TestReflogIsALink: [C] makes the reflog of main a link to a start-up file of the shell,
+// and sets a shell command as its user name in the repository's configuration. A merge must
+// write nothing there, and the next shell must run nothing.
 func TestReflogIsALink(t *testing.T) {
 	h := newHost(t, worktree)
 	a := h.agent("a1")
@@ -108,9 +106,9 @@ func TestReflogIsALink(t *testing.T) {
 	h.mustBeSilent("the next shell")
 }
 
-// TestPackedRefsIsALink: [C] makes packed-refs a link to a start-up file that is
-// not there yet, with so many loose refs that they would be packed, one of which
-// has a name that is a command. No command must make the file.
+// TestPackedRefsIsALink: [C] makes packed-refs a link to a start-up file that does not
+// exist yet, with so many loose refs that Croft would pack them, one of which has a shell
+// command as its name. No command may make the file.
 func TestPackedRefsIsALink(t *testing.T) {
 	h := newHost(t, worktree)
 	a := h.agent("a1")
@@ -131,9 +129,9 @@ func TestPackedRefsIsALink(t *testing.T) {
 	}
 }
 
-// swaps are links that an agent puts into the way of what is removed, kept or
-// brought back. Each is given the host, the workspace and a foreign directory,
-// and the commands that follow.
+// swaps are links that an agent puts in the place of directories that Croft removes, keeps
+// or restores. Each is given the host, the workspace and a foreign directory, and the
+// commands that follow.
 var swaps = map[string]func(h *host, victim string) []string{
 	"the workspace is a link": func(h *host, victim string) []string { // [W] of a directory above
 		a := h.agent("w1")
@@ -176,7 +174,7 @@ var swaps = map[string]func(h *host, victim string) []string{
 	},
 }
 
-// trashed are the entries of the trash beside the workspaces.
+// trashed returns the entries of the trash beside the workspaces.
 func (h *host) trashed() []string {
 	h.t.Helper()
 	entries, err := filepath.Glob(filepath.Join(h.dir+".croft", ".trash", "*"))
@@ -187,15 +185,15 @@ func (h *host) trashed() []string {
 	return entries
 }
 
-// TestRemovedThroughLink: links in the place of the workspace, of a directory in
-// it, of the trash and of what lies in it lead to a foreign directory. Removing,
-// restoring and purging must neither move, delete nor write anything there.
+// TestRemovedThroughLink: links in the place of the workspace, of a directory in it, of the
+// trash and of its entries lead to a foreign directory. Removing, restoring and purging may
+// neither move, delete nor write anything there.
 func TestRemovedThroughLink(t *testing.T) {
 	for name, swap := range swaps {
 		t.Run(name, func(t *testing.T) {
 			inModes(t, everyMode, func(t *testing.T, h *host) {
 				victim := h.precious("victim")
-				h.purgeNow() // what is removed from here on
+				h.purgeNow() // applies to what is removed from here on
 				commands := swap(h, victim.dir)
 				for _, command := range commands {
 					h.croft(strings.Fields(command)...)

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// forgery is an object under a name that is not its own, as an agent can put it
-// into the shared object directory.
+// forgery is an object under another object's name, as an agent can put it into the shared
+// object directory.
 type forgery struct {
 	oid, kind string
 	text      []byte
@@ -33,8 +33,8 @@ func deflated(t testing.TB, text []byte) []byte {
 	return b.Bytes()
 }
 
-// asFile puts a forgery in the place of the object's own file, and returns what
-// brings that back.
+// asFile replaces the object's own file by a forgery, and returns a function that puts the
+// file back.
 func (f forgery) asFile(a *agent) (restore func()) {
 	t := a.h.t
 	t.Helper()
@@ -93,10 +93,10 @@ func (f forgery) asPack(a *agent) (restore func()) {
 	}
 }
 
-// places are the ways to put one.
+// places are the ways to store a forgery.
 var places = map[string]func(forgery, *agent) func(){"file": forgery.asFile, "pack": forgery.asPack}
 
-// evilWork has an agent commit text that nobody may see, and returns what it
+// evilWork has an agent commit text that it wants to hide, and returns the text that it
 // would rather show.
 func (a *agent) evilWork() forgery {
 	a.h.t.Helper()
@@ -105,8 +105,8 @@ func (a *agent) evilWork() forgery {
 	return forgery{a.git("rev-parse", "HEAD:f1.txt"), "blob", []byte("a\nb\nc\ngood\n")}
 }
 
-// evilTree is the same with a directory whose tree is forged: the file in it is
-// the evil one, and a good one is shown.
+// evilTree is the same with a directory whose tree is forged: the file in it is the evil
+// one, and a good one is shown.
 func (a *agent) evilTree() forgery {
 	a.h.t.Helper()
 	good := a.h.writeBlob(a.dir, "x\ngood\n")
@@ -132,9 +132,9 @@ func eachForgery(t *testing.T, attack func(t *testing.T, h *host, a *agent, f fo
 	}
 }
 
-// TestForgedWhileReviewed: [C] commits text, puts other text in the place of its
-// object while a person reviews, and the true object back before the apply. What
-// lands must have been seen.
+// TestForgedWhileReviewed: [C] commits text, replaces its object by other text while a
+// person reviews, and puts the true object back before the apply. Only text that was shown
+// may land.
 func TestForgedWhileReviewed(t *testing.T) {
 	eachForgery(t, func(t *testing.T, h *host, a *agent, f forgery, how func(forgery, *agent) func()) {
 		put(t, filepath.Join(h.dir, "croft.toml"), "")
@@ -159,8 +159,8 @@ func TestForgedWhileReviewed(t *testing.T) {
 	})
 }
 
-// TestForgedWhileChecked: [C] does the same while checks run. What lands must
-// have been checked.
+// TestForgedWhileChecked: [C] does the same while checks run. Only text that was checked
+// may land.
 func TestForgedWhileChecked(t *testing.T) {
 	eachForgery(t, func(t *testing.T, h *host, a *agent, f forgery, how func(forgery, *agent) func()) {
 		restore := how(f, a)
@@ -168,8 +168,8 @@ func TestForgedWhileChecked(t *testing.T) {
 		h.goesOn()
 		restore()
 		h.mustNotHaveLanded(r)
-		// Which of two objects with one name is read is git's choice. Where it is
-		// the true one, the check has seen it.
+		// git decides which of two objects with one name it reads. Where it is the true
+		// one, the check has seen it.
 		isTold := strings.Contains(r.stdout, "OBJECT_FORGED") || strings.Contains(r.stdout, "CHECK_FAILED") && strings.Contains(r.stdout, unreviewed)
 		if r.code == 0 || !isTold {
 			t.Errorf("the merge was not refused for what it is: %v", r)
@@ -177,7 +177,7 @@ func TestForgedWhileChecked(t *testing.T) {
 	})
 }
 
-// goesOn makes sure that another's work still lands.
+// goesOn makes sure that another agent's work still lands.
 func (h *host) goesOn() {
 	h.t.Helper()
 	b := h.agent("b9")
@@ -187,8 +187,8 @@ func (h *host) goesOn() {
 	}
 }
 
-// TestForgedCheckProgram: [C] puts another file in the place of the object of the
-// program that checks, which its work does not touch. Its work must not land.
+// TestForgedCheckProgram: [C] replaces the object of the program that checks, which its
+// work does not touch. Its work must not land.
 func TestForgedCheckProgram(t *testing.T) {
 	for place, how := range places {
 		t.Run(place, func(t *testing.T) {
@@ -206,8 +206,8 @@ func TestForgedCheckProgram(t *testing.T) {
 	}
 }
 
-// TestForgedWhilePublished: [C] has the object of its work replaced when it lands
-// without checks. What a person's checkout gets must be what the commit names.
+// TestForgedWhilePublished: [C] replaces the object of its work when it lands without
+// checks. A person's checkout must get what the commit names.
 func TestForgedWhilePublished(t *testing.T) {
 	for place, how := range places {
 		t.Run(place, func(t *testing.T) {
@@ -226,9 +226,9 @@ func TestForgedWhilePublished(t *testing.T) {
 	}
 }
 
-// TestTwoPacksOneName: [C] has two packs with an object of the same name and
-// different contents. Which of them a git reads first depends on their age, so
-// that nothing must land whichever it is.
+// TestTwoPacksOneName: [C] has two packs with objects of the same name and different
+// contents. Their age decides which of them git reads first; nothing may land in either
+// order.
 func TestTwoPacksOneName(t *testing.T) {
 	for name, year := range map[string]int{"older": 2001, "newer": 2030} {
 		t.Run(name, func(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestPipeInTheWay: [W] or [C] puts a FIFO in the place of a file that Croft or
-// its git reads. Every command must answer, at the latest when the patience of
-// its git is at its end, and must not be waiting for somebody who writes.
+// TestPipeInTheWay: [W] or [C] puts a FIFO in the place of a file that Croft or its git
+// reads. Every command must answer, at the latest after the time limit of its git, and must
+// not wait for a writer.
 func TestPipeInTheWay(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
 		h.bound = 20 * time.Second
@@ -43,8 +43,8 @@ func TestPipeInTheWay(t *testing.T) {
 	})
 }
 
-// pipeAt runs commands while a FIFO is at a place. The first that hangs is told,
-// and the others are left out.
+// pipeAt runs commands while a FIFO is at a path. It reports the first that hangs, and
+// skips the others.
 func (h *host) pipeAt(t *testing.T, place string, commands []string) {
 	t.Helper()
 	name := strings.TrimPrefix(place, h.path("t")+"/")
@@ -64,9 +64,9 @@ func (h *host) pipeAt(t *testing.T, place string, commands []string) {
 	}
 }
 
-// TestPipeForOthers: [C], in a worktree, puts a FIFO where the excludes of other
-// agents' isolated workspaces are taken from. Neither making such a workspace nor
-// a command about one may wait for it.
+// TestPipeForOthers: [C], in a worktree, puts a FIFO at the path from which the excludes of
+// other agents' isolated workspaces are read. Neither creating such a workspace nor a
+// command about one may wait for it.
 func TestPipeForOthers(t *testing.T) {
 	h := newHost(t, worktree)
 	h.bound = 20 * time.Second

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// TestPipesBehind: [W] or [C] puts FIFOs where only another file leads git: behind
-// the list of directories that objects are borrowed from, in the index that an
-// index shares, in the git directory of a repository inside the workspace. The
-// commands must answer long before the patience of git is at its end.
+// TestPipesBehind: [W] or [C] puts FIFOs at paths to which only another file leads git:
+// behind the list of alternates, in the shared index of a split index, in the git directory
+// of a repository inside the workspace. The commands must answer long before the time limit
+// of git.
 func TestPipesBehind(t *testing.T) {
 	inModes(t, gitModes, func(t *testing.T, h *host) {
 		h.bound = 20 * time.Second
@@ -49,10 +49,10 @@ func TestPipesBehind(t *testing.T) {
 
 var behind = []string{"list", "diff a1", "snapshot a1", "merge --keep a1"}
 
-// TestPipesInSubmodules: [W] or [C] commits in a submodule, whose commits a merge
-// brings along, and puts a FIFO in the place of an object of it, in the workspace's
-// git directory of the submodule or where that borrows objects. The merge must be
-// refused, and land once the FIFO is gone.
+// TestPipesInSubmodules: [W] or [C] commits in a submodule, whose commits a merge includes,
+// and replaces one of its objects by a FIFO, in the submodule's git directory of the
+// workspace or in its alternates. The merge must be refused, and land once the FIFO is
+// gone.
 func TestPipesInSubmodules(t *testing.T) {
 	inModes(t, gitModes, func(t *testing.T, h *host) {
 		h.bound = 20 * time.Second
@@ -92,7 +92,7 @@ func TestPipesInSubmodules(t *testing.T) {
 	})
 }
 
-// mustSeePipe merges, and fails if the pipe is waited for or is not what is told.
+// mustSeePipe merges, and fails if the merge waits for the pipe or does not name it.
 func (h *host) mustSeePipe(path string) {
 	h.t.Helper()
 	r := h.run(h.dir, binary, "merge", "--keep", "a1", "--json")

@@ -39,7 +39,7 @@ func TestPlainProject(t *testing.T) {
 		if command != "merge p1" {
 			continue
 		}
-		// All of it came back, as what it is.
+		// All of it was copied back, each with its own kind.
 		if text := read(t, filepath.Join(h.dir, "f1.txt")) + read(t, filepath.Join(h.dir, "lnk", "new")); text != "a\nb\nc\nmore\nPWN\n" {
 			t.Errorf("what landed is %q: %v", text, r)
 		}

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// everyCommand is every command of croft that somebody may type while standing
-// in the workspace called ag.
+// everyCommand has every command of croft that a person may type in the workspace called
+// ag.
 var everyCommand = [][]string{
 	{},
 	{"list"},
@@ -91,8 +91,8 @@ func (a *agent) pretend(dir string) {
 	put(h.t, filepath.Join(dir, ".git", "croft", "id"), strings.Repeat("../", 24)+approvals[1:]+"\n")
 }
 
-// pretences are the forms in which the .git of a workspace is replaced [W]. Each
-// returns the directory in which the person then stands.
+// pretences are the forms in which the .git of a workspace is replaced [W]. Each returns
+// the directory in which the person then runs commands.
 var pretences = map[string]func(a *agent, repo string) string{
 	"directory": func(a *agent, repo string) string {
 		must(a.h.t, os.RemoveAll(filepath.Join(a.dir, ".git")))
@@ -144,11 +144,10 @@ var pretences = map[string]func(a *agent, repo string) string{
 	},
 }
 
-// TestWorkspacePretends: [W] replaces the .git of its workspace, in every form,
-// by what looks like a project of its own with approved checks. The person
-// stands in it and types any command. The agent's command must not run, main
-// must not move, and whatever is answered is about the recorded repository, or
-// is a refusal.
+// TestWorkspacePretends: [W] replaces the .git of its workspace, in every form, by one that
+// looks like a project of its own with approved checks. The person runs every command in
+// there. The agent's command must not run, main must not move, and every answer is about
+// the recorded repository, or is a refusal.
 func TestWorkspacePretends(t *testing.T) {
 	for name, pretence := range pretences {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +162,7 @@ func TestWorkspacePretends(t *testing.T) {
 				stand := pretence(a, repo)
 				for _, command := range everyCommand {
 					if _, err := os.Stat(stand); err != nil {
-						must(t, os.MkdirAll(stand, 0o755)) // it was removed; the person did not go away
+						must(t, os.MkdirAll(stand, 0o755)) // the workspace was removed, and the person's shell is still there
 					}
 					r := h.croftIn(stand, command...)
 					h.mustBeSilent("croft " + strings.Join(command, " "))

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// background runs something of the attacker's until the test ends.
+// background runs a function of the attacker's until the test ends.
 func background(t *testing.T, act func(stop <-chan struct{})) (end func()) {
 	t.Helper()
 	stop := make(chan struct{})
@@ -24,8 +24,8 @@ func background(t *testing.T, act func(stop <-chan struct{})) (end func()) {
 	return end
 }
 
-// withFilter commits an attribute that names a filter, and leaves a file to be
-// looked at again. It returns configuration that gives the filter a program.
+// withFilter commits an attribute that names a filter, and changes a file so that git has
+// to read it. It returns configuration that gives the filter a program.
 func (a *agent) withFilter() string {
 	a.h.t.Helper()
 	a.write(".gitattributes", "*.txt filter=evil\n")
@@ -35,10 +35,10 @@ func (a *agent) withFilter() string {
 	return "[filter \"evil\"]\n\tclean = " + program + "\n\tsmudge = " + program + "\n"
 }
 
-// TestConfigSwapped: [C], in isolated and plain mode [W], a live process of the
-// agent's swaps the configuration of the git directory that it can write, by
-// rename, between one without and one with a filter. No call of the host's must
-// run the filter: 0 of 40, or of 1,000.
+// TestConfigSwapped: [C], in isolated and plain mode [W], a process of the agent's replaces
+// the configuration of the git directory that it can write, by rename, alternating between
+// one without and one with a filter. No call of the host's may run the filter: 0 of 40, or
+// of 1,000.
 func TestConfigSwapped(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
 		a := h.agent("a1")
@@ -84,10 +84,10 @@ func TestConfigSwapped(t *testing.T) {
 	})
 }
 
-// TestConfigFromPipe: [C], in isolated and plain mode [W], the configuration
-// includes a FIFO, from which a live process gives harmless text to whoever
-// lists the configuration and a filter to everybody else. No filter must run,
-// and nothing must hang, in 40 or 1,000 calls.
+// TestConfigFromPipe: [C], in isolated and plain mode [W], the configuration includes a
+// FIFO, through which a process sends harmless text to a git that lists the configuration,
+// and a filter to every other reader. No filter may run, and nothing may hang, in 40 or
+// 1,000 calls.
 func TestConfigFromPipe(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
 		a := h.agent("a1")
@@ -116,8 +116,8 @@ func TestConfigFromPipe(t *testing.T) {
 	})
 }
 
-// feed answers every reader of a FIFO: whoever lists configuration gets nothing
-// of interest, everybody else the text.
+// feed answers every reader of a FIFO: a process that lists configuration gets harmless
+// text, every other one the payload.
 func feed(fifo, text string, stop <-chan struct{}) {
 	for {
 		select {
@@ -125,7 +125,7 @@ func feed(fifo, text string, stop <-chan struct{}) {
 			return
 		default:
 		}
-		// Without a reader opening fails at once.
+		// Without a reader, opening fails at once.
 		f, err := os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			if !errors.Is(err, syscall.ENXIO) {

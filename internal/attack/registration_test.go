@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// TestForgedCheckout: [C] registers somebody's directory as a checkout of main,
-// and aims the main checkout's HEAD elsewhere, so that a merge into main would
-// bring that directory along. Nothing there must change.
+// TestForgedCheckout: [C] registers a directory of the person's as a checkout of main, and
+// points the main checkout's HEAD elsewhere, so that a merge into main would update that
+// directory. Nothing there may change.
 func TestForgedCheckout(t *testing.T) {
 	h := newHost(t, worktree)
 	a := h.agent("a1")
@@ -38,9 +38,8 @@ func TestForgedCheckout(t *testing.T) {
 	}
 }
 
-// TestForgedRules: [C] puts another file in the place of the object of the
-// target's croft.toml, so that its checks seem to be gone. Nothing must land
-// that they refuse.
+// TestForgedRules: [C] replaces the object of the target's croft.toml by a file without
+// checks. Work that fails the checks must not land.
 func TestForgedRules(t *testing.T) {
 	h := newHost(t, worktree)
 	h.demand("exit 1")
@@ -62,9 +61,8 @@ func TestForgedRules(t *testing.T) {
 	}
 }
 
-// TestForgedStat: [C] has the main checkout's index say that a file which its
-// user has changed is as it was committed. A merge that touches the file must
-// not overwrite it.
+// TestForgedStat: [C] makes the main checkout's index record the stat data of a changed
+// file, so that it looks unchanged. A merge that touches the file must not overwrite it.
 func TestForgedStat(t *testing.T) {
 	h := newHost(t, worktree)
 	a := h.agent("a1")
@@ -79,7 +77,7 @@ func TestForgedStat(t *testing.T) {
 	}
 }
 
-// forgeStat has an index note of an entry what a file is now.
+// forgeStat writes the present stat data of a file into its index entry.
 func forgeStat(t *testing.T, index, name, file string) {
 	t.Helper()
 	const fixed = 62 // bytes of an entry before its name
@@ -102,7 +100,7 @@ func forgeStat(t *testing.T, index, name, file string) {
 	body := data[:len(data)-sha1.Size]
 	sum := sha1.Sum(body)
 	must(t, os.WriteFile(index, append(bytes.Clone(body), sum[:]...), 0o644))
-	later := time.Now().Add(time.Hour) // so that no entry looks as young as the index
+	later := time.Now().Add(time.Hour) // so that no entry is as young as the index
 	must(t, os.Chtimes(index, later, later))
 }
 
@@ -129,7 +127,7 @@ func TestLinkedObjects(t *testing.T) {
 	must(t, err)
 	for _, dir := range dirs {
 		at := filepath.Join(a.gitDir(), "objects", filepath.Base(dir))
-		if filepath.Base(dir) != "00" { // some of its own stay
+		if filepath.Base(dir) != "00" { // some directories stay its own
 			must(t, os.RemoveAll(at))
 			link(t, dir, at)
 		}

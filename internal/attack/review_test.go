@@ -13,7 +13,7 @@ import (
 
 const unreviewed = "EVIL NOT REVIEWED"
 
-// landed is a file of main, or of the project where it has no git.
+// landed returns the content of a file on main, or in the project where it has no git.
 func (h *host) landed(name string) string {
 	h.t.Helper()
 	if h.mode == plain {
@@ -22,7 +22,7 @@ func (h *host) landed(name string) string {
 	return h.git(h.dir, "show", "main:"+name)
 }
 
-// mustNotHaveLanded fails if text that nobody saw is on main.
+// mustNotHaveLanded fails if text that was not shown is on main.
 func (h *host) mustNotHaveLanded(r result) {
 	h.t.Helper()
 	if strings.Contains(h.landed("f1.txt")+h.landed("src/m.txt"), unreviewed) {
@@ -38,10 +38,9 @@ func (h *host) reviewed() (a *agent, review string) {
 	return a, idOf(h.t, h.mustCroft("review", "--json", "a1"), "review")
 }
 
-// TestReviewSwapped: [C] after the review of a person makes one of its own, of
-// other text, and moves the refs of the person's review to it. What is applied
-// must be what was reviewed, or nothing. In the other modes the agent writes
-// the text after the review [W].
+// TestReviewSwapped: after the review of a person, [C] makes one of its own, of other text,
+// and moves the refs of the person's review to it. An apply must bring what was reviewed,
+// or nothing. In the other modes the agent writes the text after the review [W].
 func TestReviewSwapped(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
 		a, id := h.reviewed()
@@ -62,9 +61,9 @@ func (h *host) refs(below string) []string {
 	return strings.Fields(h.git(h.dir, "for-each-ref", "--format=%(refname)", below))
 }
 
-// TestReviewForged: [C] rewrites the pin of a review, with a commit of the same
-// form whose file says something else, and whose review.json says that this is
-// what was seen. It must not be applied.
+// TestReviewForged: [C] rewrites the pin of a review: the new commit has the same form, but
+// its file has other text, and its review.json claims that this was shown. It must not be
+// applied.
 func TestReviewForged(t *testing.T) {
 	h := newHost(t, worktree)
 	a, id := h.reviewed()
@@ -89,7 +88,7 @@ func TestReviewForged(t *testing.T) {
 	h.mustNotHaveLanded(h.croft("apply", "a1", "--review", id, "--all"))
 }
 
-// replaceFile is the tree of a commit with another blob at a name.
+// replaceFile returns the tree of a commit with another blob at a name.
 func (a *agent) replaceFile(commit, name, blob string) string {
 	a.h.t.Helper()
 	var entries strings.Builder
@@ -102,8 +101,8 @@ func (a *agent) replaceFile(commit, name, blob string) string {
 	return a.h.gitInput(a.dir, entries.String(), "mktree")
 }
 
-// forgedPin is the tree of a review's pin whose review.json speaks of another
-// commit and blob.
+// forgedPin returns the tree of a review's pin whose review.json names another commit and
+// blob.
 func (a *agent) forgedPin(ref, oldHead, head, blob string) string {
 	a.h.t.Helper()
 	r := a.h.run(a.dir, "git", "cat-file", "blob", ref+":review.json")
@@ -125,10 +124,9 @@ func (a *agent) forgedPin(ref, oldHead, head, blob string) string {
 	return a.h.gitInput(a.dir, "100644 blob "+a.h.writeBlob(a.dir, text)+"\treview.json\n", "mktree")
 }
 
-// TestPinsMoved: [C] moves every ref below refs/croft between review and apply,
-// snapshot and restore, remove and restore: to those of the same kind that speak of
-// text of its own, or to a commit that is of no kind. What is brought back must be
-// what was recorded, or the command must refuse.
+// TestPinsMoved: [C] moves every ref below refs/croft between review and apply, snapshot
+// and restore, remove and restore: to refs of the same kind that name text of its own, or
+// to an unrelated commit. A restore must bring back what was recorded, or refuse.
 func TestPinsMoved(t *testing.T) {
 	for name, steps := range map[string]struct{ before, after []string }{
 		"review":           {[]string{"review", "--json"}, []string{"apply", "--review", "ID", "NAME", "f1.txt"}},
@@ -140,7 +138,7 @@ func TestPinsMoved(t *testing.T) {
 			t.Run(name+" to "+to, func(t *testing.T) {
 				h := newHost(t, worktree)
 				if name == "remove, no trash" {
-					h.set("CROFT_TRASH_RETENTION", "0s") // what was not committed is kept as a snapshot
+					h.set("CROFT_TRASH_RETENTION", "0s") // uncommitted work is kept as a snapshot
 					h.set("CROFT_TRASH_NOTICE", "0s")
 				}
 				a, other := h.agent("a1"), h.agent("b1")
@@ -150,7 +148,7 @@ func TestPinsMoved(t *testing.T) {
 				var r result
 				for i, who := range []string{"a1", "b1"} {
 					had := h.refs("refs/croft")
-					if i == 1 && name == "snapshot" { // only one of the same workspace could be taken for it
+					if i == 1 && name == "snapshot" { // only a snapshot of the same workspace could be mistaken for it
 						who = "a1"
 						a.write("f1.txt", unreviewed+"\n")
 					}

@@ -10,10 +10,9 @@ import (
 	"testing"
 )
 
-// racing is a git in front of the real one. It does what a process of the agent's
-// does that wins every race: once Croft has looked and git is about to start, it
-// puts links into the registration, or a link in its place, and takes them away
-// when git has ended.
+// racing is a git that runs in front of the real one. It acts as a process of the agent's
+// that wins every race: after Croft has checked and before git starts, it replaces files of
+// the registration, or all of it, by links, and removes them when git has ended.
 const racing = `#!/bin/sh
 case " $* " in
 *" merge "*|*" update-index "*|*" write-tree "*|*" read-tree "*|*" checkout-index "*|*" update-ref "*|*" reset "*) ;;
@@ -37,10 +36,9 @@ esac
 exit $rc
 `
 
-// TestRegistrationSwappedUnderGit: [C] exchanges the files of its registration, or
-// the whole of it, for links to somebody's files and to another repository, in the
-// moment in which Croft's git starts. No file of either must change, also where
-// the kernel fences nobody.
+// TestRegistrationSwappedUnderGit: [C] replaces the files of its registration, or the whole
+// of it, by links to the person's files and to another repository, at the moment in which
+// Croft's git starts. No file of either may change, also where the kernel offers no fence.
 func TestRegistrationSwappedUnderGit(t *testing.T) {
 	for _, how := range []string{"files", "directory"} {
 		for _, act := range []string{"finish", "resolve", "restore"} {
@@ -76,8 +74,8 @@ func TestRegistrationSwappedUnderGit(t *testing.T) {
 	}
 }
 
-// race puts such a git before the real one, and returns the file that it writes
-// down what it ran in.
+// race puts such a git before the real one, and returns the file in which it records the
+// directories that it ran in.
 func (h *host) race(t *testing.T, a *agent, victim *precious, how string) (armed string) {
 	t.Helper()
 	real, err := exec.LookPath("git")
@@ -90,7 +88,7 @@ func (h *host) race(t *testing.T, a *agent, victim *precious, how string) (armed
 	put(t, program, script)
 	must(t, os.Chmod(program, 0o755))
 	h.set("PATH", filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	h.croft("list") // so that the git is known
+	h.croft("list") // so that Croft knows this git
 	put(t, armed, "")
 	return armed
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// copies are the two places in which the state lies: the database in the state
-// directory, and the second copy in the data directory.
+// copies are the two directories of the state: the database in the state directory, and the
+// second copy in the data directory.
 type copies struct {
 	h     *host
 	saved string
@@ -57,7 +57,7 @@ func (h *host) stateFiles(dir string) []string {
 	return files
 }
 
-// putBack makes one copy what it was. What came since is taken away.
+// putBack restores one copy, and deletes later files.
 func (c *copies) putBack(dir string) {
 	c.h.t.Helper()
 	c.lose(dir)
@@ -91,7 +91,7 @@ func (c *copies) loseLogs() {
 	}
 }
 
-// damages are what may happen to the state, and whether a whole copy is left.
+// damages are the ways in which the state can be lost, and whether a whole copy is left.
 var damages = map[string]struct {
 	act   func(c *copies)
 	whole bool
@@ -130,10 +130,10 @@ func (c *copies) overwrite(dir, how string) {
 	}
 }
 
-// TestStateLost: the state is lost, damaged or put back in every form. Whatever
-// was acknowledged is still known as long as one copy is whole; in every case no
-// directory and no branch is deleted, no check runs that was not approved, and what
-// was refused, held or discarded does not land by itself.
+// TestStateLost: the state is lost, damaged or replaced by an older copy in every form.
+// Everything that was acknowledged is still known as long as one copy is whole; in every
+// case no directory and no branch is deleted, no check runs that was not approved, and a
+// merge that was refused, held or discarded does not land by itself.
 func TestStateLost(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
@@ -200,13 +200,13 @@ func stateLost(t *testing.T, h *host, act func(*copies), whole bool) {
 	h.mustApproveNothing()
 }
 
-// lost names what a manifest has and a later one has not.
+// lost names the paths that a manifest has and a later one does not.
 func lost(before, after map[string]string) []string {
 	return slices.DeleteFunc(differences(before, after), func(name string) bool { return strings.HasPrefix(name, "+") })
 }
 
-// mustKnow fails unless the host lists workspaces, the merge of w0, and what is
-// in the trash.
+// mustKnow fails unless the host lists workspaces, the merge of w0, and the entries of the
+// trash.
 func (h *host) mustKnow(names []string, trashed string) {
 	h.t.Helper()
 	var answer struct {
@@ -235,7 +235,7 @@ func (h *host) mustKnow(names []string, trashed string) {
 	}
 }
 
-// mustApproveNothing fails if a check runs that nobody approved.
+// mustApproveNothing fails if an unapproved check runs.
 func (h *host) mustApproveNothing() {
 	h.t.Helper()
 	put(h.t, filepath.Join(h.dir, "croft.toml"), checksFile("touch "+h.canary("check")))

@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// TestBorrowedObjects: [W] an agent in an isolated or plain checkout overwrites
-// everything that its git reads objects from and that it has permission for: its
-// own git directory and what its alternates name. The project's objects must be
-// whole, and no inode of theirs must be among them.
+// TestBorrowedObjects: [W] an agent in an isolated or plain checkout overwrites every file
+// that its git reads objects from and that it may write: in its own git directory and in
+// its alternates. The project's objects must be whole, and share no inode with these files.
 func TestBorrowedObjects(t *testing.T) {
 	inModes(t, []mode{isolated, plain}, func(t *testing.T, h *host) {
 		if h.mode == isolated {
@@ -53,7 +52,7 @@ func TestBorrowedObjects(t *testing.T) {
 	})
 }
 
-// inodes are the regular files below a directory by their inode.
+// inodes returns the regular files below a directory by their inode.
 func inodes(t *testing.T, dir string) map[uint64]string {
 	t.Helper()
 	list := map[uint64]string{}
@@ -73,8 +72,7 @@ func inodes(t *testing.T, dir string) map[uint64]string {
 	return list
 }
 
-// TestDoctorSeesDamage: objects of the project are damaged by whatever means.
-// The doctor must say so.
+// TestDoctorSeesDamage: objects of the project are damaged. The doctor must say so.
 func TestDoctorSeesDamage(t *testing.T) {
 	h := newHost(t, isolated)
 	h.git(h.dir, "gc", "--quiet")

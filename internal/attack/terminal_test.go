@@ -31,8 +31,8 @@ func openTerminal(t *testing.T) (control, terminal *os.File) {
 	return control, terminal
 }
 
-// onTerminal runs croft in a terminal of its own, answers every question by
-// leaving, and returns what the terminal was sent.
+// onTerminal runs croft in a terminal of its own, quits at every question, and returns what
+// the terminal received.
 func (h *host) onTerminal(args ...string) []byte {
 	h.t.Helper()
 	control, terminal := openTerminal(h.t)
@@ -75,10 +75,10 @@ func (h *host) onTerminal(args ...string) []byte {
 	return out.Bytes()
 }
 
-// TestTerminalEscapes: [W] names of files, lines of text and messages of commits
-// have sequences in them that set the title, clear the screen, write the
-// clipboard or colour the rest; [C] so has the reason of a lock. No command must
-// send them to the terminal, and through a pipe nothing but a diff has them.
+// TestTerminalEscapes: [W] names of files, lines of text and messages of commits contain
+// sequences that set the title, clear the screen, write the clipboard or colour the rest;
+// [C] so does the reason of a lock. No command may send them to a terminal, and into a pipe
+// only a diff does.
 func TestTerminalEscapes(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
 		const evil = "\x1b]0;pwn\a\x1b[31mRED"

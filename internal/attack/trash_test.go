@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// forgeries are changes to what lies in the trash of the git side of a removed
-// workspace. Each is given the directory that has its HEAD.
+// forgeries are changes to the archived git files of a removed workspace in the trash. Each
+// is given the directory that has its HEAD.
 var forgeries = map[string]func(p *planter, admin, victim string){
 	"commondir is another repository": func(p *planter, admin, _ string) {
 		put(p.h.t, filepath.Join(admin, "commondir"), p.hostile()+"\n")
@@ -48,10 +48,9 @@ var forgeries = map[string]func(p *planter, admin, victim string){
 	"it is gone": func(p *planter, admin, _ string) { must(p.h.t, os.RemoveAll(admin)) },
 }
 
-// TestForgedTrash: whoever can write the directory beside the workspaces changes
-// what the trash keeps of git's side of a removed workspace. Restoring must bring
-// back what was recorded, or refuse: no program runs, main does not move, and
-// nothing outside changes.
+// TestForgedTrash: a process that can write the directory beside the workspaces changes the
+// archived git files of a removed workspace. Restoring must bring back what was recorded,
+// or refuse: no program runs, main does not move, and nothing outside changes.
 func TestForgedTrash(t *testing.T) {
 	for name, forge := range forgeries {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +62,7 @@ func TestForgedTrash(t *testing.T) {
 				a.commit("work")
 				a.write("f2.txt", "dirty\n")
 				victim := h.precious("victim")
-				spare := h.agent("spare") // for what needs a repository to copy
+				spare := h.agent("spare") // for vectors that need a repository to copy
 				h.mustCroft("remove", "--force", "a1")
 				p.agent = spare
 				before := h.mainIfAny()
@@ -93,7 +92,7 @@ func TestForgedTrash(t *testing.T) {
 	}
 }
 
-// gitDirsInTrash are the directories below the trash that have a HEAD.
+// gitDirsInTrash returns the directories below the trash that have a HEAD.
 func (h *host) gitDirsInTrash() []string {
 	h.t.Helper()
 	var list []string

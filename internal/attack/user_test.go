@@ -40,7 +40,7 @@ func (h *host) openTop() {
 	}
 }
 
-// requireRoot leaves a test out that has to be two users.
+// requireRoot skips a test that needs two users.
 func requireRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -73,8 +73,8 @@ func TestStrangersRepository(t *testing.T) {
 	}
 }
 
-// TestStrangerReadsNothing: another user of the machine reads whatever the state
-// and data directories let it read. That must be nothing, whatever the umask is.
+// TestStrangerReadsNothing: another user of the machine reads every file that the state and
+// data directories allow it to read. That must be none, whatever the umask is.
 func TestStrangerReadsNothing(t *testing.T) {
 	requireRoot(t)
 	inModes(t, gitModes, func(t *testing.T, h *host) {
@@ -97,9 +97,9 @@ func TestStrangerReadsNothing(t *testing.T) {
 	})
 }
 
-// TestStrangersState: another user with a state of its own works on a repository
-// that is named safe and that it can only read, or write as well. It must see no
-// workspaces of the first user's state, and change nothing of them.
+// TestStrangersState: another user with a state of its own works on a repository that is
+// listed as safe and that it can only read, or write as well. It must see no workspaces of
+// the first user's state, and change nothing of them.
 func TestStrangersState(t *testing.T) {
 	requireRoot(t)
 	for _, may := range []string{"read", "write"} {

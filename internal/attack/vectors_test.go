@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// vector is a way in which what an agent can write makes git run a program. Its
-// programs leave canaries whose names begin with the vector's.
+// vector is a way in which files that an agent can write make git run a program. Its
+// programs leave canary files whose names begin with the vector's.
 type vector struct {
 	name  string
 	plant func(p *planter)
@@ -27,13 +27,13 @@ type planter struct {
 // program is a program of the current vector.
 func (p *planter) program(what, then string) string { return p.h.evil(p.current+"."+what, then) }
 
-// config sets a key of the configuration that the agent can write. Git itself is
-// not asked to read it, because much of what is planted breaks it.
+// config sets a key of the configuration that the agent can write. It does not use git for
+// that, because many vectors break git.
 func (p *planter) config(key, value string) {
 	p.h.t.Helper()
 	how := "--add"
 	if strings.HasPrefix(key, "remote.") || strings.HasPrefix(key, "gpg.") || strings.HasPrefix(key, "core.") {
-		how = "--replace-all" // the first, or the last, of several would hide the others
+		how = "--replace-all" // otherwise the first, or the last, of several would hide the others
 	}
 	p.h.git(p.h.top, "config", "--file", filepath.Join(p.gitDir(), "config"), how, key, value)
 }
@@ -49,7 +49,7 @@ func (p *planter) attribute(line string) {
 	add(p.h.t, filepath.Join(p.dir, ".gitattributes"), line+"\n")
 }
 
-// target changes the file of the current vector, so that it has to be looked at.
+// target changes the file of the current vector, so that git has to read it.
 func (p *planter) target(attributes string) {
 	p.h.t.Helper()
 	name := "v-" + p.current + ".dat"
@@ -79,8 +79,7 @@ func (p *planter) hooks(dir string) {
 	}
 }
 
-// hostile is another repository with the same objects, in which everything runs
-// programs.
+// hostile is another repository with the same objects, in which everything runs programs.
 func (p *planter) hostile() string {
 	dir := p.h.path("hostile-" + p.current)
 	if _, err := os.Stat(dir); err == nil {
@@ -120,8 +119,8 @@ func (p *planter) included() string {
 	return file
 }
 
-// vectorSets are the vectors that can coexist, and so are planted at once. The
-// first set has what neither breaks a repository nor hides another vector.
+// vectorSets are the vectors that can coexist, and so are planted at once. The vectors of
+// the first set neither break a repository nor hide another vector.
 var vectorSets = map[string][]vector{
 	"configuration": {
 		{"hooks", func(p *planter) { p.hooks(filepath.Join(p.gitDir(), "hooks")) }},
@@ -275,7 +274,7 @@ var vectorSets = map[string][]vector{
 			p.config("core.askPass", p.program("ask", "echo x"))
 			p.config("remote.third.url", "https://127.0.0.1:1/x")
 		}},
-		{"redirected", func(p *planter) { // another worktree; a victim is watched beside the canaries
+		{"redirected", func(p *planter) { // another worktree; the test watches a victim beside the canaries
 			p.config("core.repositoryFormatVersion", "1")
 			p.config("extensions.worktreeConfig", "true")
 			for _, dir := range []string{p.admin(), p.gitDir()} {
