@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestSaysItIsBare: [C] or [W] writes core.bare into every configuration that it can write,
+// TestAgentSetsBare: [C] or [W] writes core.bare into every configuration that it can write,
 // so that git treats no directory as a checkout. Work must be kept and merged all the same,
 // or refused with a code; a merge that lands must update the person's checkout.
-func TestSaysItIsBare(t *testing.T) {
+func TestAgentSetsBare(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
 		a := h.agent("a1")
 		add(t, filepath.Join(a.dir, "f1.txt"), "work\n")
@@ -37,10 +37,10 @@ func TestSaysItIsBare(t *testing.T) {
 	})
 }
 
-// TestSaysItIsNotBare: in a repository without a main checkout whose directory is called
+// TestAgentUnsetsBare: in a repository without a main checkout whose directory is called
 // .git, [C] configures that there is one. The directory around it is the person's: no merge
 // may write there.
-func TestSaysItIsNotBare(t *testing.T) {
+func TestAgentUnsetsBare(t *testing.T) {
 	h := newHost(t, worktree)
 	project := filepath.Join(filepath.Dir(h.dir), "bare")
 	h.git(h.top, "clone", "--quiet", "--bare", h.dir, filepath.Join(project, ".git"))

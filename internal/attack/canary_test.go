@@ -162,9 +162,9 @@ var control = [][]string{
 	{"ag", "interpret-trailers", "README"},
 }
 
-// TestCanariesSing is the control of TestCanaries: with plain git most vectors do run their
+// TestCanariesRunInPlainGit is the control of TestCanaries: with plain git most vectors do run their
 // program, so a silent canary means something.
-func TestCanariesSing(t *testing.T) {
+func TestCanariesRunInPlainGit(t *testing.T) {
 	silent := map[string]string{
 		"configured-hook": "git 2.54 and newer", "gc": "only with cruft packs", "alternates": "only when refs are received",
 		"alias": "never in the place of a command of git's", "pager": "only on a terminal", "trailer": "only when a message is interpreted",

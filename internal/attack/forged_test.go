@@ -166,10 +166,10 @@ func TestRepositoryLeadsToApproval(t *testing.T) {
 	})
 }
 
-// TestForgedMark: [C] writes a lease of a git that claims to be writing, with a lock file
+// TestForgedLease: [C] writes a lease of a git that claims to be writing, with a lock file
 // to delete that leads through a link to a file of the person's. Nothing may delete the
 // file.
-func TestForgedMark(t *testing.T) {
+func TestForgedLease(t *testing.T) {
 	for name, text := range map[string]string{"bare": "%s\n", "bang": "!%s\n", "lock": "!\n%s\n"} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, worktree)

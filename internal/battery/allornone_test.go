@@ -15,17 +15,17 @@ type obstacle struct {
 	code   string                         // the error that is wanted
 	args   []string                       // of croft new; default: the three names
 	env    []string                       // of the failing call
-	set    func(t *testing.T, p *project) // puts it there
-	lift   func(t *testing.T, p *project) // takes it away
+	set    func(t *testing.T, p *project) // sets it up
+	lift   func(t *testing.T, p *project) // removes it
 	isLong bool                           // only in the full form
 }
 
 // trio are the workspaces of every case.
 func trio() []string { return []string{"one", "two", "three"} }
 
-// TestAllOrNone makes the last of several creations fail in every way that
-// there is. Nothing of the others may remain, nothing foreign may be touched,
-// and afterwards the same names must work.
+// TestAllOrNone makes the last of several creations fail in every known way. Nothing of the
+// others may remain, no foreign file may be touched, and afterwards the same names must
+// work.
 func TestAllOrNone(t *testing.T) {
 	cases := 0
 	for _, o := range append(pathObstacles(), append(gitObstacles(), requestObstacles()...)...) {
@@ -62,7 +62,7 @@ func TestAllOrNone(t *testing.T) {
 	report(t, "all-or-none", "%d ways to fail the third of three creations: nothing of the others remained, nothing foreign was touched, the same names worked afterwards", cases)
 }
 
-// requireTrio makes the three workspaces and looks whether they are whole.
+// requireTrio creates the three workspaces and checks that they are whole.
 func requireTrio(t *testing.T, p *project) {
 	t.Helper()
 	r := p.croft(append([]string{"new"}, trio()...)...)

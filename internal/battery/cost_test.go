@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// TestNew makes workspaces beside git, which adds a worktree and asks for the
-// status in it once: Croft has asked already when it says that a workspace is
-// ready. Nothing is removed between the runs, because a file system on which
-// many files were just deleted is slow at making new ones. For the same reason
-// this battery comes early.
+// TestNew compares creating a workspace with `git worktree add` and a first git status in
+// it: Croft has run the status when it says that a workspace is ready. Nothing is removed
+// between the runs, because a file system on which many files were just deleted is slow at
+// making new ones. For the same reason this battery comes early.
 func TestNew(t *testing.T) {
 	files, runs := size(2000, 10000), size(7, 9)
 	p := bigProject(t, files)
@@ -48,8 +47,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// addBare makes a worktree with plain git and returns how long that and the
-// first status took.
+// addBare makes a worktree with plain git and returns how long that and the first status
+// took.
 func (p *project) addBare(t *testing.T, name string) time.Duration {
 	t.Helper()
 	path := filepath.Join(p.top, "bare", name)

@@ -18,15 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// slowest is how much longer a command may take that finds what a kill left
-// than one that finds nothing.
+// slowest is how much longer the next command may take after a kill than after a success.
 const slowest = 5
 
-// TestCrash takes every operation through everything that can go wrong at each
-// of its points: the calls by which the git that Croft runs changes something
-// on disk, Croft's own failpoints, and its transactions. After a death the
-// next command has to reach "done" or "never happened"; after a failure the
-// caller is told a code.
+// TestCrash tries every operation with every fault at each of its points: the system calls
+// by which Croft's git changes files, Croft's own failpoints, and its transactions. After a
+// death the next command has to reach "done" or "never happened"; after a failure the
+// caller gets a code.
 func TestCrash(t *testing.T) {
 	if err := tools(); err != nil {
 		t.Fatal(err)
@@ -69,8 +67,8 @@ func crashAt(t *testing.T, sc scenario, f fault, stages chan *stage) {
 	report(t, "crash: "+sc.name+", "+f.name, "%d points, %d tried: %s", points, len(tried), c)
 }
 
-// manyCalls is how many of an act's own system calls croft is killed at in the full
-// form: there are some hundred in most acts.
+// manyCalls is the number of croft's own system calls at which it is killed in the full
+// form: most operations make some hundred.
 const manyCalls = 500
 
 // sample chooses the points that are tried, evenly.
@@ -89,7 +87,7 @@ func sample(points int, f fault) []int {
 	return list
 }
 
-// crashes counts what became of an operation.
+// crashes counts the outcomes of an operation.
 type crashes struct {
 	mu       sync.Mutex
 	outcomes map[string]int
@@ -134,7 +132,7 @@ func counts(m map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// stage is a project in which an operation can be tried again and again.
+// stage is a project in which an operation can be tried repeatedly.
 type stage struct {
 	scenario
 	p        *project
@@ -142,12 +140,12 @@ type stage struct {
 	ids      map[string]string
 	template string
 
-	never, done manifest        // without and with the operation, and after the next command
-	healthy     []time.Duration // of the next command
+	never, done manifest        // the project without and with the operation, after the next command
+	healthy     []time.Duration // times of the next command
 }
 
-// newStage prepares a scenario in a directory, and looks at how it goes when all
-// goes well.
+// newStage prepares a scenario in a directory, and records the pictures of a run without a
+// fault.
 func newStage(t *testing.T, sc scenario, dir string) *stage {
 	t.Helper()
 	top := filepath.Join(dir, "top")
@@ -179,7 +177,7 @@ func newStage(t *testing.T, sc scenario, dir string) *stage {
 	return s
 }
 
-// follow runs the next command and remembers how long it took.
+// follow runs the next command and records how long it took.
 func (s *stage) follow() {
 	s.p.t.Helper()
 	r := s.p.croft(s.next()...)
@@ -189,10 +187,10 @@ func (s *stage) follow() {
 	s.healthy = append(s.healthy, r.took)
 }
 
-// measure times the next command where nothing went wrong.
+// measure times the next command after a run without a fault.
 func (s *stage) measure(t *testing.T) {
 	t.Helper()
-	if n := len(s.healthy); n > 12 { // what was long ago does not count any more
+	if n := len(s.healthy); n > 12 { // old measurements do not count
 		s.healthy = s.healthy[n-12:]
 	}
 	for range 2 {
@@ -204,8 +202,8 @@ func (s *stage) measure(t *testing.T) {
 	}
 }
 
-// use puts the project back to where it was. A copy has other inodes, so Croft is
-// told that it is the same project.
+// use restores the project. A copy has other inodes, so the test tells Croft that it is the
+// same project.
 func (s *stage) use(t *testing.T) {
 	t.Helper()
 	s.p.t = t
@@ -226,7 +224,7 @@ func (s *stage) picture() manifest {
 	return m
 }
 
-// crash lets one thing go wrong and looks at what comes of it.
+// crash causes one fault and checks the outcome.
 func (s *stage) crash(t *testing.T, f fault, n int, c *crashes) {
 	t.Helper()
 	ratio, outcome, code, where := 0.0, "", "", ""
@@ -240,8 +238,8 @@ func (s *stage) crash(t *testing.T, f fault, n int, c *crashes) {
 		}
 		outcome, code = s.judge(t, r, where)
 		took = append(took, s.converge(t, outcome, r, where))
-		// Whatever else the machine does makes a command slower, and what it finds does
-		// so every time: the shortest is what that costs.
+		// Other load on the machine makes a command slower at random, what it has to
+		// recover does so every time: the shortest time is the cost.
 		ratio = float64(slices.Min(took)) / float64(median(s.healthy))
 		if ratio <= slowest || !f.kills || t.Failed() {
 			break
@@ -254,10 +252,10 @@ func (s *stage) crash(t *testing.T, f fault, n int, c *crashes) {
 	c.add(outcome, code, ratio)
 }
 
-// succeeded is the outcome of an operation that got around what went wrong.
+// succeeded is the outcome of an operation that succeeded in spite of the fault.
 const succeeded = "succeeded all the same"
 
-// judge says what the caller of the operation was told. A failure has a code.
+// judge returns what the caller of the operation was told. A failure must have a code.
 func (s *stage) judge(t *testing.T, r result, where string) (outcome, code string) {
 	t.Helper()
 	if r.code >= 0 {
@@ -277,7 +275,7 @@ func (s *stage) judge(t *testing.T, r result, where string) (outcome, code strin
 	return "failed", code
 }
 
-// failure is the code of whatever went wrong.
+// failure returns the code of a failure.
 func (a answer) failure() string {
 	for _, k := range a.Kept {
 		if k.Name != guarded {
@@ -288,15 +286,15 @@ func (a answer) failure() string {
 		switch {
 		case m.Reason != "":
 			return string(m.Reason)
-		case m.Kept != nil: // it was merged, and its workspace could not be put away
+		case m.Kept != nil: // it was merged, and its workspace could not be removed
 			return string(m.Kept.Code)
 		}
 	}
 	return a.code()
 }
 
-// converge runs the next command, and looks whether the operation was done or
-// never happened then. It returns how long that command took.
+// converge runs the next command, checks that the operation was done or never happened, and
+// returns how long that command took.
 func (s *stage) converge(t *testing.T, outcome string, r result, where string) time.Duration {
 	t.Helper()
 	p := s.p

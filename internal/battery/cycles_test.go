@@ -25,8 +25,7 @@ import (
 // agentVariable makes the test binary an agent that opens Croft itself.
 const agentVariable = "CROFT_BATTERY_AGENT"
 
-// agent is what such a process does: cycles of new, write, snapshot, remove
-// and restore.
+// agent is what such a process does: cycles of new, write, snapshot, remove and restore.
 type agent struct {
 	Dir, Name string
 	Cycles    int
@@ -63,8 +62,7 @@ func runAgent() int {
 	return code
 }
 
-// cycle is the life of one workspace. What it holds is compared after every
-// way back.
+// cycle is the life of one workspace. Its files are compared after every restoration.
 func (a agent) cycle(ctx context.Context, svc croft.Service, name string, i int) error {
 	w, err := svc.Create(ctx, croft.CreateRequest{Name: name})
 	if err != nil {
@@ -104,9 +102,9 @@ func (a agent) cycle(ctx context.Context, svc croft.Service, name string, i int)
 	return remove(ctx, svc, w)
 }
 
-// work is what an agent leaves: a file that tells whose it is, changes, and
-// now and then a commit or something staged. Its git does not tidy up in the
-// background: that is a process at work inside, and keeps a workspace.
+// work writes an agent's work: a file with the agent's name, changes, and now and then a
+// commit or a staged file. Its git runs no maintenance in the background: that would be a
+// process that works inside and keeps the workspace.
 func work(dir, name string, i int) error {
 	err := errors.Join(
 		writeFile(filepath.Join(dir, "work.txt"), name),
@@ -172,10 +170,10 @@ func look(root string) (manifest, error) {
 	return m, err
 }
 
-// TestCycles has many processes, each with Croft open, make, fill, save, remove
-// and restore workspaces, while a doctor examines and mends beside them. The
-// doctor must find nothing, because nothing is wrong; and in the end everything
-// is in the trash, and nothing anywhere else.
+// TestCycles has many processes, each with an open engine, create, fill, save, remove and
+// restore workspaces, while a doctor examines and mends at the same time. The doctor must
+// find nothing, because nothing is wrong; in the end every workspace is in the trash, and
+// no other file is left.
 func TestCycles(t *testing.T) {
 	agents, cycles := size(8, 64), size(5, 200)
 	p := smallProject(t)
@@ -235,7 +233,7 @@ func TestCycles(t *testing.T) {
 		"%d failures, %d lost, %d leaks, fsck exit %d, %.0f s", agents, cycles, rounds, len(failures), lost, len(leaks), fsck.code, took.Seconds())
 }
 
-// lost counts the removed workspaces that the trash does not have whole.
+// lost counts the removed workspaces that are not in the trash as a whole.
 func (p *project) lost(made int) int {
 	p.t.Helper()
 	items := p.census().trash

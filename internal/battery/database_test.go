@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// losses are what can happen to the database between two commands.
+// losses are the ways in which the database can be lost between two commands.
 var losses = []struct {
 	name  string
 	spoil func(p *project, backup []byte) error
@@ -44,7 +44,7 @@ var losses = []struct {
 
 func (p *project) database() string { return filepath.Join(p.state(), "croft.db") }
 
-// noise overwrites the database from a place on with bytes that mean nothing.
+// noise overwrites the database with random bytes from an offset on.
 func (p *project) noise(from int) error {
 	b, err := os.ReadFile(p.database())
 	if err != nil {
@@ -55,10 +55,10 @@ func (p *project) noise(from int) error {
 	return os.WriteFile(p.database(), b, 0o600)
 }
 
-// TestDatabaseLost takes the database away from a hundred live workspaces, in
-// every form. The next command, a listing by several processes at once, has to
-// notice by itself and know them all again, each where and what it was, with
-// what was in the trash; and what an older copy had never heard of.
+// TestDatabaseLost loses the database of a hundred live workspaces, in every form. The next
+// command, a listing by several processes at once, has to notice that by itself and know
+// all of them again, with their paths and states, the entries of the trash, and workspaces
+// that an older copy of the database does not have.
 func TestDatabaseLost(t *testing.T) {
 	const n = 101 // one of them is removed
 	p := bigProject(t, 50)
@@ -130,7 +130,7 @@ func TestDatabaseLost(t *testing.T) {
 	}
 }
 
-// census is all that is known of the workspaces of a project.
+// census is everything that is known about the workspaces of a project.
 type census struct{ workspaces, trash []string }
 
 func (p *project) census() (c census) {

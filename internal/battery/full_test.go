@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// mountSmall mounts a small file system in memory at a directory, for as long
-// as the test runs. It reports whether that could be done; CI looks for the
-// line that is printed where it could not, and fails if it runs as root.
+// mountSmall mounts a small file system in memory at a directory, for as long as the test
+// runs. It reports whether that was possible. If not, it prints a line that CI looks for,
+// and CI fails then if it runs as root.
 func mountSmall(t *testing.T, dir, options string) bool {
 	t.Helper()
 	mustDo(t, os.MkdirAll(dir, 0o755))
@@ -44,8 +44,8 @@ func mountSmall(t *testing.T, dir, options string) bool {
 // fullSize is the size of the files of one checkout.
 const fullSize = 200_000
 
-// fill gives a project files of some size, and takes the limits away that keep
-// Croft from starting what will not fit.
+// fill gives a project files of some size, and removes the limits that would keep Croft
+// from starting.
 func (p *project) fill() {
 	p.t.Helper()
 	p.env = append(p.env, "CROFT_LIMITS_MIN_FREE_BYTES=0", "CROFT_LIMITS_MIN_FREE_INODES=0")
@@ -70,9 +70,9 @@ func requireFull(t *testing.T, p *project, makeRoom func()) {
 	requireTrio(t, p)
 }
 
-// TestDiskFull has the disk run full while the last of three workspaces is
-// written: once the one that the workspaces lie on, by bytes and by inodes,
-// and then one that holds everything, Croft's own records included.
+// TestDiskFull: the disk becomes full while the last of three workspaces is written: first
+// the one that has the workspaces, by bytes and by inodes, and then one that has
+// everything, including Croft's own records.
 func TestDiskFull(t *testing.T) {
 	done := 0
 	for name, options := range map[string]string{
@@ -101,7 +101,7 @@ func TestDiskFull(t *testing.T) {
 		p := newProjectIn(t, top)
 		p.plant()
 		p.fill()
-		p.mustCroft("new", "first") // so that the database and its files are there
+		p.mustCroft("new", "first") // so that the database exists
 		p.mustCroft("remove", "first")
 		ballast := filepath.Join(p.home(), "ballast")
 		leave(t, ballast, 5*fullSize/2)
@@ -111,7 +111,7 @@ func TestDiskFull(t *testing.T) {
 	report(t, "all-or-none", "disk full in %d ways: NO_SPACE, nothing of the others remained, the same names worked afterwards", done)
 }
 
-// leave fills a file system up with one file until only some bytes are free.
+// leave fills a file system with one file until only some bytes are free.
 func leave(t *testing.T, path string, free int64) {
 	t.Helper()
 	f, err := os.Create(path)

@@ -16,9 +16,9 @@ import (
 	"github.com/croft-sh/croft/connect"
 )
 
-// TestGrowth compares what acts cost in a project with much in the trash, and
-// with many snapshots, with what they cost in a new one. Upkeep that runs once an
-// hour must not be needed for it: a fleet fills the trash faster.
+// TestGrowth compares the cost of calls in a project with a large trash and many snapshots
+// with their cost in a new one. It must not depend on upkeep that runs once an hour: a
+// fleet fills the trash faster.
 func TestGrowth(t *testing.T) {
 	trash, turns := size(120, 2000), size(7, 31)
 	few, many := grown(t, 1), grown(t, trash)
@@ -34,7 +34,7 @@ func TestGrowth(t *testing.T) {
 	}
 	bound := 1.5
 	if !isLong() {
-		bound = 3 // with a few runs, beside others; packs are counted
+		bound = 3 // with a few runs, beside other load; packs are counted
 	}
 	var text []string
 	for _, act := range slices.Sorted(maps.Keys(took)) {
@@ -52,7 +52,7 @@ func TestGrowth(t *testing.T) {
 		trash, len(packs), turns, strings.Join(text, ", "))
 }
 
-// growth is a project in which workspaces come and go.
+// growth is a project in which workspaces are created and removed.
 type growth struct {
 	*project
 	svc croft.Service
@@ -71,7 +71,7 @@ func grown(t *testing.T, n int) *growth {
 	return g
 }
 
-// acts is the life of one workspace, and what else is asked meanwhile.
+// acts is the life of one workspace, and other calls during it.
 func (g *growth) acts(t *testing.T, name string) map[string]time.Duration {
 	t.Helper()
 	ctx, took := context.Background(), map[string]time.Duration{}

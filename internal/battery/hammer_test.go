@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestHammer has many agents make a workspace, commit in it, list, and remove
-// it, over and over, while the user works in the main checkout and tidies up.
+// TestHammer has many agents create a workspace, commit in it, list, and remove it, over
+// and over, while the user works in the main checkout and runs upkeep.
 func TestHammer(t *testing.T) {
 	const agents = 16
 	cycles := size(6, 50)
@@ -63,10 +63,9 @@ func TestHammer(t *testing.T) {
 		agents, cycles, rounds, surfaced, len(leaks), fsck.code, took.Seconds(), again.Load())
 }
 
-// ownGit runs an agent's own git. A gc removes directories of objects that are
-// empty, and a git that has just made one to write an object into fails. That
-// is between these two and no matter of Croft's: the command is run again, and
-// counted.
+// ownGit runs an agent's own git. git gc deletes empty directories of objects, and another
+// git that has just made one to write an object into fails. Croft has no part in that: the
+// command is run again, and counted.
 func (p *project) ownGit(dir string, again *atomic.Int32, args ...string) result {
 	for range 5 {
 		r := p.run(dir, "git", args...)
@@ -78,7 +77,7 @@ func (p *project) ownGit(dir string, again *atomic.Int32, args ...string) result
 	return p.run(dir, "git", args...)
 }
 
-// agentCycle is the life of one workspace. It returns what failed.
+// agentCycle is the life of one workspace. It returns the failures.
 func (p *project) agentCycle(name string, again *atomic.Int32) (failures []string) {
 	ok := func(r result, what string) bool {
 		if r.code == 0 && r.err == nil {
@@ -106,7 +105,7 @@ func (p *project) agentCycle(name string, again *atomic.Int32) (failures []strin
 	return failures
 }
 
-// userRound is what a user does meanwhile. It returns what failed.
+// userRound does what a user does at the same time. It returns the failures.
 func (p *project) userRound(n int) (failures []string) {
 	branch := fmt.Sprintf("user/%d", n)
 	for _, args := range [][]string{
@@ -123,8 +122,8 @@ func (p *project) userRound(n int) (failures []string) {
 	return failures
 }
 
-// leaks lists what removed workspaces left behind, but for the trash and the
-// archive, which are what removing leaves on purpose.
+// leaks lists files and refs that removed workspaces left behind, except for the trash and
+// the archive.
 func (p *project) leaks() (found []string) {
 	p.t.Helper()
 	found = append(found, lines(p.git(p.dir, "for-each-ref", "--format=%(refname)", "refs/heads/croft/"))...)

@@ -18,8 +18,8 @@ import (
 	"github.com/croft-sh/croft/internal/layout/layouttest"
 )
 
-// slots are the places in which a command takes a name. The number keeps the
-// other names of a call apart.
+// slots are the places in which a command takes a name. The number makes the other names of
+// a call unique.
 func slots() map[string]func(v string, i int) []string {
 	flag := func(name string) func(string, int) []string {
 		return func(v string, i int) []string {
@@ -29,7 +29,7 @@ func slots() map[string]func(v string, i int) []string {
 	verb := func(name string) func(string, int) []string {
 		return func(v string, _ int) []string { return []string{name, "--", v} }
 	}
-	// What is not there is nothing that could go wrong.
+	// Removing a name that does not exist is no failure.
 	remove := func(args ...string) func(string, int) []string {
 		return func(v string, _ int) []string {
 			return slices.Concat([]string{"remove", "--missing-ok"}, args, []string{v})
@@ -46,8 +46,8 @@ func slots() map[string]func(v string, i int) []string {
 	}
 }
 
-// tricks are values that would make a file if something took them for an
-// option or for a command.
+// tricks are values that would make a file if a program used them as an option or as a
+// command.
 func tricks(canary string) []string {
 	return []string{
 		"--upload-pack=touch " + canary, "--exec=touch " + canary, "--output=" + canary, "-o" + canary, "-f" + canary,
@@ -58,9 +58,8 @@ func tricks(canary string) []string {
 	}
 }
 
-// TestHostile passes names that were chosen to do harm to the real program in
-// every place that takes one. Each is refused with a code or works; nothing
-// appears anywhere else.
+// TestHostile passes names that were chosen to do harm to the real program in every place
+// that takes one. Each is refused with a code or works; no file appears anywhere else.
 func TestHostile(t *testing.T) {
 	p := smallProject(t)
 	canary := filepath.Join(p.top, "canary")
@@ -104,7 +103,7 @@ func TestHostile(t *testing.T) {
 	report(t, "hostile", "%d names, %v: none escaped, none became an option; PROJ-123 and feat/login worked", len(names), h.counts)
 }
 
-// hostile collects what became of the names.
+// hostile collects the outcomes for the names.
 type hostile struct {
 	p *project
 	t *testing.T
@@ -158,7 +157,7 @@ func (h *hostile) try(place, value string, args []string) {
 	}
 	code := croft.Code(a.code())
 	if a.Error == nil && len(a.Kept) == 1 {
-		code = a.Kept[0].Reason.Code // what croft remove did not remove is a result, not an error
+		code = a.Kept[0].Reason.Code // a workspace that croft remove kept is a result, not an error
 	}
 	bad := []croft.Code{croft.Internal, croft.GitFailed, croft.CleanupFailed, croft.StateUnavailable}
 	if !slices.Contains(croft.Codes(), code) || slices.Contains(bad, code) || code.ExitCode() != r.code {
@@ -168,8 +167,7 @@ func (h *hostile) try(place, value string, args []string) {
 	h.count("refused")
 }
 
-// checkMade looks whether a workspace lies where it should and is called as it
-// was asked to be.
+// checkMade checks that a workspace has the path and the name that were asked for.
 func (h *hostile) checkMade(place, value string, made []workspace) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,8 +186,8 @@ func (h *hostile) checkMade(place, value string, made []workspace) {
 	}
 }
 
-// untouchable is everything that no name may reach: the main checkout, git's
-// own settings, another directory beside it, and what there is at the top.
+// untouchable is everything that no name may reach: the main checkout, git's own settings,
+// another directory beside it, and the entries at the top.
 func (p *project) untouchable() manifest {
 	p.t.Helper()
 	m := manifestOf(p.t, p.top, func(rel string, _ fs.DirEntry) bool {
@@ -210,8 +208,7 @@ func (p *project) untouchable() manifest {
 	return m
 }
 
-// requireInside looks whether every directory and every branch is one that
-// somebody asked for.
+// requireInside checks that every directory and every branch was asked for.
 func (h *hostile) requireInside() {
 	h.t.Helper()
 	for _, ref := range lines(h.p.git(h.p.dir, "for-each-ref", "--format=%(refname)")) {

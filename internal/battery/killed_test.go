@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestKilledInGit kills Croft from inside each of its calls of git: before git
-// has run, while it runs on alone, and after it has run.
+// TestKilledInGit kills Croft from inside each of its calls of git: before git has run,
+// while it runs on alone, and after it has run.
 func TestKilledInGit(t *testing.T) {
 	p := smallProject(t)
 	calls := countCalls(t, p, append([]string{"new"}, trio()...))
@@ -53,9 +53,8 @@ func countCalls(t *testing.T, p *project, args []string) int {
 	return s.count(t)
 }
 
-// TestKilledRemoving kills a removal from inside each of its calls of git, and
-// at any moment. The same command afterwards must finish it, and leave nothing
-// behind but trash.
+// TestKilledRemoving kills a removal from inside each of its calls of git, and at random
+// moments. The same command afterwards must finish it, and leave nothing but trash.
 func TestKilledRemoving(t *testing.T) {
 	p := smallProject(t)
 	requireTrio(t, p)
@@ -104,16 +103,15 @@ func busyTrio(t *testing.T) *project {
 	return p
 }
 
-// signalled runs croft and sends it a signal after a while.
+// signalled runs croft and sends it a signal after a delay.
 func (p *project) signalled(sig syscall.Signal, after time.Duration, args []string) result {
 	return p.runWith(func(proc *os.Process) {
 		time.AfterFunc(after, func() { _ = proc.Signal(sig) })
 	}, p.dir, "croft", asJSON(args)...)
 }
 
-// requireNoOperation looks whether anything is left of operations. The lock
-// file of a process that died around the time when it wrote its operation down
-// is upkeep's to remove, once it is a while old.
+// requireNoOperation checks that nothing is left of operations. If a process died when it
+// recorded its operation, upkeep deletes the lock file after some time.
 func (p *project) requireNoOperation() {
 	p.t.Helper()
 	pattern := filepath.Join(p.state(), "ops", "*")
@@ -131,8 +129,8 @@ func (p *project) requireNoOperation() {
 	}
 }
 
-// requireRemoved removes the three workspaces, of which some may be gone, and
-// looks for what is left of them.
+// requireRemoved removes the three workspaces, some of which may be gone, and checks that
+// nothing is left of them.
 func requireRemoved(t *testing.T, p *project) {
 	t.Helper()
 	if r := p.croft(removeTrio()...); r.code != 0 {
@@ -151,8 +149,8 @@ func requireRemoved(t *testing.T, p *project) {
 	requireTrio(t, p)
 }
 
-// leaveLocks locks the refs of unfinished workspaces, as a git does that is
-// killed with its Croft.
+// leaveLocks locks the refs of unfinished workspaces, like a git that is killed together
+// with its Croft.
 func leaveLocks(t *testing.T, p *project) {
 	t.Helper()
 	for _, ref := range lines(p.git(p.dir, "for-each-ref", "--format=%(refname)", "refs/heads/croft/", "refs/croft/ws/")) {
@@ -160,10 +158,9 @@ func leaveLocks(t *testing.T, p *project) {
 	}
 }
 
-// requireRecovery looks at a project whose Croft was killed. Either it had done
-// its work and only the answer is missing, or nothing of it may remain. With
-// doctored, the doctor mends what was left and everything must be as it was
-// before; without, the next creation itself has to.
+// requireRecovery checks a project whose Croft was killed. Either it had done its work and
+// only the answer is missing, or nothing of it may remain. With doctored, the doctor mends
+// what was left and everything must be as before; without, the next creation itself has to.
 func requireRecovery(t *testing.T, p *project, before manifest, doctored bool) (done bool) {
 	t.Helper()
 	list := p.mustCroft("list").Workspaces
@@ -180,7 +177,7 @@ func requireRecovery(t *testing.T, p *project, before manifest, doctored bool) (
 	return false
 }
 
-// TestKilledAtRandom kills Croft, or interrupts it, at any moment.
+// TestKilledAtRandom kills Croft, or interrupts it, at random moments.
 func TestKilledAtRandom(t *testing.T) {
 	var usual []time.Duration
 	for range 3 {

@@ -18,10 +18,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestLanding queues many merges, a fifth of them in conflict, and kills whoever
-// drives the queue at random moments, while somebody commits to the target in
-// its checkout. Each is merged exactly once or reported, no commit is lost, and
-// nothing lies around.
+// TestLanding queues many merges, a fifth of them in conflict, and kills the process that
+// runs the queue at random moments, while a user commits to the target in its checkout.
+// Each work is merged exactly once or reported, no commit is lost, and no temporary file is
+// left.
 func TestLanding(t *testing.T) {
 	count, kills := size(40, 500), size(6, 50)
 	p := smallProject(t)
@@ -30,7 +30,7 @@ func TestLanding(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, uint64(count)))
 	killed := 0
 	for killed < kills {
-		wait := time.Duration(rnd.IntN(size(150, 400))) * time.Millisecond // few merges are soon done
+		wait := time.Duration(rnd.IntN(size(150, 400))) * time.Millisecond // a few merges are done soon
 		r := p.runWith(func(proc *os.Process) {
 			time.AfterFunc(wait, func() { _ = syscall.Kill(-proc.Pid, syscall.SIGKILL) })
 		}, p.dir, "croft", "queue", "run", "--json")
@@ -52,8 +52,8 @@ func TestLanding(t *testing.T) {
 	}
 }
 
-// queueWork makes workspaces and queues them; every fifth disagrees with the one
-// before it.
+// queueWork creates workspaces and queues them; every fifth conflicts with the one before
+// it.
 func (p *project) queueWork(t *testing.T, count int) []string {
 	t.Helper()
 	for i := range count {
@@ -80,8 +80,8 @@ func (p *project) queueWork(t *testing.T, count int) []string {
 	return names
 }
 
-// commitOutside commits to main in its own checkout until it is stopped, and
-// then returns what it committed.
+// commitOutside commits to main in its own checkout until it is stopped, and then returns
+// its commits.
 func (p *project) commitOutside(t *testing.T) (stop func() []string) {
 	t.Helper()
 	var commits []string
@@ -99,7 +99,7 @@ func (p *project) commitOutside(t *testing.T) (stop func() []string) {
 				t.Error(err)
 				return
 			}
-			// A lock that somebody holds for a moment is tried again, as people do.
+			// A commit that finds a lock taken is tried again, as people do.
 			for range 200 {
 				if p.run(p.dir, "git", "add", name).code == 0 && p.run(p.dir, "git", "commit", "--quiet", "-m", name, "--", name).code == 0 {
 					commits = append(commits, p.git(p.dir, "log", "-1", "--format=%H", "--", name))
@@ -128,7 +128,7 @@ func (p *project) merges(t *testing.T, args ...string) []croft.Merge {
 
 func (p *project) waiting(t *testing.T) int { return len(p.merges(t, "queue")) }
 
-// finishQueue drives the queue until nothing waits.
+// finishQueue runs the queue until no merge waits.
 func (p *project) finishQueue(t *testing.T) {
 	t.Helper()
 	for range 20 {
@@ -191,8 +191,8 @@ func (p *project) verifyLanded(t *testing.T, names, outside []string) (merged, c
 	return merged, conflicts
 }
 
-// verifyForward fails if main ever moved to something that does not hold what
-// it was before.
+// verifyForward fails if main ever moved to a commit that does not contain its previous
+// one.
 func (p *project) verifyForward(t *testing.T) {
 	t.Helper()
 	log := lines(p.git(p.dir, "reflog", "show", "--format=%H", "main"))

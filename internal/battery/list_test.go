@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// sides are two things to compare, and what one of them is allowed besides.
+// sides are two commands to compare, and the extra time that one of them may take.
 type sides struct {
 	croft, git, start []time.Duration
 }
 
-// rounds is how often a comparison that is over its bound is continued, because
-// the machine has other things to do. All measurements count, and every
-// intermediate result is printed: what is judged is the median of all of them,
-// never the best round.
+// rounds is how often a comparison over its bound is measured further, because the machine
+// has other load. All measurements count, and every intermediate result is printed: the
+// judgement is by the median of all of them, never by the best round.
 const rounds = 3
 
-// TestList lists many live workspaces beside git, which lists the same
-// worktrees. Croft starts no git for it, and may take half as long again.
+// TestList compares listing many live workspaces with git worktree list. Croft starts no
+// git for it, and may take half as long again.
 func TestList(t *testing.T) {
 	n, runs := size(500, 1000), size(15, 31)
 	p := bigProject(t, 50)
@@ -36,7 +35,7 @@ func TestList(t *testing.T) {
 	}
 
 	s := newShim(t, p, 0, killBefore)
-	p.mustCroft("list") // asks a git that it has not seen for its version
+	p.mustCroft("list") // asks a new git for its version
 	first := s.count(t)
 	for _, args := range [][]string{{"list"}, {"list", "--json"}} {
 		if r := p.run(p.dir, "croft", args...); r.code != 0 {

@@ -19,10 +19,9 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// TestLive sets up everything that somebody may be at work in, or that is not
-// Croft's, so that nothing else speaks against its removal, and runs all
-// upkeep there is. A workspace that nobody needs has to go, every time; of the
-// rest not a byte and not a time may change.
+// TestLive sets up everything that a process may be using, or that is not Croft's, with no
+// other reason against its removal, and runs all kinds of upkeep. An unused workspace has
+// to be removed every time; of everything else not a byte and not a time may change.
 func TestLive(t *testing.T) {
 	p := smallProject(t)
 	live := p.furnish(t)
@@ -40,8 +39,8 @@ func TestLive(t *testing.T) {
 	}
 	checks, all := 0, len(live)
 	for _, args := range upkeep {
-		// An order to take what has work in it, or all there is, is an order; what
-		// somebody is at, or protects, stays even then.
+		// With force or --all, workspaces that have work in them are removed, too; those
+		// that are in use or locked stay even then.
 		switch {
 		case slices.Contains(args, "--force"):
 			live = without(live, "rebooted", "rebooted-dirty", "rebooted-leased", "emptied")
@@ -92,8 +91,8 @@ func (p *project) furnish(t *testing.T) (paths []string) {
 	p.mustCroft("lock", "locked", "--reason", "mine")
 	p.git(p.dir, "worktree", "lock", filepath.Join(p.workspaces(), "gitlocked"))
 	p.rewrite(t, ids)
-	// What is not Croft's: a worktree elsewhere, one in the middle of Croft's
-	// own, a clone, and a directory of notes.
+	// Not Croft's: a worktree elsewhere, one in the middle of Croft's own, a clone, and a
+	// directory of notes.
 	foreign := filepath.Join(p.work(), "foreign")
 	byHand := filepath.Join(p.workspaces(), "by-hand")
 	p.git(p.dir, "worktree", "add", "--quiet", "-b", "croft/foreign", foreign)
@@ -104,8 +103,7 @@ func (p *project) furnish(t *testing.T) (paths []string) {
 	return append(paths, foreign, byHand, filepath.Join(p.workspaces(), "clone"), filepath.Join(p.workspaces(), "notes"))
 }
 
-// rewrite gives workspaces leases and starts of the machine that no command
-// can give them.
+// rewrite gives workspaces leases and boot IDs that no command can give them.
 func (p *project) rewrite(t *testing.T, ids map[string]croft.ID) {
 	t.Helper()
 	me := proc.Self()
@@ -115,7 +113,7 @@ func (p *project) rewrite(t *testing.T, ids map[string]croft.ID) {
 	gittest.WriteFile(t, filepath.Join(p.workspaces(), "rebooted-dirty", "wip.txt"), "wip")
 	p.commit(t, "rebooted", "ahead.txt")
 	p.commit(t, "rebooted-leased", "ahead.txt")
-	// As a power cut leaves it: what was deleted is an uncommitted change too.
+	// As a power cut leaves it: a deleted file is an uncommitted change, too.
 	mustDo(t, writeFile(filepath.Join(p.workspaces(), "emptied", "src", "main.txt"), ""))
 	j, err := journal.Open(t.Context(), p.state(), journal.Options{})
 	mustDo(t, err)
@@ -141,8 +139,7 @@ func without(paths []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return slices.Contains(names, filepath.Base(path)) })
 }
 
-// finished makes a workspace whose work is in its target: whatever cleans up
-// would take it.
+// finished creates a workspace whose work is in its target: every cleanup would remove it.
 func (p *project) finished(t *testing.T, name string) {
 	t.Helper()
 	p.mustCroft("new", name)
@@ -150,7 +147,7 @@ func (p *project) finished(t *testing.T, name string) {
 	p.git(p.dir, "merge", "--quiet", "croft/"+name)
 }
 
-// spare makes a workspace that nobody needs.
+// spare creates a workspace that no process uses.
 func (p *project) spare(t *testing.T) {
 	t.Helper()
 	p.mustCroft("new", "spare")
@@ -166,7 +163,7 @@ func (p *project) commit(t *testing.T, name, file string) {
 	p.git(path, "commit", "--quiet", "--message", name)
 }
 
-// occupy starts a process that stands in a directory and does nothing.
+// occupy starts a process that has a directory as its working directory and does nothing.
 func (p *project) occupy(t *testing.T, dir string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "read x")
@@ -180,8 +177,8 @@ func (p *project) occupy(t *testing.T, dir string) {
 	})
 }
 
-// everything is a manifest, with times, of directories, of git's registrations
-// of them, and of their branches.
+// everything is a manifest, with times, of directories, of git's registrations of them, and
+// of their branches.
 func (p *project) everything(t *testing.T, paths []string) manifest {
 	t.Helper()
 	all := manifest{}

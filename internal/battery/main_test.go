@@ -47,8 +47,7 @@ func buildAndRun(m *testing.M) int {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator),
 		"github.com/croft-sh/croft/cmd/croft", "github.com/croft-sh/croft/examples/tournament")
-	// What is measured is what is released: without the race detector and
-	// without C.
+	// The measured binary is the released one: without the race detector and without C.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
@@ -69,8 +68,8 @@ func size(short, long int) int {
 	return short
 }
 
-// report prints the figures of a battery. The text says what was to be shown,
-// so a battery that failed is marked as such.
+// report prints the figures of a battery. The text says what the battery should show, so a
+// battery that failed is marked as such.
 func report(t *testing.T, name, format string, args ...any) {
 	t.Helper()
 	form := "short"

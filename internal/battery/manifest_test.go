@@ -18,10 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// manifest says of everything that is there what it is.
+// manifest describes every path.
 type manifest map[string]string
 
-// skip says what a manifest leaves out, by the path relative to its root.
+// skip reports which paths a manifest leaves out, relative to its root.
 type skip func(rel string, d fs.DirEntry) bool
 
 // manifestOf describes a tree: type, mode, link target, and the hash of every
@@ -71,10 +71,10 @@ func describe(path string, d fs.DirEntry) (string, error) {
 	return info.Mode().String() + " " + hex.EncodeToString(sum[:12]), err
 }
 
-// foreign is a manifest of everything in a project that is not Croft's own:
-// all files beside its state, git's files but for objects and Croft's own
-// directory, all refs and all registrations. Directories of git's that hold
-// nothing do not count; git makes and leaves them as it likes.
+// foreign is a manifest of everything in a project that is not Croft's own: all files
+// beside its state, git's files except for objects and Croft's own directory, all refs and
+// all registrations. Empty directories of git's do not count, because git makes and deletes
+// them at any time.
 func (p *project) foreign() manifest {
 	p.t.Helper()
 	m := manifestOf(p.t, p.work(), func(rel string, d fs.DirEntry) bool {
@@ -93,10 +93,9 @@ func (p *project) foreign() manifest {
 	return m
 }
 
-// addSettings adds git's configuration and its exclude file to a manifest,
-// without the lines that Croft says it adds: the directory of workspaces that
-// lie in the main checkout, and the condition under which role files are
-// ignored.
+// addSettings adds git's configuration and its exclude file to a manifest, without the
+// lines that Croft is documented to add: the directory of workspaces that lie in the main
+// checkout, and the condition under which role files are ignored.
 func (p *project) addSettings(m manifest) {
 	p.t.Helper()
 	exclude, err := os.ReadFile(filepath.Join(p.dir, ".git", "info", "exclude"))
@@ -146,7 +145,7 @@ func exact(t *testing.T, root string, without skip) manifest {
 	return m
 }
 
-// difference lists what two manifests do not have in common.
+// difference lists the paths in which two manifests differ.
 func difference(before, after manifest) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(before)) {

@@ -16,16 +16,16 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// mergeBounds are what a merge may cost beside `git merge --no-ff` in a
+// mergeBounds are the allowed costs of a merge relative to `git merge --no-ff` in a
 // worktree: one by one, and many at once in an open engine.
 var mergeBounds = map[int]struct{ single, batch float64 }{
 	1000: {0.45, 0.10}, 10_000: {0.18, 0.04}, 100_000: {0.04, 0.01},
 }
 
-// TestMergeCost merges branches of a few files each beside git, which does it in
-// a worktree. Croft's target is not checked out; what it costs to look for
-// uncommitted work first is reported apart, and so is what the command takes,
-// which does that, starts, and opens its database for one merge.
+// TestMergeCost compares merging branches of a few files each with git, which merges in a
+// worktree. Croft's target is not checked out. The cost of looking for uncommitted work
+// first is reported separately, and so is that of the command, which does that, starts, and
+// opens its database for one merge.
 func TestMergeCost(t *testing.T) {
 	sizes := []int{1000}
 	if isLong() {
@@ -55,9 +55,9 @@ func measureMerges(t *testing.T, files int) {
 		p.git(w.Path, "add", "--all")
 		p.git(w.Path, "commit", "--quiet", "-m", w.Name)
 	}
-	unix.Sync() // else whoever syncs first waits for all that was just written
+	unix.Sync() // otherwise the side that syncs first waits for all that was just written
 	bounds := mergeBounds[files]
-	if !isLong() { // on a machine that does other things too, only a fall counts
+	if !isLong() { // on a machine with other load, only a large increase counts
 		bounds.single, bounds.batch = 1.2, 0.35
 	}
 	best := bounds // of all rounds, each figure for itself
@@ -82,11 +82,11 @@ func measureMerges(t *testing.T, files int) {
 	}
 }
 
-// batches is how many batches are measured, each of other branches.
+// batches is how many batches are measured, each with other branches.
 const batches = 3
 
 // mergeBatches merges batches of branches, and some of each with git before and after it.
-// It returns what one merge took.
+// It returns the time of one merge.
 func (p *project) mergeBatches(t *testing.T, list []workspace, count, round int) (git, batch []time.Duration) {
 	t.Helper()
 	for i := range batches {

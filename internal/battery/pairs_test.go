@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// pairAct is one command that changes something, on a workspace that others change
-// at the same time.
+// pairAct is one command that changes a workspace which others change at the same time.
 type pairAct struct {
 	name string
 	args func(s *pairScene) []string
 }
 
-// pairActs are the acts on a workspace. The long form has those beside it, too.
+// pairActs are the acts on a workspace. The long form also has acts that reach it without
+// its name.
 func pairActs() []pairAct {
 	on := func(args ...string) func(*pairScene) []string {
 		return func(s *pairScene) []string { return append(args, s.name) }
@@ -54,10 +54,9 @@ func pairActs() []pairAct {
 	)
 }
 
-// TestPairs has every two acts on one workspace happen at once, while its agent stages
-// and commits there. Each is done or ends with a code that a person can do something
-// about; the index of neither checkout is wrong, the repository is whole, and no
-// lock is left.
+// TestPairs runs every two acts on one workspace at once, while its agent stages and
+// commits there. Each succeeds or fails with a code that a person can act on; the index of
+// neither checkout is wrong, the repository is whole, and no lock is left.
 func TestPairs(t *testing.T) {
 	turns := size(3, 20)
 	acts := pairActs()
@@ -71,7 +70,7 @@ func TestPairs(t *testing.T) {
 					t.Parallel()
 					p := smallProject(t)
 					p.mustCroft("new", "other")
-					p.mustCroft("lock", "other") // so that no reap takes it
+					p.mustCroft("lock", "other") // so that no reap removes it
 					for turn := range turns {
 						s := p.setPair(turn)
 						results := s.run([]pairAct{a, b})
@@ -127,7 +126,7 @@ func (s *pairScene) put(file string, turn int) {
 	}
 }
 
-// run has acts happen at once beside the agent, and looks at what is left.
+// run runs acts at once beside the agent, and checks the result.
 func (s *pairScene) run(acts []pairAct) []result {
 	s.t.Helper()
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -166,8 +165,8 @@ func rawCode(r result) string {
 	return ""
 }
 
-// agent stages and commits one file after the other until it is stopped. It rests in
-// between: who moves a branch without a pause keeps everybody else from it.
+// agent stages and commits one file after the other until it is stopped. It pauses in
+// between: an agent that moves a branch without a pause keeps every other process from it.
 func (s *pairScene) agent(stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("agent-%d.txt", i)
@@ -184,8 +183,8 @@ func (s *pairScene) agent(stop <-chan struct{}) {
 	}
 }
 
-// check looks at both checkouts, the repository and its locks. The next command
-// comes first: it finishes what was left.
+// check checks both checkouts, the repository and its locks. The next command comes first:
+// it recovers what was left.
 func (s *pairScene) check() {
 	s.t.Helper()
 	s.mustCroft("snapshot", "other")

@@ -33,9 +33,9 @@ func atOnce[T any](n int, f func(i int) T) []T {
 	return out
 }
 
-// TestParallel makes many workspaces at once, each by a process of its own,
-// from a branch of a remote: there plain git writes the configuration of the
-// tracking branch, and its processes get in each other's way.
+// TestParallel creates many workspaces at once, each by a process of its own, from a branch
+// of a remote: plain git writes the configuration of the tracking branch then, and its
+// processes fail at each other's locks.
 func TestParallel(t *testing.T) {
 	for range size(1, 10) {
 		parallelRound(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// overview is what croft says there is.
+// overview is everything that croft lists.
 type overview struct {
 	Workspaces []croft.Workspace `json:"workspaces"`
 	Trash      []croft.TrashItem `json:"trash"`
@@ -60,10 +60,9 @@ func (o overview) names(names map[string]string) map[string]string {
 	return out
 }
 
-// picture is a manifest of a whole project: what is the user's, byte for byte,
-// and what is Croft's, as far as it is the same each time that the same thing
-// is done. Two pictures are equal if and only if nothing was left behind, lost
-// or changed between them.
+// picture is a manifest of a whole project: the user's files, byte for byte, and Croft's,
+// as far as they are the same in every run. Two pictures are equal if and only if nothing
+// was left behind, lost or changed between them.
 func (p *project) picture(known map[string]string) manifest {
 	p.t.Helper()
 	o := p.look()
@@ -93,8 +92,8 @@ func (p *project) picture(known map[string]string) manifest {
 	return m
 }
 
-// newCommits gives the commits that were made since the scene was set names that
-// are the same in every run: their times and trailers differ.
+// newCommits gives commits that were made after setTheScene names that are the same in
+// every run: their times and trailers differ.
 func (p *project) newCommits() (pairs []string) {
 	p.t.Helper()
 	for _, line := range lines(p.git(p.dir, "log", "--all", "--reflog", "--format=%H %T %s")) {
@@ -106,7 +105,7 @@ func (p *project) newCommits() (pairs []string) {
 	return pairs
 }
 
-// setTheScene remembers the commits that there are.
+// setTheScene records the commits that exist.
 func (p *project) setTheScene() {
 	p.t.Helper()
 	p.scene = map[string]bool{}
@@ -118,8 +117,8 @@ func (p *project) setTheScene() {
 // tmp is the directory for temporary files.
 func (p *project) tmp() string { return filepath.Join(p.home(), "tmp") }
 
-// uninteresting are objects, which git keeps and drops as it likes, refs, which
-// git is asked for, and directories of git's that hold nothing.
+// uninteresting are objects, which git keeps and deletes at any time, refs, which are read
+// through git, and empty directories of git's.
 func (p *project) uninteresting(rel string, d fs.DirEntry) bool {
 	inGit, ok := strings.CutPrefix(rel, filepath.Join("app", ".git")+"/")
 	if !ok {
@@ -128,18 +127,18 @@ func (p *project) uninteresting(rel string, d fs.DirEntry) bool {
 	if d.IsDir() {
 		return inGit == "objects" || isHollow(filepath.Join(p.dir, ".git", inGit))
 	}
-	if filepath.Base(rel) == "ORIG_HEAD" { // git does without it
+	if filepath.Base(rel) == "ORIG_HEAD" { // git does not need it
 		return true
 	}
 	isRef := strings.HasPrefix(inGit, "refs/") && !strings.HasSuffix(inGit, ".lock")
-	// What role files need is there for all workspaces, and stays, as do locks
-	// of the kernel's.
+	// The files that role files need are there for all workspaces, and stay, as do files of
+	// kernel locks.
 	isShared := slices.Contains([]string{"croft/exclude", "croft/gitconfig", "croft/gc-lock", "croft/repack", "croft/sweep"}, inGit)
 	return isRef || isShared || inGit == "config" || inGit == "info/exclude" || inGit == "packed-refs"
 }
 
-// plain is what a picture says of a file: for those that git and Croft write
-// with times and IDs in them, only that it is there.
+// plain is the entry of a file in a picture: for files that contain times and IDs, only
+// that it exists.
 func (p *project) plain(n *strings.Replacer, rel, what string) string {
 	inGit, isGit := strings.CutPrefix(rel, filepath.Join("app", ".git")+"/")
 	switch {
@@ -157,8 +156,7 @@ func (p *project) plain(n *strings.Replacer, rel, what string) string {
 	return what
 }
 
-// addRefs adds what git says: refs, registrations, and the state of every
-// checkout.
+// addRefs adds git's view: refs, registrations, and the state of every checkout.
 func (p *project) addRefs(m manifest, n *strings.Replacer) {
 	p.t.Helper()
 	for _, line := range lines(p.git(p.dir, "for-each-ref", "--format=%(refname) %(objectname)")) {
@@ -180,7 +178,7 @@ func (p *project) addRefs(m manifest, n *strings.Replacer) {
 	}
 }
 
-// addOverview adds what croft says.
+// addOverview adds what croft lists.
 func (p *project) addOverview(m manifest, n *strings.Replacer, o overview) {
 	var text []string
 	for _, w := range o.Workspaces {

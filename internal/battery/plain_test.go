@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// TestPlainCopy makes the first workspace of a plain directory, for which every
-// file is read, hashed, stored and copied, beside what somebody would do by hand:
-// copy the directory, make a repository of the copy and commit everything. Every
-// run has a directory of its own, all of them made before, so that each is the
-// first. The bound is looser for few files, where starting programs counts more.
+// TestPlainCopy compares creating the first workspace of a plain directory, for which every
+// file is read, hashed, stored and copied, with what a user would do by hand: copy the
+// directory, make a repository of the copy and commit everything. Every run has a directory
+// of its own, all of them made before, so that each is the first. The bound is looser for
+// few files, where starting programs counts more.
 func TestPlainCopy(t *testing.T) {
 	files, runs, bound := size(2000, 10000), size(3, 5), 1.5
 	if files >= 10000 {
@@ -83,7 +83,7 @@ func writePlain(t *testing.T, dir string, files int) {
 	mustDo(t, os.WriteFile(filepath.Join(dir, "build", "out"), []byte("ignored\n"), 0o644))
 }
 
-// copyByHand does the same with the programs that everybody has.
+// copyByHand does the same with standard programs.
 func (p *project) copyByHand(t *testing.T, dir string) time.Duration {
 	t.Helper()
 	to := dir + ".by-hand"

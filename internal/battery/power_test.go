@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// disk is a file system in a file, which can lose its power: everything that
-// was not synced is gone then.
+// disk is a file system in a file, which can lose its power: everything that was not synced
+// is lost then.
 type disk struct {
 	t            *testing.T
 	image, mount string
@@ -50,8 +50,7 @@ func (d *disk) on() {
 	}
 }
 
-// cut stops the file system without writing what is in memory, and starts it
-// again.
+// cut stops the file system without writing what is in memory, and mounts it again.
 func (d *disk) cut() {
 	d.t.Helper()
 	const shutdown, withoutLog = 0x8004587d, 2 // _IOR('X', 125, uint32), FSOP_GOING_FLAGS_NOLOGFLUSH
@@ -64,9 +63,9 @@ func (d *disk) cut() {
 	d.on()
 }
 
-// TestPowerLoss cuts the power right after an answer: what was answered is
-// there afterwards, and the repository is whole. The contents of files in a
-// checkout are not part of an answer: git can write them again.
+// TestPowerLoss cuts the power right after an answer: everything that was answered is there
+// afterwards, and the repository is whole. The contents of files in a checkout are not part
+// of an answer: git can write them again.
 func TestPowerLoss(t *testing.T) {
 	rounds := size(2, 50)
 	for _, kind := range []string{"ext4", "xfs"} {
@@ -93,7 +92,7 @@ func cutAfterEach(t *testing.T, d *disk, name string) int {
 	p.env = append(p.env, "CROFT_LIMITS_MIN_FREE_BYTES=0", "CROFT_LIMITS_MIN_FREE_INODES=0")
 	p.plant()
 	p.git(p.dir, "branch", "trunk")
-	unix.Sync() // what the user had before is not in question
+	unix.Sync() // the user's earlier files are not tested
 
 	tree := filepath.Join(p.workspaces(), "a")
 	acts := []struct {
@@ -133,8 +132,8 @@ func cutAfterEach(t *testing.T, d *disk, name string) int {
 	return len(acts)
 }
 
-// wantStates complains unless exactly these workspaces are live, registered
-// and on a branch that leads to a commit.
+// wantStates complains unless exactly these workspaces are live, registered and on a branch
+// that names a commit.
 func wantStates(p *project, names string) string {
 	a := p.mustCroft("list")
 	var got []string
@@ -152,8 +151,8 @@ func wantStates(p *project, names string) string {
 	return ""
 }
 
-// wantMerged complains unless the branch trunk has so many commits of Croft's on
-// top of what was there, and the queue says of the work what became of it, once.
+// wantMerged complains unless the branch trunk has that many commits of Croft's on top, and
+// the queue has the outcome of the work, once.
 func wantMerged(p *project, commits int, status string) string {
 	if got := p.git(p.dir, "rev-list", "--count", "--first-parent", "main..trunk"); got != itoa(commits) {
 		return "trunk has " + got + " commits"

@@ -28,8 +28,8 @@ const patience = 3 * time.Minute
 // project is a repository with surroundings of its own: home directory, state
 // and the directory that its workspaces lie in are all below top.
 type project struct {
-	scene map[string]bool // the commits before what is tried; nil: none is told from others
-	moves bool            // the user's checkout is moved along
+	scene map[string]bool // the commits before the operation; nil: commits are not distinguished
+	moves bool            // a merge updates the user's checkout
 	t     *testing.T
 	top   string
 	dir   string // the main checkout
@@ -145,7 +145,7 @@ func (p *project) workspaces() string { return p.dir + ".croft" }
 
 // environ is the environment of every process. The last PATH wins.
 func (p *project) environ() []string {
-	// The gits of some batteries count their calls in files of their own.
+	// The shims of some batteries count their calls in files of their own.
 	return append(slices.Clip(p.env), "PATH="+p.path, "CROFT_GIT_FENCE=off")
 }
 
@@ -162,7 +162,7 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-// result is what a process left behind.
+// result is the outcome of a process.
 type result struct {
 	stdout, stderr string
 	code           int // -1 if it was killed
@@ -235,10 +235,10 @@ func (p *project) mustCroft(args ...string) answer {
 	return p.answer(r)
 }
 
-// asJSON puts --json before anything that could be taken for its value.
+// asJSON puts --json before any argument that could be its value.
 func asJSON(args []string) []string { return append([]string{args[0], "--json"}, args[1:]...) }
 
-// answer is what croft prints with --json, as far as the batteries look at it.
+// answer is the output of croft with --json, as far as the batteries use it.
 type answer struct {
 	Version    int           `json:"version"`
 	Workspaces []workspace   `json:"workspaces"`

@@ -30,10 +30,9 @@ type forecast struct {
 	took time.Duration
 }
 
-// TestRadar forecasts the collisions of many agents, whose work collides in
-// every way that git knows, and compares the forecast with a merge of every
-// pair by plain git. What it may cost is measured beside a bare git merge-tree
-// that is handed exactly the pairs that Croft merges.
+// TestRadar forecasts the collisions of many agents, whose work collides in every way that
+// git knows, and compares the forecast with a merge of every pair by plain git. Its cost is
+// compared with a bare git merge-tree that gets exactly the pairs that Croft merges.
 func TestRadar(t *testing.T) {
 	c := gittest.Corpus{Files: size(400, 10000), Agents: size(20, 100), Heat: size(60, 10), Seed: 4}
 	p := corpusProject(t, c)
@@ -129,8 +128,8 @@ func (p *project) objectFiles() int {
 	return n
 }
 
-// litter leaves work in a workspace that is not committed: a new file, which
-// others may have too, and a change of a tracked one.
+// litter leaves uncommitted work in a workspace: a new file, which other workspaces may
+// have too, and a change of a tracked one.
 func (p *project) litter(name string) {
 	p.t.Helper()
 	dir := filepath.Join(p.workspaces(), name)
@@ -154,7 +153,7 @@ func (p *project) scratch() []string {
 	return []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(p.dir, ".git", "objects")}
 }
 
-// shm is where files lie in memory, if there is such a place.
+// shm is a directory in memory, or "" if there is none.
 func shm() string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		return "/dev/shm"
@@ -175,8 +174,8 @@ func (p *project) gitIn(dir string, env []string, stdin string, args ...string) 
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// wantTruth compares a forecast with what plain git says of every pair, each
-// merged by a process of its own.
+// wantTruth compares a forecast with plain git's result for every pair, each merged by a
+// process of its own.
 func (p *project) wantTruth(f forecast, agents int) {
 	p.t.Helper()
 	env := p.scratch()
@@ -218,7 +217,7 @@ func (p *project) wantTruth(f forecast, agents int) {
 	}
 }
 
-// judge compares what was said of one pair with the status of a merge.
+// judge compares the forecast of one pair with the status of a merge.
 func (p *project) judge(pair string, said map[string]croft.Collision, status int, out, a, b string) {
 	c, collides := said[pair]
 	if collides != (status != 0) || status > 1 != (c.Reason == croft.Unmergeable) && status != 0 {
@@ -229,7 +228,7 @@ func (p *project) judge(pair string, said map[string]croft.Collision, status int
 		return
 	}
 	for _, path := range strings.Split(strings.Trim(out, "\x00"), "\x00")[1:] {
-		// Git names a file that makes room for a directory after its commit.
+		// git names a file that makes room for a directory after its commit.
 		path, _, _ = strings.Cut(path, "~"+a)
 		path, _, _ = strings.Cut(path, "~"+b)
 		if !slices.Contains(c.Paths, path) {
@@ -269,8 +268,8 @@ func (p *project) stateOf(dir string, env []string) string {
 	return must("rev-parse", "HEAD")
 }
 
-// compareRadar measures what comparing costs beside a bare git that merges the
-// same pairs into a directory in memory.
+// compareRadar compares the cost of a forecast with a bare git that merges the same pairs
+// into a directory in memory.
 func (p *project) compareRadar(want forecast) {
 	t := p.t
 	t.Helper()
@@ -282,8 +281,8 @@ func (p *project) compareRadar(want forecast) {
 	env := p.scratch()
 	var got sides
 	var all []time.Duration
-	// Few pairs of small trees take git next to nothing, beside which starting to
-	// compare weighs more; the short form only notices if it gets much worse.
+	// git merges a few pairs of small trees in almost no time, so that the fixed cost of a
+	// forecast weighs more; the short form only notices large increases.
 	bound := 3.0
 	if !isLong() {
 		bound = 8
@@ -316,8 +315,7 @@ func (p *project) compareRadar(want forecast) {
 	}
 }
 
-// askedPairs makes a forecast with a git in between that writes down which
-// pairs it is asked to merge.
+// askedPairs makes a forecast with a shim that records which pairs git is asked to merge.
 func (p *project) askedPairs() []string {
 	p.t.Helper()
 	real, err := exec.LookPath("git")
@@ -347,7 +345,7 @@ esac
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	asked := map[string]bool{} // once each, although after a crash some are asked again
+	asked := map[string]bool{} // once each, although some are asked again after a crash
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -360,8 +358,8 @@ esac
 	return slices.Sorted(maps.Keys(asked))
 }
 
-// withoutCrashes leaves the pairs out on which git itself fails: a bare git
-// would not get past them.
+// withoutCrashes leaves out the pairs on which git itself fails: a bare git would stop at
+// them.
 func (p *project) withoutCrashes(pairs []string) []string {
 	p.t.Helper()
 	env := p.scratch()

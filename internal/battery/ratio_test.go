@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft/connect"
 )
 
-// removals are the times of what is compared.
+// removals are the compared times.
 type removals struct {
 	git     []time.Duration // git worktree remove --force
 	command []time.Duration // croft remove --force
@@ -21,10 +21,10 @@ type removals struct {
 	open    []time.Duration // the same as command, in a program that has Croft open
 }
 
-// TestRemove removes workspaces of 10,000 files beside git, which deletes them
-// before it answers. Everything that is removed was made before, because a
-// file system on which many files were just deleted is slow at making new
-// ones; and every form is measured in every turn.
+// TestRemove compares removing workspaces of 10,000 files with git, which deletes them
+// before it answers. All workspaces are made before, because a file system on which many
+// files were just deleted is slow at making new ones; and every form is measured in every
+// turn.
 func TestRemove(t *testing.T) {
 	const files = 10000
 	runs := size(3, 7)
@@ -32,8 +32,8 @@ func TestRemove(t *testing.T) {
 	svc, err := connect.Open(t.Context(), p.dir, &connect.Options{Environ: p.environ()})
 	mustDo(t, err)
 	defer svc.Close()
-	// What is asked for; the short form, with a few runs on a machine that does
-	// other things too, only notices if it gets much worse.
+	// The required bounds; the short form, with a few runs on a machine with other load,
+	// only notices large increases.
 	bounds := struct{ command, undo, open float64 }{0.15, 0.15, 0.05}
 	if !isLong() {
 		bounds.command, bounds.undo, bounds.open = 0.25, 0.22, 0.14

@@ -13,15 +13,15 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// TestRoundStart compares the start of a round with as many `git worktree add`,
-// as many at once as there are cores, in turns. A round is handed out verified:
-// what git's first status in a fresh worktree does, it has done, so that is
+// TestRoundStart compares the start of a round with as many `git worktree add`, as many at
+// once as there are cores, in turns. The workspaces of a round are verified when the call
+// returns, which includes the work of git's first status in a fresh worktree; that is
 // measured too, and bounded.
 func TestRoundStart(t *testing.T) {
 	files, agents := size(2000, 10000), size(4, 8)
 	bound := 1.15
 	if !isLong() {
-		bound = 1.6 // fewer files, so that what is paid once weighs more
+		bound = 1.6 // fewer files, so that fixed costs weigh more
 	}
 	p := bigProject(t, files)
 	g := &tournament{project: p}
@@ -76,8 +76,8 @@ func (p *project) statusOfMany(count, n int) time.Duration {
 	})
 }
 
-// atOnce does something for each of many, as many at once as there are cores.
-// Git fails where two add at the same moment; then it is tried again.
+// atOnce calls f for each item, as many at once as there are cores. git fails where two add
+// at the same moment; then it is tried again.
 func (p *project) atOnce(count int, try func(i int) bool) time.Duration {
 	p.t.Helper()
 	turn := make(chan struct{}, runtime.NumCPU())

@@ -10,15 +10,15 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// scenario is an operation and what is there before it.
+// scenario is an operation and the state before it.
 type scenario struct {
 	name    string
 	prepare func(p *project) []string // returns the arguments of croft
 	then    []string                  // the next command; default: another creation
-	items   bool                      // several things, each of which is done or not
-	ignore  func(key string) bool     // what of a picture may differ
-	points  func(f fault) bool        // where there must be points
-	moves   bool                      // the user's checkout is moved along
+	items   bool                      // several items, each of which is done or not
+	ignore  func(key string) bool     // which entries of a picture may differ
+	points  func(f fault) bool        // which faults must have points
+	moves   bool                      // a merge updates the user's checkout
 }
 
 func (s scenario) next() []string {
@@ -28,19 +28,19 @@ func (s scenario) next() []string {
 	return []string{"new", "next"}
 }
 
-// scenarios are the operations of the battery. The refs of what is there
-// before are packed, as the user's gc leaves them.
+// scenarios are the operations of the battery. The refs that exist before are packed, as
+// the user's git gc leaves them.
 func scenarios() []scenario {
 	return slices.Concat(livingScenarios(), workScenarios(), backScenarios(), upkeepScenarios())
 }
 
 func always(fault) bool { return true }
 
-// inCroft is where Croft itself writes. It writes refs, and the trees of what is staged, so
-// that git has nothing to write where only they are.
+// inCroft are the faults where Croft itself writes. It writes refs, and the trees of staged
+// files, so that git writes nothing in these scenarios.
 func inCroft(f fault) bool { return f.git == "" }
 
-// livingScenarios are about workspaces that come and go.
+// livingScenarios are about creating and removing workspaces.
 func livingScenarios() []scenario {
 	return []scenario{
 		{name: "create", points: always, prepare: func(p *project) []string {
@@ -62,10 +62,10 @@ func livingScenarios() []scenario {
 	}
 }
 
-// workScenarios are about what becomes of work.
+// workScenarios are about committing and merging work.
 func workScenarios() []scenario {
 	return []scenario{
-		// Killed between the two, all is staged that would have been committed.
+		// Killed between the two, everything is staged that would have been committed.
 		{name: "finish", points: inCroft, items: true, prepare: func(p *project) []string {
 			p.settle("one", "other")
 			return []string{"finish", "one"}
@@ -100,7 +100,7 @@ func workScenarios() []scenario {
 	}
 }
 
-// backScenarios bring something back.
+// backScenarios restore something.
 func backScenarios() []scenario {
 	return []scenario{
 		{name: "restore", points: inCroft, prepare: func(p *project) []string {
@@ -130,7 +130,7 @@ func backScenarios() []scenario {
 	}
 }
 
-// upkeepScenarios put away what is not needed any more.
+// upkeepScenarios remove what is no longer needed.
 func upkeepScenarios() []scenario {
 	return []scenario{
 		{name: "reap", items: true, points: always, prepare: func(p *project) []string {
@@ -154,7 +154,7 @@ func upkeepScenarios() []scenario {
 	}
 }
 
-// fromBefore makes a workspace that is the same whether or not something landed.
+// fromBefore creates a workspace that is the same whether or not a merge landed.
 var fromBefore = []string{"new", "--base", "before", "next"}
 
 // settleToMerge is settle with a checkout of the user's that a merge can write to.
@@ -168,17 +168,17 @@ func (p *project) settleToMerge() {
 // guarded is a workspace that a person has locked.
 const guarded = "guarded"
 
-// isSnapshot: what a workspace was before is saved first, and stays saved if
-// that was all that happened.
+// isSnapshot: the state of a workspace is saved first, and stays saved if nothing else
+// happened.
 func isSnapshot(key string) bool {
 	return strings.HasPrefix(key, "ref refs/croft/snapshot/") || strings.HasPrefix(key, "secrets/")
 }
 
-// isReview: every apply has a review of its own, which is kept for a while.
+// isReview: every apply has a review of its own, which is kept for some time.
 func isReview(key string) bool { return strings.HasPrefix(key, "ref refs/croft/review/") }
 
-// settle makes workspaces in which somebody is at work, with what belongs to
-// others around them.
+// settle creates workspaces in which agents are at work, with files of other users around
+// them.
 func (p *project) settle(names ...string) {
 	p.t.Helper()
 	p.git(p.dir, "branch", "croft/foreign")
@@ -195,8 +195,8 @@ func (p *project) settle(names ...string) {
 	p.git(p.dir, "pack-refs", "--all")
 }
 
-// toil leaves work of every kind in a workspace: committed, staged, modified,
-// untracked, ignored and secret.
+// toil leaves work of every kind in a workspace: committed, staged, modified, untracked,
+// ignored and secret.
 func (p *project) toil(name, text string) {
 	p.t.Helper()
 	dir := filepath.Join(p.workspaces(), name)
@@ -213,8 +213,8 @@ func (p *project) toil(name, text string) {
 	put(".env", "SECRET="+text+"\n")
 }
 
-// merge brings the branches of workspaces into main, as their owners would,
-// and leaves nothing uncommitted in them.
+// merge merges the branches of workspaces into main, as their owners would, and leaves
+// nothing uncommitted in them.
 func (p *project) merge(names ...string) {
 	p.t.Helper()
 	for _, name := range names {

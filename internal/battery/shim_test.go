@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// Ways in which the git of a shim kills the Croft that called it.
+// When a shim kills the Croft that called it.
 const (
-	killBefore = "before" // git does not run any more
+	killBefore = "before" // git does not run
 	killDuring = "during" // git goes on after Croft is dead
-	killAfter  = "after"  // git has done its work
+	killAfter  = "after"  // git has ended
 )
 
-// shim is a git in front of the real one that counts its calls, and at one of
-// them kills its parent.
+// shim is a git in front of the real one that counts its calls, and kills its parent at one
+// of them.
 type shim struct {
 	dir   string // in PATH before the others
 	calls string // one directory for each call

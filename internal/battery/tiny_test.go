@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tinySize is the size of a file system on which everything fits, and little
-// more.
+// tinySize is the size of a file system on which everything fits, with little room left.
 const tinySize = 3 << 20
 
 // mountTiny mounts a file system of three megabytes for as long as the test
@@ -41,10 +40,10 @@ func mountTiny(t *testing.T, kind string) (dir string, ok bool) {
 	return dir, true
 }
 
-// TestTinyDisk runs every operation on a file system of three megabytes that
-// is full but for some bytes: for few of them nothing works, with more the
-// operation comes further and further. It succeeds or says why not, and when
-// there is room again the next command finds nothing that is in its way.
+// TestTinyDisk runs every operation on a file system of three megabytes that is full except
+// for some bytes: with few of them nothing works, with more the operation gets further. It
+// succeeds or says why not, and when there is room again nothing is in the way of the next
+// command.
 func TestTinyDisk(t *testing.T) {
 	kinds := []string{"tmpfs"}
 	if isLong() {

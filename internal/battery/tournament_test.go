@@ -18,19 +18,19 @@ import (
 	"github.com/croft-sh/croft/engine"
 )
 
-// player is an agent of a tournament: it writes, and then says in a log what it
-// wrote and what must not be lost any more.
+// player is an agent of a tournament: it writes, and then records in a log what it wrote
+// and what must not be lost any more.
 const player = `mkdir -p "made" && echo "$CROFT_WORKSPACE" > "made/$CROFT_WORKSPACE" &&
 echo "$CROFT_WORKSPACE" > .croft_scratch/notes && sync . && echo "$CROFT_WORKSPACE" >> "$PLAYED"`
 
-// tournament is a run of examples/tournament, and a session of somebody else on
-// the same repositories.
+// tournament is a run of examples/tournament, and another user's session on the same
+// repositories.
 type tournament struct {
 	*project
 	repos  []string
 	agents []string
 	rounds int
-	other  string // its session
+	other  string // the ID of that session
 	seats  []croft.Workspace
 }
 
@@ -117,8 +117,8 @@ func (g *tournament) engine(t *testing.T) *engine.Engine {
 	return e
 }
 
-// verify looks at what is left after a tournament, and returns how many pieces
-// of work agents had said that they made.
+// verify checks what is left after a tournament, and returns how many pieces of work the
+// agents have recorded.
 func (g *tournament) verify(t *testing.T) int {
 	t.Helper()
 	e := g.engine(t)
@@ -164,7 +164,7 @@ func (g *tournament) verify(t *testing.T) int {
 	return len(log)
 }
 
-// verifyRepo looks for what a session must not leave.
+// verifyRepo checks for what a session must not leave.
 func (g *tournament) verifyRepo(t *testing.T, repo string) {
 	t.Helper()
 	mine := map[string]bool{"main": true}
@@ -190,7 +190,7 @@ func (g *tournament) verifyRepo(t *testing.T, repo string) {
 	}
 }
 
-// verifyArchives wants the notes of every seat in every home.
+// verifyArchives expects the notes of every seat in every home.
 func (g *tournament) verifyArchives(t *testing.T, e *engine.Engine, labels []string) {
 	t.Helper()
 	list, err := e.Sessions(t.Context(), croft.SessionsRequest{States: []croft.SessionState{croft.SessionEnded}})
@@ -211,7 +211,7 @@ func (g *tournament) verifyArchives(t *testing.T, e *engine.Engine, labels []str
 	}
 }
 
-// verifyOther wants the other session as it was.
+// verifyOther expects the other session unchanged.
 func (g *tournament) verifyOther(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	ses, err := e.Session(t.Context(), croft.GetRequest{Ref: croft.Ref(croft.ID(g.other))})

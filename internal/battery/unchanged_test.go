@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestMainUnchanged does all sorts of things with workspaces in every layout,
-// and looks whether the main checkout is what it was: its files, its index and
-// its HEAD, down to the time of their last change.
+// TestMainUnchanged makes many kinds of calls about workspaces in every layout, and checks
+// that the main checkout is unchanged: its files, its index and its HEAD, including their
+// mtimes.
 func TestMainUnchanged(t *testing.T) {
 	operations := size(120, 1000)
 	p := smallProject(t)
@@ -23,7 +23,7 @@ func TestMainUnchanged(t *testing.T) {
 			case rel == ".git" || rel == ".git/HEAD" || rel == ".git/index":
 				return false
 			case strings.HasPrefix(rel, ".git/"), rel == ".worktrees":
-				return true // what belongs to the repository, and the workspaces of two layouts
+				return true // files of the repository, and the workspaces of two layouts
 			}
 			return false
 		})
@@ -42,7 +42,7 @@ func TestMainUnchanged(t *testing.T) {
 	report(t, "main unchanged", "%d operations %v: files, index and HEAD of the main checkout have the same content and time", operations, o.counts)
 }
 
-// operator does one thing after the other with workspaces.
+// operator makes one call after the other.
 type operator struct {
 	p      *project
 	t      *testing.T
@@ -110,7 +110,7 @@ func (o *operator) create() {
 	}
 }
 
-// work commits something in a workspace, and leaves something uncommitted.
+// work commits a file in a workspace, and leaves another uncommitted.
 func (o *operator) work(name string) {
 	o.t.Helper()
 	for _, w := range o.p.mustCroft("list").Workspaces {

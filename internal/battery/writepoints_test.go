@@ -15,17 +15,17 @@ import (
 	"testing"
 )
 
-// fault is what goes wrong while croft runs: a call of git's, or a point of
-// Croft's own.
+// fault is what fails while croft runs: one of git's system calls, or one of Croft's
+// points.
 type fault struct {
 	name  string
-	kills bool   // something dies; otherwise something fails
+	kills bool   // a process dies; otherwise a call fails
 	git   string // WRITEPOINTS_HOW of testdata/writepoints.c
 	croft string // the verb of CROFT_FAILPOINT
 	calls bool   // croft dies at a system call of its own: testdata/killat.c
 }
 
-// faults are all that can go wrong.
+// faults are all kinds of faults.
 func faults() []fault {
 	return []fault{
 		{name: "git killed", git: "git", kills: true},
@@ -55,7 +55,7 @@ func (f fault) counting(log string) []string {
 	}
 }
 
-// at is the environment in which things go wrong at a point.
+// at is the environment in which the fault happens at a point.
 func (f fault) at(log string, n int) []string {
 	switch {
 	case f.git != "":
@@ -66,14 +66,14 @@ func (f fault) at(log string, n int) []string {
 	return []string{fmt.Sprintf("CROFT_FAILPOINT=%s=#%d", f.croft, n)}
 }
 
-// killAt has croft followed from system call to system call.
+// killAt runs croft under a tracer that follows its system calls.
 func killAt(log string, n int) []string {
 	return []string{"KILLAT_PROGRAM=" + filepath.Join(built, "croft"), "KILLAT_LOG=" + log, fmt.Sprintf("KILLAT_AT=%d", n)}
 }
 
-// preload puts the library before git. Croft passes the user's environment on
-// to git, but for git's own variables; Croft itself is a static binary, which
-// nothing can be loaded into.
+// preload loads the library into git. Croft passes the user's environment on to git, except
+// for git's own variables; Croft itself is a static binary, into which nothing can be
+// loaded.
 func preload(log, how string, n int) []string {
 	return []string{
 		"LD_PRELOAD=" + filepath.Join(built, "writepoints.so"), "WRITEPOINTS_COUNT=" + log + ".count", "WRITEPOINTS_LOG=" + log,
@@ -81,7 +81,7 @@ func preload(log, how string, n int) []string {
 	}
 }
 
-// tools compiles what the battery needs beside croft, once.
+// tools compiles the battery's programs, once.
 var tools = sync.OnceValue(func() error {
 	source, err := filepath.Abs(filepath.Join("testdata", "writepoints.c"))
 	if err != nil {
@@ -104,8 +104,8 @@ var tools = sync.OnceValue(func() error {
 	return nil
 })
 
-// suffer runs croft while something goes wrong, and returns the point that was
-// hit, or nothing if there were not so many.
+// suffer runs croft with a fault, and returns the point that was hit, or "" if there were
+// fewer points.
 func (p *project) suffer(f fault, n int, args []string) (result, string) {
 	p.t.Helper()
 	log := filepath.Join(p.t.TempDir(), "points")
@@ -150,7 +150,7 @@ func (p *project) suffer(f fault, n int, args []string) (result, string) {
 	return r, ""
 }
 
-// pointsOf counts the points of a fault in a healthy run.
+// pointsOf counts the points of a fault in a run without one.
 func (p *project) pointsOf(t *testing.T, f fault, args []string) int {
 	t.Helper()
 	r, count := p.suffer(f, 0, args)
