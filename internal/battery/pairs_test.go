@@ -19,8 +19,7 @@ type pairAct struct {
 	args func(s *pairScene) []string
 }
 
-// pairActs are the acts on a workspace. The long form also has acts that reach it without
-// its name.
+// pairActs are the acts on a workspace. The long form has more, among them reads and upkeep.
 func pairActs() []pairAct {
 	on := func(args ...string) func(*pairScene) []string {
 		return func(s *pairScene) []string { return append(args, s.name) }

@@ -9,9 +9,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestCacheIsOfWhatWasPublished: what a check left becomes what the next ones
-// begin with when its tree was published, and not before.
-func TestCacheIsOfWhatWasPublished(t *testing.T) {
+// TestCacheComesFromPublishedTrees: the files that a check left become the cache of the next
+// checks when its tree was published, and not before.
+func TestCacheComesFromPublishedTrees(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := OpenCache(dir, []string{"deps"})
@@ -43,7 +43,7 @@ func TestCacheIsOfWhatWasPublished(t *testing.T) {
 	if got := current(); got != "good" {
 		t.Errorf("after one that was thrown away it is %q", got)
 	}
-	c.keep(left("evil"), "tree4") // and the driver dies
+	c.keep(left("evil"), "tree4") // and the process that runs the lane dies
 	OpenCache(dir, []string{"deps"}).Adopt("tree4")
 	entries, err := os.ReadDir(c.dir)
 	if err != nil || len(entries) != 1 || current() != "good" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Between the two limits nothing is lost and nothing is told twice.
+// Output between the two limits is kept whole, and no part of it is printed twice.
 func TestLogKeepsWhatFits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

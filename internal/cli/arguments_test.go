@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestArgumentsAreRefusedInCroftsWords calls what each command takes with too few
-// and too many arguments: a refusal has a code, and is not cobra's.
+// TestArgumentsAreRefusedInCroftsWords calls each command with too few and too many
+// arguments: the refusal has a code, and is not cobra's text.
 func TestArgumentsAreRefusedInCroftsWords(t *testing.T) {
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {

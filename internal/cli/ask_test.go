@@ -8,7 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// acting counts what is done, and tells from that what is only looked at.
+// acting counts the calls that change something, apart from those that only read.
 type acting struct {
 	croft.Service
 	acts int
@@ -94,8 +94,9 @@ func (s *acting) Uninstall(_ context.Context, req croft.UninstallRequest) (*crof
 	return &croft.UninstallResult{Repos: []croft.UninstalledRepo{{Path: project}}}, nil
 }
 
-// TestOneRuleOfAsking: what was named is done; what reaches further is shown, asked
-// for once, agreed to by --yes, and refused where nobody can be asked.
+// TestOneRuleOfAsking: a command that names its workspaces acts at once. One that reaches
+// further shows what it would do, asks once, takes --yes for the answer, and is refused
+// where the user cannot be asked.
 func TestOneRuleOfAsking(t *testing.T) {
 	try := func(t *testing.T, terminal Terminal, stdin string, args ...string) (r *run, acts int) {
 		t.Helper()
@@ -150,7 +151,8 @@ func TestOneRuleOfAsking(t *testing.T) {
 	}
 }
 
-// TestHintStandsBeforeTheDash: behind a "--" that was typed, a flag would be a name.
+// TestHintStandsBeforeTheDash: a flag in a hint stands before a "--" that the user typed,
+// behind which it would be a name.
 func TestHintStandsBeforeTheDash(t *testing.T) {
 	for line, want := range map[string]string{
 		"remove --all --":             "croft remove --all --yes --",
@@ -171,7 +173,7 @@ func TestHintStandsBeforeTheDash(t *testing.T) {
 	}
 }
 
-// leaving is a queue that one of two merges leaves while somebody reads that both
+// leaving is a queue from which one of two merges lands while the user reads that both
 // wait.
 type leaving struct {
 	acting
@@ -189,8 +191,8 @@ func (s *leaving) ChangeQueue(_ context.Context, req croft.QueueRequest) (*croft
 	return &croft.QueueResult{Merges: waiting[min(s.looks-1, 1):]}, nil
 }
 
-// TestCancelTakesWhatStillWaits: what has landed while the question was read is
-// named, and does not keep the rest from being taken out of the queue.
+// TestCancelTakesWhatStillWaits: a merge that has landed while the user read the question
+// is named, and the others are canceled.
 func TestCancelTakesWhatStillWaits(t *testing.T) {
 	svc, r := &leaving{}, newRun(nil)
 	r.env.Open = func(context.Context, string, map[string]string) (croft.Service, error) { return svc, nil }

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fake is a Service of which a test fills in what it needs. A call of
-// anything else is a nil dereference, which fails the test.
+// fake is a Service of which a test sets the calls that it needs. Any other call is a nil
+// dereference, which fails the test.
 type fake struct {
 	croft.Service
 	repo       func(dir string) (*croft.Repo, error)
@@ -131,10 +131,10 @@ func (f *fake) Approve(_ context.Context, req croft.ApproveRequest) (*croft.Chec
 // noon is the time in these tests.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// project is where these tests stand.
+// project is the working directory in these tests.
 var project = filepath.FromSlash("/home/ann/app")
 
-// run is a call of the program and what came of it.
+// run is a call of the program and its result.
 type run struct {
 	env    Env
 	svc    *fake
@@ -182,7 +182,7 @@ func (r *run) call(t *testing.T, args ...string) *run {
 	return r
 }
 
-// want compares all that a call left behind.
+// want compares the whole result of a call.
 func (r *run) want(t *testing.T, exit int, stdout, stderr string) {
 	t.Helper()
 	if r.exit != exit {
@@ -196,7 +196,7 @@ func (r *run) want(t *testing.T, exit int, stdout, stderr string) {
 	}
 }
 
-// wantJSON compares what stdout says, whatever its spacing.
+// wantJSON compares stdout as JSON, ignoring white space.
 func (r *run) wantJSON(t *testing.T, exit int, want string) {
 	t.Helper()
 	if r.exit != exit {

@@ -34,7 +34,7 @@ func dirtyService(asked *[]croft.RemoveRequest) *fake {
 	}
 }
 
-// shown is what is agreed to by whoever saw workspaces with uncommitted work.
+// shown is the agreement of a user who was shown workspaces with uncommitted work.
 func shown(ids ...croft.ID) *croft.Agreed { return &croft.Agreed{Workspaces: ids, WithWork: ids} }
 
 func TestRemoveKeepsWithoutATerminal(t *testing.T) {
@@ -79,7 +79,7 @@ func TestRemoveAsksOnATerminal(t *testing.T) {
 	}
 }
 
-// TestRemoveAgreed: --yes agrees to what a question would ask, not to more.
+// TestRemoveAgreed: --yes agrees to what a question would ask, and to nothing more.
 func TestRemoveAgreed(t *testing.T) {
 	var asked []croft.RemoveRequest
 	r := newRun(dirtyService(&asked))
@@ -104,7 +104,7 @@ func TestRemoveNeverAsksAProgram(t *testing.T) {
 	}
 }
 
-// silence is a terminal at which nobody types.
+// silence is a terminal at which no user types.
 type silence struct{ asked chan<- struct{} }
 
 func (s silence) Read([]byte) (int, error) {

@@ -43,7 +43,7 @@ func threeFiles() *croft.Review {
 	}
 }
 
-// reviewing is a Service with that review, which remembers what is applied.
+// reviewing is a Service with that review, which records what is applied.
 func reviewing(applied *[]croft.ApplyRequest) *fake {
 	return &fake{
 		repo:   func(string) (*croft.Repo, error) { return &croft.Repo{Path: "/root"}, nil },
@@ -57,7 +57,7 @@ func reviewing(applied *[]croft.ApplyRequest) *fake {
 	}
 }
 
-// atTerminal is a call by somebody who sees and answers.
+// atTerminal is a call at a terminal, with a user who reads and answers.
 func atTerminal(svc *fake, answers string) *run {
 	r := newRun(svc)
 	r.env.Terminal, r.env.Width, r.stdin = TerminalInteractive, 80, answers
@@ -131,8 +131,7 @@ file 2 of 3: apply? [y,n,a,d,q,?] file 3 of 3, hunk 1 of 1: apply? [y,n,a,d,q,?]
 Apply 2 files to main? [y/N] `)
 }
 
-// A program is never asked, and neither is somebody who would not see what it
-// is about.
+// A program is never asked, and neither is a user who would not see the review.
 func TestReviewWithoutATerminal(t *testing.T) {
 	var applied []croft.ApplyRequest
 	r := newRun(reviewing(&applied))
@@ -219,7 +218,7 @@ new mode 100755
 	if diff := cmp.Diff(croft.DiffRequest{Repo: project, Paths: []string{"src"}}, asked); diff != "" {
 		t.Error(diff)
 	}
-	// On a terminal nothing in a file is acted upon.
+	// Escape sequences in a file do not reach the terminal.
 	r.env.Width, r.env.Color = 80, ColorTerminal
 	r.call(t, "diff", "fix-login")
 	if out := r.stdout.String(); !strings.Contains(out, "\x1b[32m+two^[[31m^M\x1b[0m\n") || !strings.Contains(out, "\x1b[36m@@ -1 +1 @@\x1b[0m\n") ||

@@ -148,7 +148,7 @@ func TestCompletionOfNames(t *testing.T) {
 		{[]string{"new", "--layout", ""}, "default\nagents\nswarm\nsibling\nrounds\nmassgen\n:4\n"},
 	} {
 		r := newRun(svc)
-		r.svc = nil // the same one for several calls
+		r.svc = nil // the same Service for several calls
 		r.call(t, append([]string{"__complete"}, tt.args...)...)
 		if r.exit != croft.ExitOK || r.stdout.String() != tt.want {
 			t.Errorf("%v: exit %d, offers %q, want %q", tt.args, r.exit, r.stdout.String(), tt.want)

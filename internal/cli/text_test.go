@@ -102,8 +102,8 @@ func (b *sharedBuffer) String() string {
 	return b.buf.String()
 }
 
-// TestMergeProgress: who waits for a merge in a terminal reads which check runs and for
-// how long, on one line that fits.
+// TestMergeProgress: a user who waits for a merge at a terminal reads which check runs and
+// for how long, on one line that fits.
 func TestMergeProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w sharedBuffer
@@ -131,7 +131,7 @@ func TestMergeProgress(t *testing.T) {
 	})
 }
 
-// lastLine is what a terminal shows of lines that were written one over the other.
+// lastLine is the line that a terminal shows after several were written over each other.
 func lastLine(text string) string {
 	return strings.TrimRight(text[strings.LastIndexByte(text, '\r')+1:], " ")
 }

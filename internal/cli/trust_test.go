@@ -7,7 +7,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// TestConfigTrustRefusesFirst: where nothing can be approved nobody is asked.
+// TestConfigTrustRefusesFirst: where nothing can be approved, the user is not asked.
 func TestConfigTrustRefusesFirst(t *testing.T) {
 	plan := croft.CheckPlan{Target: "main", Checks: []string{"make test"}, Hash: "abc", Refusal: &croft.Error{
 		Code: croft.ChecksUntrusted, Message: "not from here", Hint: "cd /p && croft config trust --target main",
@@ -23,8 +23,8 @@ func TestConfigTrustRefusesFirst(t *testing.T) {
 	}
 }
 
-// Only a person at a terminal approves, or the very hash in CROFT_TRUST, and what
-// is approved is what was shown.
+// Only a person at a terminal can approve checks, or a CROFT_TRUST with their hash, and the
+// approval covers the checks that were shown.
 func TestConfigTrust(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

@@ -32,7 +32,7 @@ func cleanAnswer() *croft.CleanResult {
 	}
 }
 
-// clean is the status of a workspace in which nothing was done.
+// clean is the status of an unchanged workspace.
 func clean(id croft.ID) (*croft.Status, error) { return &croft.Status{Workspace: id}, nil }
 
 func TestReap(t *testing.T) {
@@ -58,8 +58,8 @@ func TestReap(t *testing.T) {
 	}
 }
 
-// TestImportAsksWhatItDoes: the question names what was found, and is not asked if
-// nothing of it can be imported.
+// TestImportAsksWhatItDoes: the question names the directories that were found, and is not
+// asked if none of them can be imported.
 func TestImportAsksWhatItDoes(t *testing.T) {
 	lost := croft.Finding{Code: "RECORD_LOST", Subject: "/w/b", Message: "no record", Seen: "1", CanFix: true}
 	replaced := croft.Finding{Code: "WORKSPACE_REPLACED", Subject: "fix-login", Message: "a copy", Seen: "2", CanFix: true}
@@ -85,7 +85,7 @@ func TestImportAsksWhatItDoes(t *testing.T) {
 	}
 }
 
-// TestDoctorIsNotCut: in a terminal a finding is wrapped, so that what to do about it,
+// TestDoctorIsNotCut: at a terminal a finding is wrapped and not cut, so that its remedy,
 // which comes last, can be read.
 func TestDoctorIsNotCut(t *testing.T) {
 	found := []croft.Finding{
@@ -205,7 +205,7 @@ func TestGC(t *testing.T) {
 		return &croft.GCResult{
 			Purged: []croft.ID{"t1"}, Reduced: []croft.ID{"t2", "t7"}, Unseen: []croft.ID{"t7"}, Stripped: []croft.ID{"t2", "t3"}, Bytes: 1234567, Inodes: 89, Branches: []string{"croft/x"}, Forgotten: 3,
 			Announced: []croft.Announcement{
-				{ID: "t2", Name: "gone", Left: croft.LeftDirectory, At: noon, Reason: croft.TrashExpired}, // it went at once
+				{ID: "t2", Name: "gone", Left: croft.LeftDirectory, At: noon, Reason: croft.TrashExpired}, // deleted at once
 				{ID: "t4", Name: "wip", Left: croft.LeftDirectory, At: noon.Add(24 * time.Hour), Reason: croft.TrashOverBudget},
 				{ID: "t5", Name: "old", Left: croft.LeftSnapshot, At: noon.Add(24 * time.Hour), Reason: croft.TrashExpired},
 			},
@@ -271,8 +271,8 @@ func TestTrash(t *testing.T) {
 			"removedAt":"2025-12-23T12:00:00Z","expiresAt":"2026-01-22T12:00:00Z"}]}`)
 }
 
-// TestTrashSaysWhatStays: of what gc could not let go the trash does not say that it
-// goes, and of what goes next it does not say when.
+// TestTrashSaysWhatStays: the trash does not announce the deletion of an entry that gc
+// could not delete, and gives no time for the one that the next gc deletes.
 func TestTrashSaysWhatStays(t *testing.T) {
 	over := croft.TrashItem{
 		ID: "t1", Name: "over", Left: croft.LeftDirectory, RemovedAt: noon.Add(-240 * time.Hour), ExpiresAt: noon.Add(-72 * time.Hour), PurgeAt: noon.Add(-time.Hour),

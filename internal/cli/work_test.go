@@ -172,8 +172,8 @@ func TestListInColour(t *testing.T) {
 			"fix-login  ready  croft/fix-login  1a2b3c4  3h   no commits yet: croft sh fix-login\n", "")
 }
 
-// TestCommandsAreNotCut: in a terminal of any width the other columns make room, in their
-// order, for the commands, which can be run as they stand there.
+// TestCommandsAreNotCut: at a terminal of any width the other columns are shortened, in
+// their order, so that commands can be run as they are printed.
 func TestCommandsAreNotCut(t *testing.T) {
 	long := fixLogin()
 	long.Name, long.Branch = "upgrade-dependencies-of-the-frontend", "croft/upgrade-dependencies-of-the-frontend"
@@ -245,7 +245,7 @@ next     no commits yet: croft sh fix-login
 		t.Errorf("asked for %q", asked.Ref)
 	}
 
-	ws.State = croft.Broken // its files are not looked at
+	ws.State = croft.Broken // its files are not examined
 	svc.status = nil
 	r.call(t, "show", "--json")
 	if r.exit != croft.ExitOK || !cmp.Equal(jsonField(t, r, "status"), nil) {

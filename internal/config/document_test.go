@@ -68,8 +68,8 @@ func TestInvalidFiles(t *testing.T) {
 	}
 }
 
-// TestUnusableRepoFile: what cannot be used of the repository's file is told and
-// left out, and the rest counts; it locks nobody out.
+// TestUnusableRepoFile: settings of the repository's file that cannot be used are reported
+// and left out, and the others count; no command is refused because of them.
 func TestUnusableRepoFile(t *testing.T) {
 	for _, test := range []struct {
 		text    string
@@ -99,7 +99,8 @@ func TestUnusableRepoFile(t *testing.T) {
 	}
 }
 
-// TestUnknownUserKey: a key of a newer Croft in the user's file locks nobody out.
+// TestUnknownUserKey: a key of a newer Croft in the user's file does not prevent any
+// command.
 func TestUnknownUserKey(t *testing.T) {
 	p := newPlace(t)
 	p.write(p.userFile(), "[limits]\nmax_workers = 8\nnewer = 1\n")

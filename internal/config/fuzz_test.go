@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/config"
 )
 
-// FuzzRepoFile: whatever a repository's file says, the answer is ConfigInvalid
-// or settings that are in range and guard the user no less than his own.
+// FuzzRepoFile: whatever a repository's file says, the result is ConfigInvalid, or settings
+// that are in range and no less strict than the user's own.
 func FuzzRepoFile(f *testing.F) {
 	seeds := []string{
 		"", "layout = 'swarm'\n[limits]\nmax_workers = 3\n", "limits = {max_workers = -1}",

@@ -11,7 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/config"
 )
 
-// TestNamedPipe would hang if a pipe without a writer were waited for.
+// TestNamedPipe would hang if the file were opened and waited for a writer.
 func TestNamedPipe(t *testing.T) {
 	user, repo := newPlace(t), newPlace(t)
 	if err := os.MkdirAll(filepath.Dir(user.userFile()), 0o755); err != nil {

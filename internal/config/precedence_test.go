@@ -172,8 +172,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestConfigCarriesValues sets every key to something that is not its default
-// and looks for it in Config, so that no field points at another's place.
+// TestConfigCarriesValues sets every key to a value that is not its default and checks the
+// field in Config, so that no two keys share a field.
 func TestConfigCarriesValues(t *testing.T) {
 	p := newPlace(t)
 	in := config.Input{Flags: map[string]string{
@@ -254,7 +254,8 @@ func TestForRepoLeavesTheSetAlone(t *testing.T) {
 	}
 }
 
-// TestAtTarget: the gate is the target's; variables and flags do not open it.
+// TestAtTarget: the merge rules come from the target; variables and flags do not weaken
+// them.
 func TestAtTarget(t *testing.T) {
 	p := newPlace(t)
 	base, err := config.Load(config.Input{Home: p.home, Flags: map[string]string{"merge.checks": "true", "layout": "swarm"}})

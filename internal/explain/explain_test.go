@@ -20,8 +20,8 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// TestCodes: every kind of failure has its code, however deep it is wrapped, and
-// says what to do where there is something.
+// TestCodes: every kind of failure has its code, however deep it is wrapped, and a hint
+// where there is a remedy.
 func TestCodes(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -67,8 +67,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestKnown: what is explained already keeps its words, and is told of which call
-// and which workspace it is only if it does not say so itself.
+// TestKnown: an error that is explained already keeps its message, and gets the call and
+// the workspace only if it has none.
 func TestKnown(t *testing.T) {
 	refused := &croft.Error{Code: croft.WorkspaceDirty, Message: "no"}
 	for name, tt := range map[string]struct {

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// TestMain is also the program that holds a lock in another process: it takes
-// the lock on the file that is named, says so, and ends when its input does.
+// TestMain is also the program that holds a lock in another process: it locks the file that
+// is named, says so, and ends when its input does.
 func TestMain(m *testing.M) {
 	file := os.Getenv("FLOCK_TEST_HOLD")
 	if file == "" {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		os.Exit(1)
 	}
-	if os.Getenv("FLOCK_TEST_CHILD") != "" { // hand it to a child and go
+	if os.Getenv("FLOCK_TEST_CHILD") != "" { // pass the lock on to a child and exit
 		c := exec.Command("sh", "-c", "echo held; read x")
 		c.Stdin, c.Stdout, c.ExtraFiles = os.Stdin, os.Stdout, []*os.File{l.File()}
 		if c.Start() != nil {
@@ -76,7 +76,7 @@ func hold(t *testing.T, file string, env ...string) holder {
 	return holder{c, func() { _ = w.Close() }}
 }
 
-// free waits for the lock, as whoever comes next does.
+// free waits for the lock, as the next process does.
 func free(t *testing.T, file string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -177,7 +177,7 @@ func TestChildKeepsTheLockAlive(t *testing.T) {
 	if err := h.cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	// The process that took the lock is gone, its child is not.
+	// The process that took the lock has ended, its child has not.
 	if _, err := Try(file); !errors.Is(err, ErrHeld) {
 		t.Errorf("%v, want ErrHeld: the child still works", err)
 	}
@@ -215,7 +215,7 @@ func TestUnlockLeavesItToTheChild(t *testing.T) {
 	free(t, file)
 }
 
-// TestTryThere: a file that is not there is not made by looking for it.
+// TestTryThere: TryThere does not make the file.
 func TestTryThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	if _, err := TryExisting(path); !errors.Is(err, os.ErrNotExist) {
@@ -240,9 +240,9 @@ func TestTryThere(t *testing.T) {
 	_ = l.Unlock()
 }
 
-// TestNewBesideSweepers: locks on new files are made and removed while others
-// look for files that nobody locks any more, and remove those. Whoever has made
-// one has it, and in the end nothing is left.
+// TestNewBesideSweepers: goroutines make and remove locks on new files while others delete
+// files that no process has locked. The maker of a lock holds it, and in the end no file is
+// left.
 func TestNewBesideSweepers(t *testing.T) {
 	dir := t.TempDir()
 	var makers, sweepers sync.WaitGroup
@@ -295,8 +295,8 @@ func TestNewBesideSweepers(t *testing.T) {
 	}
 }
 
-// TestReadersCannotHold: a process that may read the directory and not write it
-// cannot open a lock file, so it cannot keep Croft out.
+// TestReadersCannotHold: a process that may read the directory and not write it cannot open
+// a lock file, so it cannot lock Croft out.
 func TestReadersCannotHold(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
@@ -311,7 +311,8 @@ func TestReadersCannotHold(t *testing.T) {
 	}
 }
 
-// TestWaitIsBounded: whoever waits too long is told who holds the lock.
+// TestWaitIsBounded: the error of a caller that has waited too long names the process that
+// holds the lock.
 func TestWaitIsBounded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
@@ -330,8 +331,8 @@ func TestWaitIsBounded(t *testing.T) {
 	}
 }
 
-// TestShared: those that share a lock do not keep each other out, and keep out
-// whoever wants it alone.
+// TestShared: shared holders do not exclude each other, and exclude a caller that wants the
+// lock exclusively.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestQueueIsInOrder: whoever asked first has the lock first.
+// TestQueueIsInOrder: the first caller that asks gets the lock first.
 func TestQueueIsInOrder(t *testing.T) {
 	t.Parallel()
 	q := NewQueue(filepath.Join(t.TempDir(), "lock"))
@@ -35,7 +35,7 @@ func TestQueueIsInOrder(t *testing.T) {
 			mu.Unlock()
 			_ = l.Unlock()
 		})
-		time.Sleep(5 * time.Millisecond) // for it to be the next one
+		time.Sleep(5 * time.Millisecond) // so that it is the next one
 	}
 	_ = first.Unlock()
 	wg.Wait()
@@ -44,8 +44,8 @@ func TestQueueIsInOrder(t *testing.T) {
 	}
 }
 
-// TestQueueBesideAnotherProcess: the lock keeps others out, and one who gives up
-// leaves it to the next.
+// TestQueueBesideAnotherProcess: the lock excludes other processes, and a caller that gives
+// up leaves it to the next.
 func TestQueueBesideAnotherProcess(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "lock")

@@ -63,8 +63,7 @@ func TestCopyTree(t *testing.T) {
 	}
 }
 
-// TestCopyTreeLink: what is asked for may itself be a link, which is not
-// followed.
+// TestCopyTreeLink: a source that is itself a link is copied as a link.
 func TestCopyTreeLink(t *testing.T) {
 	from, to, src, dst := roots(t)
 	if err := os.Symlink("/etc", filepath.Join(src, "cache")); err != nil {

@@ -67,7 +67,7 @@ func deepen(t *testing.T, top string, levels int) {
 	must(t, err, unix.Close(fd), unix.Close(at))
 }
 
-// descriptors counts the open ones.
+// descriptors counts the open file descriptors.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/dev/fd")
@@ -154,8 +154,8 @@ func TestRemoveTreeFollowsNothing(t *testing.T) {
 	}
 }
 
-// swapInside exchanges a directory in a tree for a link, again and again, while
-// the tree is deleted.
+// swapInside replaces a directory in a tree by a link, again and again, while the tree is
+// deleted.
 func TestRemoveTreeWhileLinksAreSwappedIn(t *testing.T) {
 	d, path := held(t)
 	victim := filepath.Join(path, "victim")
@@ -298,8 +298,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestRemoveTemp: what a process left that died while it wrote goes, and no file
-// that is only called alike.
+// TestRemoveTemp: temporary files of a process that died while it wrote are deleted, and no
+// file that only has a similar name.
 func TestRemoveTemp(t *testing.T) {
 	d, err := fsx.OpenDir(t.TempDir())
 	if err != nil {

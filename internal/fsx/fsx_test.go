@@ -40,7 +40,7 @@ func TestReadFileTakesRegularFilesOnly(t *testing.T) {
 	}
 }
 
-// birthGrain is more than the step in which kernels count times of files.
+// birthGrain is more than one tick of the clock by which kernels set times of files.
 const birthGrain = 15 * time.Millisecond
 
 func TestIdentityOfADirectoryMadeAgainIsAnother(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// TestIdentityHasTheBirth: where the kernel says when a directory was made, its
-// identity does too. The inode alone comes back.
+// TestIdentityHasTheBirth: where the kernel has a directory's time of birth, its identity
+// includes it. The inode number alone is used again.
 func TestIdentityHasTheBirth(t *testing.T) {
 	dir := t.TempDir()
 	var st unix.Statx_t

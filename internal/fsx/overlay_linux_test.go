@@ -10,9 +10,9 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// TestIdentityOnLayers: a directory of a lower layer, as a container's image has
-// them, is copied up with its first change, and is born again by that. It is the
-// same one nevertheless, looked at by its path, as an entry, or held open.
+// TestIdentityOnLayers: a directory of a lower layer, as in a container's image, is copied
+// up at its first change, and has a new time of birth then. Its identity stays the same, by
+// its path, as an entry, or held open.
 func TestIdentityOnLayers(t *testing.T) {
 	top := t.TempDir()
 	at := func(name string) string { return filepath.Join(top, name) }

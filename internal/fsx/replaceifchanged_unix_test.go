@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestReplaceIfChanged: a link with the same text behind it is replaced, and a pipe holds
-// nobody up.
+// TestReplaceIfChanged: a link to a file with the same text is replaced, and a pipe does
+// not block.
 func TestReplaceIfChanged(t *testing.T) {
 	dir := t.TempDir()
 	target, link, pipe := filepath.Join(dir, "target"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")

@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// TestManyMakeTheDatabase: of many who open a state that is not there yet, all
-// have the same database, and what each of them writes is there.
+// TestManyMakeTheDatabase: many callers open a state that does not exist yet. All of them
+// have the same database, with everything that each of them writes.
 func TestManyMakeTheDatabase(t *testing.T) {
 	t.Parallel()
 	const many = 12

@@ -37,7 +37,7 @@ func (s state) open(t testing.TB) *journal.Journal {
 	return j
 }
 
-// contents is what a journal holds, as its readers see it.
+// contents is the content of a journal, as its readers see it.
 type contents struct {
 	Records []journal.Record
 	Events  []journal.Event
@@ -118,8 +118,8 @@ func drop(t testing.TB, paths ...string) {
 	}
 }
 
-// TestCopyIsWrittenSlowly: only the wait for others is bounded, not the writing of
-// the copy, which takes long on a slow machine.
+// TestCopyIsWrittenSlowly: only the wait for a lock is bounded, not the writing of the
+// copy, which takes long on a slow machine.
 func TestCopyIsWrittenSlowly(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -134,8 +134,7 @@ func TestCopyIsWrittenSlowly(t *testing.T) {
 	}
 }
 
-// TestCopyOfAnotherState: a copy that is of another state does not become this
-// one's.
+// TestCopyOfAnotherState: the second copy of another state is not used for this one.
 func TestCopyOfAnotherState(t *testing.T) {
 	t.Parallel()
 	s, other := newState(t), newState(t)
@@ -154,8 +153,8 @@ func TestCopyOfAnotherState(t *testing.T) {
 	}
 }
 
-// TestLongerCopyOfAnotherState: nor does one that has more transactions, and it is
-// kept for whom it belongs to.
+// TestLongerCopyOfAnotherState: nor is one that has more transactions; it is kept as a
+// file.
 func TestLongerCopyOfAnotherState(t *testing.T) {
 	t.Parallel()
 	s, other := newState(t), newState(t)
@@ -171,7 +170,7 @@ func TestLongerCopyOfAnotherState(t *testing.T) {
 	wantAside(t, s, theirs)
 }
 
-// wantAside checks that a second copy was kept that could not be used.
+// wantAside checks that an unusable second copy was kept.
 func wantAside(t *testing.T, s state, text []byte) {
 	t.Helper()
 	aside, err := filepath.Glob(s.copy + ".damaged-*")
@@ -180,8 +179,8 @@ func wantAside(t *testing.T, s state, text []byte) {
 	}
 }
 
-// TestCopyOfEarlierVersion: statements of an earlier version of Croft are not run on
-// tables that may be others.
+// TestCopyOfEarlierVersion: statements of an earlier version of Croft are not run, because
+// the tables may differ.
 func TestCopyOfEarlierVersion(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -202,7 +201,8 @@ func TestCopyOfEarlierVersion(t *testing.T) {
 	wantAside(t, s, earlier)
 }
 
-// TestCopyOfFailedTransaction: what was not committed is not in the copy either.
+// TestCopyOfFailedTransaction: a transaction that was not committed is not in the copy
+// either.
 func TestCopyOfFailedTransaction(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -221,7 +221,7 @@ func TestCopyOfFailedTransaction(t *testing.T) {
 	}
 }
 
-// TestCopyIsCompacted: the copy does not grow with what is deleted again.
+// TestCopyIsCompacted: the copy does not grow with rows that are deleted again.
 func TestCopyIsCompacted(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -243,7 +243,7 @@ func TestCopyIsCompacted(t *testing.T) {
 	}
 }
 
-// TestCopyThatCannotBeWritten: the act succeeds, and the user is told.
+// TestCopyThatCannotBeWritten: the call succeeds, and a warning tells the user.
 func TestCopyThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -286,10 +286,10 @@ func line(number int64, list string) string {
 	return fmt.Sprintf("%08x %s\n", crc32.ChecksumIEEE([]byte(text)), text)
 }
 
-// TestCopyBesideOneThatDied: what another process left in the copy, or somebody
-// did to it, while this one has the database open. What this one writes next is
-// in the copy, and what was never committed is not: the database is lost right
-// after that, before anybody could have compared the two.
+// TestCopyBesideOneThatDied: another process left lines in the copy, or a user changed it,
+// while this process has the database open. The next transaction of this one is in the
+// copy, and lines that were never committed are not: the database is lost right after that,
+// before the two could be compared.
 func TestCopyBesideOneThatDied(t *testing.T) {
 	t.Parallel()
 	const never = `[{"q":"INSERT INTO pins (repo, ref, oid) VALUES (?, ?, ?)","a":["repo","refs/croft/never","bad"]}]`
@@ -326,9 +326,8 @@ func TestCopyBesideOneThatDied(t *testing.T) {
 	}
 }
 
-// TestChangedLineIsNotBelieved: a line of the copy that is not as it was written
-// does not come back as something else.
-func TestChangedLineIsNotBelieved(t *testing.T) {
+// TestChangedLineIsNotReplayed: a changed line of the copy is not replayed.
+func TestChangedLineIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
 	s.fill(t)
@@ -344,8 +343,8 @@ func TestChangedLineIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestCopyOfLaterVersion: what a later Croft wrote is left alone, also where only
-// its second copy is left.
+// TestCopyOfLaterVersion: files of a later Croft are left alone, also where only its second
+// copy is left.
 func TestCopyOfLaterVersion(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -391,8 +390,8 @@ func TestCopyOfLaterVersion(t *testing.T) {
 	}
 }
 
-// TestDamagedCopyIsKept: of a copy that is damaged in its middle what is before
-// that comes back, and somebody may find more in it.
+// TestDamagedCopyIsKept: of a copy that is damaged in its middle, the transactions before
+// the damage are replayed. The damaged file is kept, so that a person can look for more.
 func TestDamagedCopyIsKept(t *testing.T) {
 	t.Parallel()
 	s := newState(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// lastCursor is the cursor of an event that is appended now.
+// lastCursor appends an event and returns its cursor.
 func (s state) lastCursor(t *testing.T, kind string) int64 {
 	t.Helper()
 	j := s.open(t)
@@ -24,9 +24,9 @@ func (s state) lastCursor(t *testing.T, kind string) int64 {
 	return list[len(list)-1].At
 }
 
-// TestCursorsNeverGoBack loses the database, its second copy or both, or has older
-// ones in their place. What is appended afterwards has a cursor above every one that
-// was handed out, so that whoever asks for what came after that misses nothing.
+// TestCursorsNeverGoBack loses the database, its second copy or both, or replaces them by
+// older ones. Events that are appended afterwards have cursors above every one that was
+// handed out, so that a reader that continues from its last cursor misses none.
 func TestCursorsNeverGoBack(t *testing.T) {
 	t.Parallel()
 	wal := func(s state) []string { return []string{s.db() + "-wal", s.db() + "-shm"} }

@@ -55,7 +55,7 @@ func (s state) fillMore(t testing.TB) {
 	})
 }
 
-// counts is how many rows the lists have.
+// counts is the number of rows in the lists.
 func (s state) counts(t testing.TB, j *journal.Journal) map[string]int {
 	t.Helper()
 	ctx := t.Context()
@@ -110,8 +110,8 @@ var damagedRows = []struct {
 }
 
 // TestDamagedRowIsOneRow: a row that cannot be read, and that the second copy does not have
-// either, is the only one that is missing. The call that needs it says which it is, and
-// nothing is set aside but the row, by who asks for that.
+// either, is the only one that is missing. A call that needs it names it, and only the row
+// is set aside, when a caller asks for that.
 func TestDamagedRowIsOneRow(t *testing.T) {
 	t.Parallel()
 	copies := map[string]func(t *testing.T, s state){
@@ -182,8 +182,8 @@ func TestDamagedRowIsOneRow(t *testing.T) {
 	}
 }
 
-// TestDamagedRowComesFromTheCopy: a row that the second copy has is there as if nothing had
-// happened, and the database that was set aside holds nothing that is missing.
+// TestDamagedRowComesFromTheCopy: a row that the second copy has is read from there, and
+// the database that was set aside has nothing that the new one lacks.
 func TestDamagedRowComesFromTheCopy(t *testing.T) {
 	t.Parallel()
 	for _, row := range damagedRows {
@@ -211,7 +211,7 @@ func TestDamagedRowComesFromTheCopy(t *testing.T) {
 }
 
 // TestLacking: a database that was set aside when its second copy was lost has records that
-// the new one lacks, and that is said.
+// the new one lacks, and Lacking says so.
 func TestLacking(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -232,7 +232,7 @@ func TestLacking(t *testing.T) {
 }
 
 // TestDamagedRowLeavesItsPins: the refs of a workspace whose row is set aside belong to no
-// pin, so that nothing deletes them and an import finds them.
+// pin, so that they are not deleted and an import finds them.
 func TestDamagedRowLeavesItsPins(t *testing.T) {
 	t.Parallel()
 	s := newState(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// TestForget: old operations and events go, a few at once; those that run, that
-// are on a live workspace or that are young stay, and so does what has a wrong
-// time, without keeping the rest.
+// TestForget: old operations and events are deleted, a few at once; those that run, that
+// are about a live workspace or that are young stay, and so does one with an invalid time,
+// without keeping the others.
 func TestForget(t *testing.T) {
 	j := open(t, t.TempDir())
 	young := j0.Add(time.Hour)

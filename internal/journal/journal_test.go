@@ -47,7 +47,7 @@ func record(id croft.ID, name string) journal.Record {
 	}
 }
 
-// j0 is a time at which something happened.
+// j0 is a fixed time.
 var j0 = time.Unix(100, 0)
 
 // numbered is one of many records.
@@ -102,9 +102,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestRecordKeepsWhatLasts: what is looked up anew each time is not written
-// down.
-func TestRecordKeepsWhatLasts(t *testing.T) {
+// TestRecordOmitsComputedFields: fields that are computed at each read are not stored.
+func TestRecordOmitsComputedFields(t *testing.T) {
 	t.Parallel()
 	rec := record("1", "one")
 	passing := rec
@@ -123,7 +122,7 @@ func TestRecordKeepsWhatLasts(t *testing.T) {
 	}
 }
 
-// TestUniqueAmongLive: the database itself holds names and paths apart.
+// TestUniqueAmongLive: the database itself enforces unique names and paths.
 func TestUniqueAmongLive(t *testing.T) {
 	t.Parallel()
 	j := open(t, t.TempDir())
@@ -298,7 +297,7 @@ func TestRepos(t *testing.T) {
 	if got, err := j.Repo(t.Context(), "1"); err != nil || got.Path != "/b" {
 		t.Errorf("a repository that was moved: %+v, %v", got, err)
 	}
-	put(journal.Repo{ID: "2", CommonDir: "/b/.git", Path: "/b", Identity: "x"}) // made anew
+	put(journal.Repo{ID: "2", CommonDir: "/b/.git", Path: "/b", Identity: "x"}) // deleted and made again
 	for id, identity := range map[croft.ID]string{"1": "", "2": "x"} {
 		if got, err := j.RepoAt(t.Context(), "/b/.git", identity); err != nil || got.ID != id {
 			t.Errorf("RepoAt(%q) = %+v, %v, want %s: one at the same place does not make the other forgotten", identity, got, err, id)
@@ -309,8 +308,8 @@ func TestRepos(t *testing.T) {
 	}
 }
 
-// TestEventsOverWriters: many writers, over several databases handles, give
-// every event a cursor of its own, in the order in which readers see them.
+// TestEventsOverWriters: many writers, over several database handles, give every event a
+// cursor of its own, in the order in which readers see them.
 func TestEventsOverWriters(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -361,7 +360,7 @@ func TestEventsOverWriters(t *testing.T) {
 	}
 }
 
-// TestOpenAtOnce: many processes meet a database that is not there yet.
+// TestOpenAtOnce: many processes open a database that does not exist yet.
 func TestOpenAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
@@ -385,7 +384,7 @@ func TestOpenAtOnce(t *testing.T) {
 	}
 }
 
-// TestLaterVersion: a database of a later Croft is refused and left as it is.
+// TestLaterVersion: a database of a later Croft is refused and not changed.
 func TestLaterVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -397,7 +396,7 @@ func TestLaterVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const userVersion = 60 // the place of user_version in the header
+	const userVersion = 60 // the offset of user_version in the header
 	b[userVersion+3] = 99
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// TestLastTransaction: what pollLog asks the database changes with what another
-// process writes, and with nothing else.
+// TestLastTransaction: the number that pollLog reads changes when another process writes,
+// and at no other time.
 func TestLastTransaction(t *testing.T) {
 	dir := t.TempDir()
 	j, err := Open(t.Context(), dir, Options{Copy: filepath.Join(dir, "copy")})

@@ -42,8 +42,8 @@ func isPending(m Merge) bool {
 
 func hasLanded(m Merge) bool { return m.State == croft.MergeDone && m.Status == croft.MergeMerged }
 
-// TestMergeStates walks through the states of a merge at random. Whatever happened
-// before, what a merge says of itself is of its state.
+// TestMergeStates walks through the states of a merge at random. Whatever happened before,
+// the fields of a merge agree with its state.
 func TestMergeStates(t *testing.T) {
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
@@ -75,7 +75,7 @@ func TestMergeStates(t *testing.T) {
 	}
 }
 
-// wrongMerge says what of a merge contradicts its state.
+// wrongMerge names the fields of a merge that contradict its state.
 func wrongMerge(m Merge) string {
 	isDone := m.State == croft.MergeDone
 	hasReason := m.Reason != "" || m.Details != "" || m.Hint != ""

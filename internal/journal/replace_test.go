@@ -29,7 +29,7 @@ func filled(t *testing.T) (dir, path string) {
 	return dir, filepath.Join(dir, journal.FileName)
 }
 
-// damages are ways to spoil a database file.
+// damages are ways to damage a database file.
 var damages = map[string]func(b []byte) []byte{
 	"Noise":     func([]byte) []byte { return []byte(strings.Repeat("not a database ", 1000)) },
 	"Half":      func(b []byte) []byte { return b[:len(b)/2] },
@@ -47,9 +47,8 @@ func overwrite(b []byte, from, to int) []byte {
 	return b
 }
 
-// TestDamaged spoils the file in several ways. Whoever opens it, or else
-// whoever reads it, has an empty database that works, and the damaged one is
-// kept.
+// TestDamaged damages the file in several ways. The process that opens or reads it gets an
+// empty database that works, and the damaged file is kept.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	for name, damage := range damages {
@@ -86,8 +85,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestReplacedWhileOpen: a journal whose file was deleted, or moved away by
-// another process, goes on in the one that is there.
+// TestReplacedWhileOpen: a journal whose file was deleted, or moved away by another
+// process, continues with the file that is there.
 func TestReplacedWhileOpen(t *testing.T) {
 	t.Parallel()
 	dir, path := filled(t)
@@ -106,8 +105,8 @@ func TestReplacedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestDamagedMetByMany has many processes meet a damaged database: one of them
-// sets it aside, and none finds fault.
+// TestDamagedMetByMany: many processes open a damaged database. One of them sets it aside,
+// and none gets an error.
 func TestDamagedMetByMany(t *testing.T) {
 	if dir := os.Getenv("JOURNAL_TEST_DAMAGED"); dir != "" {
 		j := open(t, dir)

@@ -10,8 +10,8 @@ import (
 )
 
 // TestRetract: a transaction that was appended to the second copy and could not be
-// committed is taken off it again; but not one that was committed after all, and
-// not if others were appended after it.
+// committed is removed from it again; but not one that was committed after all, and not if
+// others were appended after it.
 func TestRetract(t *testing.T) {
 	t.Parallel()
 	copied := filepath.Join(t.TempDir(), "copy")

@@ -15,9 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// TestStateComesBack loses the database or its second copy in every form. What was
-// committed is there afterwards, and both are whole again: the other one may be
-// lost next.
+// TestStateComesBack loses the database or its second copy in every form. All committed
+// data is there afterwards, and both are whole again, so that the other one may be lost
+// next.
 func TestStateComesBack(t *testing.T) {
 	t.Parallel()
 	type old struct{ db, copy []byte }
@@ -33,7 +33,7 @@ func TestStateComesBack(t *testing.T) {
 		},
 		"OlderDatabaseAndNewCopy": func(t *testing.T, s state, o old) {
 			drop(t, s.copy)
-			_ = s.open(t).Close() // written anew, it has no transactions any more that lead here
+			_ = s.open(t).Close() // rewritten, it has no transactions any more
 			drop(t, s.db()+"-wal", s.db()+"-shm")
 			put(t, s.db(), o.db)
 		},
@@ -64,7 +64,7 @@ func TestStateComesBack(t *testing.T) {
 				t.Fatalf("the state to lose is not what it should be: %+v", want)
 			}
 			lose(t, s, o)
-			// What the first look does not see, whoever reads it does.
+			// Damage that opening does not find is found by reading.
 			j = s.open(t)
 			if err := j.Check(t.Context()); err != nil {
 				t.Fatal(err)
@@ -94,7 +94,7 @@ func TestStateComesBack(t *testing.T) {
 	}
 }
 
-// TestStateIsLostWithBoth: with neither there is nothing, and no error.
+// TestStateIsLostWithBoth: without both there are no records, and no error.
 func TestStateIsLostWithBoth(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -105,8 +105,7 @@ func TestStateIsLostWithBoth(t *testing.T) {
 	}
 }
 
-// TestStateLostWhileOpen: a process that has the database open goes on with all
-// that there was.
+// TestStateLostWhileOpen: a process that has the database open still has all records.
 func TestStateLostWhileOpen(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -125,8 +124,8 @@ func TestStateLostWhileOpen(t *testing.T) {
 	}
 }
 
-// TestCursorsComeBack: a cursor that was given away is not given to another event
-// after the database was lost, also if the event was forgotten meanwhile.
+// TestCursorsComeBack: after the database was lost, a cursor that was handed out is not
+// given to another event, also if the event was deleted in between.
 func TestCursorsComeBack(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -151,8 +150,8 @@ func TestCursorsComeBack(t *testing.T) {
 	}
 }
 
-// TestStateLostBesideMany has many processes write while the database is deleted
-// again and again. Whatever was acknowledged is there in the end.
+// TestStateLostBesideMany has many processes write while the database is deleted again and
+// again. Everything that was acknowledged is there in the end.
 func TestStateLostBesideMany(t *testing.T) {
 	if dir := os.Getenv("JOURNAL_TEST_STATE"); dir != "" {
 		emitBesideMany(t, dir)
@@ -184,12 +183,12 @@ func TestStateLostBesideMany(t *testing.T) {
 	}
 }
 
-// emitBesideMany is what each of the processes does: it says which of its events
-// were taken.
+// emitBesideMany is what each of the processes does: it prints which of its events were
+// acknowledged.
 func emitBesideMany(t *testing.T, dir string) {
 	t.Helper()
 	j, err := journal.Open(t.Context(), dir, journal.Options{Copy: os.Getenv("JOURNAL_TEST_COPY")})
-	for range 50 { // it is deleted while it is opened, too
+	for range 50 { // the database is deleted while it is opened, too
 		if err == nil {
 			break
 		}
@@ -207,9 +206,9 @@ func emitBesideMany(t *testing.T, dir string) {
 	}
 }
 
-// loseBesideMany deletes the database again and again while several processes write
-// to it, until all have ended. It returns what they were told is written, and how
-// often it was lost.
+// loseBesideMany deletes the database again and again while several processes write to it,
+// until all have ended. It returns what they were told is written, and how often it was
+// lost.
 func (s state) loseBesideMany(t *testing.T) (acknowledged map[string]bool, lost int) {
 	t.Helper()
 	const n = 8
@@ -227,7 +226,7 @@ func (s state) loseBesideMany(t *testing.T) (acknowledged map[string]bool, lost 
 		}()
 	}
 	acknowledged = map[string]bool{}
-	pause := 20 * time.Millisecond // and longer each time, so that a slow machine comes through
+	pause := 20 * time.Millisecond // and longer each time, so that a slow machine makes progress
 	for left := n; left > 0; {
 		select {
 		case r := <-done:
@@ -250,8 +249,7 @@ func (s state) loseBesideMany(t *testing.T) (acknowledged map[string]bool, lost 
 	return acknowledged, lost
 }
 
-// TestOldDatabaseIsSetAside: a database of an earlier version makes room, and
-// stays as it was.
+// TestOldDatabaseIsSetAside: a database of an earlier version is moved aside, unchanged.
 func TestOldDatabaseIsSetAside(t *testing.T) {
 	t.Parallel()
 	s := newState(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// TestWatch: whoever waits is woken by what is written, here and through another
-// connection, every time; and nothing looks out when nobody waits.
+// TestWatch: a caller that waits is woken by every write, here and through another
+// connection; and nothing polls when no caller waits.
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	var both [2]*journal.Journal

@@ -14,8 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/layout/layouttest"
 )
 
-// The rules once more, written without those of the package, so that the two
-// can disagree.
+// The rules once more, written independently of the package, so that the two can disagree.
 var (
 	badCharacter = regexp.MustCompile(`[/\\<>:"|?*\x00-\x1f\x7f]`)
 	badEnd       = regexp.MustCompile(`^[-.]|[. ]$`)
@@ -67,8 +66,8 @@ func badRef(branch string) string {
 	return ""
 }
 
-// verdict asserts that err, if there is one, is a refusal with a code, and
-// reports whether there was none.
+// verdict asserts that an error is a refusal with a code, and reports whether there was
+// none.
 func verdict(t *testing.T, input string, err error) bool {
 	t.Helper()
 	if err == nil {
@@ -84,8 +83,8 @@ func verdict(t *testing.T, input string, err error) bool {
 	return false
 }
 
-// harmless asserts what every rendered layout must keep to. It reports whether
-// path and branch were rendered at all.
+// harmless asserts the rules that every rendered layout must keep. It reports whether path
+// and branch were rendered at all.
 func harmless(t *testing.T, input string, l layout.Layout, v layout.Values) (path, branch bool) {
 	t.Helper()
 	p, err := l.RenderPath(v)

@@ -46,7 +46,7 @@ func values() layout.Values {
 	}
 }
 
-// refused asserts that err carries the code and is fit to be shown.
+// refused asserts that err has the code and a message for users.
 func refused(t testing.TB, err error, code croft.Code) *croft.Error {
 	t.Helper()
 	var e *croft.Error

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestClose: a service that is closed lets the call that is at work finish, refuses others,
-// and starts nothing in the background any more. What a call asks of its own service is no
-// other call.
+// TestClose: a service that is closed lets running calls finish, refuses new ones, and
+// starts nothing in the background any more. A call that a running call makes to its own
+// service is not a new one.
 func TestClose(t *testing.T) {
 	l := New()
 	ctx, leave, err := l.Enter(t.Context())

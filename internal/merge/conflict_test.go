@@ -43,8 +43,8 @@ func TestParseMarkers(t *testing.T) {
 	}
 }
 
-// Each path in conflict says what it is, and which commit brought the other
-// side. Files that are no text have no hunks.
+// Each path in conflict has its kind, and the commit that brought the other side. Binary
+// files have no hunks.
 func TestConflictsAreExplained(t *testing.T) {
 	b := newBench(t, gittest.New(t))
 	b.Write("gone", "1\n2\n3\n")
@@ -74,7 +74,7 @@ func TestConflictsAreExplained(t *testing.T) {
 			t.Errorf("%s:\n%s", style, diff)
 		}
 	}
-	// To take back what was changed since is in conflict with the change.
+	// Reverting lines that were changed since is a conflict.
 	step := b.put(tip, Item{Kind: croft.KindRevert, Head: text, Base: base, Message: "revert"})
 	if len(step.Conflicts) != 0 {
 		t.Errorf("%+v", step.Conflicts)

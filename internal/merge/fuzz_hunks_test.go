@@ -7,8 +7,8 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// FuzzSplice: the hunks of a review that an agent may have written are put
-// together with two sides. They fit, or are refused.
+// FuzzSplice: an agent may have written the hunks of a review. They fit the two sides, or
+// are refused.
 func FuzzSplice(f *testing.F) {
 	f.Add([]byte("a\nb\nc\n"), []byte("a\nB\nc\n"), 2, 1, 2, 1, 3, 0, 3, 0)
 	f.Add([]byte(""), []byte("x"), 0, 0, 1, 1, -1, -1, -1, -1)
@@ -27,7 +27,7 @@ func FuzzSplice(f *testing.F) {
 	})
 }
 
-// FuzzParseMarkers: an agent writes what looks like conflicts.
+// FuzzParseMarkers: an agent can write lines that look like conflict markers.
 func FuzzParseMarkers(f *testing.F) {
 	f.Add("<<<<<<< a\nx\n||||||| b\ny\n=======\nz\n>>>>>>> c\n")
 	f.Add("=======\n>>>>>>> \n<<<<<<< \n<<<<<<< \n")

@@ -20,7 +20,7 @@ import (
 // work is a set of items by their numbers.
 type work []int
 
-// tree is what a tree is called that has this work.
+// tree is the name of a tree that has this work.
 func (w work) tree() string { return fmt.Sprint(slices.Sorted(slices.Values(w))) }
 
 func (w work) hasAll(part work) bool {
@@ -32,10 +32,10 @@ type fakeChecker struct {
 	bad    []work
 	flaky  map[string]int // trees, and how often they fail first
 	broken map[string]error
-	meet   int // the first so many wait for each other
+	meet   int // the first n checks wait for each other
 
 	mu      sync.Mutex
-	trees   map[string]work // as the stack was made
+	trees   map[string]work // in the order in which the stack was made
 	runs    map[string]int
 	running int
 	most    int
@@ -121,8 +121,8 @@ func decide(t *testing.T, f *fakeChecker, slots int, landed, items work) Decisio
 	return d
 }
 
-// Two of sixteen break only together. The later one is found, wherever the two
-// stand, in at most six trees; what was before it passes.
+// Two of sixteen items fail only together. The later one is found, wherever the two are, in
+// at most six trees; the items before it pass.
 func TestBrokenPairIsFoundInSixTrees(t *testing.T) {
 	const n, limit = 16, 6
 	most := 0
@@ -155,8 +155,8 @@ func TestWhatPassesTakesOneTree(t *testing.T) {
 	}
 }
 
-// A failure that goes away is no failure, and is named, with the output of the
-// run that failed. One that stays is tried twice, not more.
+// A failure that does not repeat is no failure, and is reported as flaky, with the output
+// of the run that failed. One that repeats is tried twice, not more.
 func TestFlakeIsRetriedOnceAndNamed(t *testing.T) {
 	items := numbers(4)
 	whole := items.tree()
@@ -194,7 +194,7 @@ func TestBrokenTargetBlamesNobody(t *testing.T) {
 			t.Errorf("%d trees", len(f.runs))
 		}
 	}
-	// One that mends the target lands with all that comes before it.
+	// An item that mends the target lands with all items before it.
 	for slots := 1; slots <= 4; slots++ {
 		f := &fakeChecker{}
 		tip, steps := f.stack(nil, numbers(3))
@@ -218,7 +218,7 @@ func (m mendingChecker) Check(ctx context.Context, commit, tree string) (Verdict
 	return v, err
 }
 
-// With slots, beginnings are checked at once, never more than there are slots.
+// With slots, prefixes of the stack are checked at once, never more than there are slots.
 func TestSlotsAreUsedAndNotExceeded(t *testing.T) {
 	for slots := 1; slots <= 16; slots++ {
 		f := &fakeChecker{bad: []work{{3, 11}}, meet: slots}
@@ -232,8 +232,8 @@ func TestSlotsAreUsedAndNotExceeded(t *testing.T) {
 	}
 }
 
-// A step that brings nothing, because of a conflict or because the target had
-// it, is neither checked again nor blamed.
+// A step without changes, because of a conflict or because the target has them already, is
+// neither checked again nor blamed.
 func TestStepThatBringsNothingIsNotChecked(t *testing.T) {
 	for slots := 1; slots <= 4; slots++ {
 		f := &fakeChecker{bad: []work{{1}}}
@@ -251,7 +251,7 @@ func TestStepThatBringsNothingIsNotChecked(t *testing.T) {
 	}
 }
 
-// An error is no verdict, and ends what else runs.
+// An error is no verdict, and cancels the other checks.
 func TestErrorEndsTheChecks(t *testing.T) {
 	why := errors.New("no space")
 	f := &fakeChecker{broken: map[string]error{numbers(8).tree(): why}}
@@ -266,7 +266,7 @@ func TestErrorEndsTheChecks(t *testing.T) {
 	}
 }
 
-// waiting goes on until it is stopped, but for what is broken.
+// waiting runs until it is canceled, except for broken trees.
 type waiting struct{ *fakeChecker }
 
 func (w waiting) Check(ctx context.Context, commit, tree string) (Verdict, error) {
@@ -277,7 +277,7 @@ func (w waiting) Check(ctx context.Context, commit, tree string) (Verdict, error
 	return Verdict{}, context.Cause(ctx)
 }
 
-// lane lands what passes and turns away who is blamed, until nothing is left.
+// lane lands items that pass and rejects those that are blamed, until none is left.
 func lane(t *testing.T, f *fakeChecker, slots, batch int, items work) (landed, ejected work) {
 	t.Helper()
 	for len(items) > 0 {
@@ -304,7 +304,7 @@ func lane(t *testing.T, f *fakeChecker, slots, batch int, items work) (landed, e
 	return landed, ejected
 }
 
-// The innocent are never turned away, what is landed passes, and the answers
+// An item that is not at fault is never rejected, what is landed passes, and the answers
 // are the same however many checks run at once.
 func TestInnocentAreNeverBlamed(t *testing.T) {
 	for seed := range uint64(300) {

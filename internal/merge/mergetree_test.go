@@ -9,10 +9,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestEveryStrategyLandsWhatGitMerges: over random histories with renames, links,
-// modes, submodules, directories in the place of files and crossing merges, the
-// tree of the commit that each strategy makes is that of git merge-tree, and what
-// is in conflict for one is for the other. CROFT_LONG=1 tries 2,000 histories.
+// TestEveryStrategyLandsWhatGitMerges: over random histories with renames, links, modes,
+// submodules, directories in the place of files and criss-cross merges, the tree of the
+// commit that each strategy makes is that of git merge-tree, and both have the same
+// conflicts. CROFT_LONG=1 tries 2,000 histories.
 func TestEveryStrategyLandsWhatGitMerges(t *testing.T) {
 	const agents = 20
 	seeds := 10

@@ -15,7 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// tally counts what happened, so that a test of nothing is noticed.
+// tally counts what happened, so that a test that does nothing is noticed.
 type tally struct {
 	mu sync.Mutex
 	n  map[string]int
@@ -48,22 +48,22 @@ func (c *tally) counts() map[string]int {
 	return all
 }
 
-// piece is one branch, and what became of it on either side: in the stack, and
-// in the checkout in which plain git does the same.
+// piece is one branch, and its outcome on either side: in the stack, and in the checkout in
+// which plain git does the same.
 type piece struct {
 	name      string
 	head      string
 	inHistory bool // it was merged with two parents before: git has its commits
 	reverts   int
 
-	landed []landed // and not taken back
+	landed []landed // and not reverted
 	taken  []taken  // and not brought back
 }
 
-// landed is a merge: ours, of what, and the same by hand.
+// landed is a merge: ours, of what, and plain git's.
 type landed struct{ commit, before, hand string }
 
-// taken is a revert: ours, and the same by hand.
+// taken is a revert: ours, and plain git's.
 type taken struct {
 	Revert
 	hand string
@@ -73,7 +73,7 @@ type history struct {
 	*bench
 	rnd     *rand.Rand
 	tip     string        // ours
-	by      *gittest.Repo // where the same is done by hand
+	by      *gittest.Repo // where plain git does the same
 	pieces  []*piece
 	tally   *tally
 	written int
@@ -94,7 +94,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	by := *r
 	h.by = &by
 	by.Dir = filepath.Join(filepath.Dir(r.Dir), "hand")
-	by.Env = append(slices.Clone(r.Env), "GIT_COMMITTER_DATE=2026-05-06T07:08:09Z") // so that a copy of a commit is another
+	by.Env = append(slices.Clone(r.Env), "GIT_COMMITTER_DATE=2026-05-06T07:08:09Z") // so that a copy of a commit has another ID
 	h.Git("worktree", "add", "--quiet", "--detach", by.Dir)
 	for i := range 4 {
 		p := &piece{name: fmt.Sprint("w", i), head: h.tip}
@@ -144,14 +144,14 @@ func (h *history) edit() {
 }
 
 func (h *history) play() {
-	h.takeBackAll(h.pieces[0])
+	h.revertAll(h.pieces[0])
 	for range 9 {
 		p := h.pieces[h.rnd.IntN(len(h.pieces))]
 		switch {
 		case len(p.landed) > 0 && h.rnd.IntN(5) > 1:
-			h.takeBack(p)
+			h.revert(p)
 		case len(p.landed) > 0:
-			if h.rnd.IntN(2) == 0 { // else there is nothing to merge
+			if h.rnd.IntN(2) == 0 { // otherwise there is nothing to merge
 				h.more(p)
 			}
 			h.merge(p)
@@ -167,13 +167,13 @@ func (h *history) play() {
 	}
 }
 
-// takeBackAll merges a piece of work twice, takes both back and merges it again.
-func (h *history) takeBackAll(p *piece) {
+// revertAll merges a piece of work twice, reverts both merges and merges it again.
+func (h *history) revertAll(p *piece) {
 	h.merge(p)
 	h.more(p)
 	h.merge(p)
 	for n := len(p.landed); n > 0 && !h.t.Failed(); n-- {
-		h.takeBack(p)
+		h.revert(p)
 	}
 	h.merge(p)
 }
@@ -222,8 +222,8 @@ func (h *history) merge(p *piece) {
 	p.taken, p.inHistory, h.tip = nil, p.inHistory || strategy == croft.StrategyNoFF, step.Commit
 }
 
-// takeBack reverts a merge on both sides.
-func (h *history) takeBack(p *piece) {
+// revert reverts a merge on both sides.
+func (h *history) revert(p *piece) {
 	at := h.rnd.IntN(len(p.landed))
 	was := p.landed[at]
 	step := h.put(h.tip, Item{Kind: croft.KindRevert, Head: was.commit, Base: was.before, Message: "revert " + p.name})
@@ -283,7 +283,7 @@ func (h *history) handCommit(message string) {
 	}
 }
 
-// handMerge merges by plain git. What was brought back before is one commit
+// handMerge merges with plain git. Work that is merged again after a revert is one commit
 // with the merge, as it is in the stack.
 func (h *history) handMerge(strategy croft.Strategy, before, head string) bool {
 	at := h.hand("rev-parse", "HEAD")

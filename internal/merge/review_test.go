@@ -81,7 +81,7 @@ func randomHistory(t *testing.T, r *gittest.Repo, rnd *rand.Rand) (base, head st
 	for _, name := range names {
 		path := filepath.Join(r.Dir, name)
 		switch rnd.IntN(8) {
-		case 0: // as it was
+		case 0: // unchanged
 		case 1:
 			must(t, os.Remove(path))
 		case 2:
@@ -118,9 +118,9 @@ func must(t *testing.T, err error) {
 
 var header = regexp.MustCompile(`^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@`)
 
-// partialPatch takes the chosen parts out of a patch that git made. The files
-// of the review are in the patch's order; keep says which hunks of which file
-// are wanted, or none for the whole.
+// partialPatch takes the chosen parts out of a patch that git made. The files of the review
+// are in the patch's order; keep says which hunks of which file are wanted, or none for the
+// whole.
 func partialPatch(t *testing.T, patch string, files []croft.ReviewFile, keep map[string][]int) string {
 	t.Helper()
 	sections := regexp.MustCompile(`(?m)^diff --git `).Split(patch, -1)[1:]
@@ -146,7 +146,7 @@ func partialPatch(t *testing.T, patch string, files []croft.ReviewFile, keep map
 	return out.String()
 }
 
-// partialSection leaves hunks out. The rest begins elsewhere on the new side.
+// partialSection leaves hunks out, and adjusts where the others begin on the new side.
 func partialSection(t *testing.T, section string, wanted []int) string {
 	t.Helper()
 	if len(wanted) == 0 {
@@ -183,8 +183,8 @@ func partialSection(t *testing.T, section string, wanted []int) string {
 	return out
 }
 
-// TestPartsAreWhatGitApplies: for random changes, the tree of a random choice
-// of files and hunks is the one that `git apply` makes of a patch of the same.
+// TestPartsAreWhatGitApplies: for random changes, the tree of a random choice of files and
+// hunks is the one that `git apply` makes of a patch with the same.
 func TestPartsAreWhatGitApplies(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links, modes and names of files are not those of Windows")

@@ -20,7 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// bench is a repository, and attempts at merges in it.
+// bench is a repository with a session of merges in it.
 type bench struct {
 	*gittest.Repo
 	t     *testing.T
@@ -54,7 +54,7 @@ func newBench(t *testing.T, r *gittest.Repo) *bench {
 	}}
 }
 
-// put puts one item on a tip, and makes sure that the step is whole.
+// put puts one item on a tip, and checks that the step is whole.
 func (b *bench) put(tip string, it Item) Step {
 	b.t.Helper()
 	it.ID = "m"
@@ -119,7 +119,8 @@ func TestNoFF(t *testing.T) {
 	}
 }
 
-// The author of squashed work is who did it last; the others are named.
+// The author of squashed work is the author of its last commit; the others are named in the
+// message.
 func TestSquashKeepsAuthors(t *testing.T) {
 	b := newBench(t, gittest.New(t))
 	const eve = "Eve <eve@example.com>"
@@ -164,7 +165,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// A conflict keeps an item out, and the others come in without it.
+// An item in conflict is left out, and the others are merged without it.
 func TestConflictKeepsOnlyItsItemOut(t *testing.T) {
 	for _, strategy := range []croft.Strategy{croft.StrategyNoFF, croft.StrategySquash} {
 		b := newBench(t, gittest.New(t))
@@ -194,8 +195,8 @@ func TestConflictKeepsOnlyItsItemOut(t *testing.T) {
 	}
 }
 
-// Work that was brought up to date with a target that had it, before it was
-// taken back there, is not lost when it is merged again.
+// Work that merged a target which had it, before it was reverted there, is not lost when it
+// is merged again.
 func TestMergeAgainAfterUpdate(t *testing.T) {
 	for _, strategy := range []croft.Strategy{croft.StrategyNoFF, croft.StrategySquash} {
 		b := newBench(t, gittest.New(t))
@@ -222,7 +223,7 @@ func TestMergeAgainAfterUpdate(t *testing.T) {
 	}
 }
 
-// Work that was written anew after it had been taken back is merged as it is.
+// Work that was rewritten after it had been reverted is merged as it is.
 func TestMergeAgainWrittenAnew(t *testing.T) {
 	b := newBench(t, gittest.New(t))
 	tip := b.Git("rev-parse", "main")
@@ -246,9 +247,9 @@ func histories() int {
 	return 20
 }
 
-// TestRandomHistories merges, takes back, merges again and takes back again, in
-// random histories with other merges between, by every strategy. Each tree is
-// the one that plain git gives, and each conflict one that it has too.
+// TestRandomHistories merges, reverts, merges again and reverts again, in random histories
+// with other merges between, by every strategy. Each tree is the one that plain git makes,
+// and plain git has each conflict, too.
 func TestRandomHistories(t *testing.T) {
 	var total tally
 	t.Run("all", func(t *testing.T) {

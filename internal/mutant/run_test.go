@@ -19,8 +19,8 @@ import (
 	"github.com/croft-sh/croft/internal/mutant"
 )
 
-// A test that a mutant makes hang has failed after testLimit. What is longer than
-// callLimit was not the test.
+// A test that a mutant makes hang fails after testLimit. A run that takes longer than
+// callLimit hangs for another reason.
 const (
 	testLimit = 2 * time.Minute
 	callLimit = 15 * time.Minute
@@ -73,7 +73,7 @@ func TestMutants(t *testing.T) {
 // errSkipped says that a test does not run here.
 var errSkipped = errors.New("the test is skipped")
 
-// try is nil if the mutant's test fails because of it.
+// try returns nil if the mutant's test fails because of it.
 func try(t *testing.T, root string, m mutant.Mutant) error {
 	t.Helper()
 	dir, name := t.TempDir(), filepath.Join(root, filepath.FromSlash(m.File))
@@ -135,8 +135,8 @@ func testsPass(t *testing.T, root string, all []mutant.Mutant) {
 	}
 }
 
-// goTest runs tests, and returns all that they print. The overlay is in the
-// environment, for those that build a binary.
+// goTest runs tests, and returns their output. The overlay is in the environment, for tests
+// that build a binary.
 func goTest(t *testing.T, root, overlay, tags, run, pattern string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), callLimit)

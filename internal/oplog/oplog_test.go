@@ -17,7 +17,7 @@ const (
 	project = croft.ID("project")
 )
 
-// dead is a process of this machine that does not run any more.
+// dead is a process of this machine that has ended.
 var dead = croft.Owner{Host: here, PID: 2}
 
 // newLog returns a Log whose only kind of operation is settled by settle.
@@ -39,7 +39,7 @@ func newLog(t *testing.T, settle Recoverer[string]) *Log[string] {
 
 func undo(ctx context.Context, _ string, op *Op) error { return op.EndUndone(ctx, "its process died") }
 
-// write opens an operation and writes it down.
+// write opens an operation and records it.
 func write(t *testing.T, l *Log[string], id croft.ID) *Op {
 	t.Helper()
 	op, err := l.Open(journal.Operation{ID: id, Act: id, Kind: "create", Actor: "user", Repo: project})
@@ -52,7 +52,7 @@ func write(t *testing.T, l *Log[string], id croft.ID) *Op {
 	return op
 }
 
-// abandon writes an operation down whose process is o, and lets its lock go.
+// abandon records an operation whose process is o, and releases its lock.
 func abandon(t *testing.T, l *Log[string], id croft.ID, o croft.Owner) {
 	t.Helper()
 	self := l.Self
@@ -95,8 +95,7 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// TestNotWritten: an operation is running only if what belongs to it was written
-// down with it.
+// TestNotWritten: an operation is running only if its records were written with it.
 func TestNotWritten(t *testing.T) {
 	l := newLog(t, undo)
 	op, err := l.Open(journal.Operation{ID: "a", Kind: "create", Repo: project})
@@ -113,8 +112,8 @@ func TestNotWritten(t *testing.T) {
 	}
 }
 
-// TestRecover: what a dead process left is settled once, under its lock; what is
-// alive, of another machine or this Log's own is not touched.
+// TestRecover: the operation of a dead process is settled once, under its lock; one whose
+// process is alive, is on another machine or is this one is not touched.
 func TestRecover(t *testing.T) {
 	var settled []croft.ID
 	l := newLog(t, func(ctx context.Context, p string, op *Op) error {
@@ -145,8 +144,8 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestEndedMeanwhile: an operation that somebody else has settled since it was
-// looked at is settled once.
+// TestEndedMeanwhile: an operation that another process has settled since it was listed is
+// not settled again.
 func TestEndedMeanwhile(t *testing.T) {
 	l := newLog(t, undo)
 	abandon(t, l, "a", dead)
@@ -163,8 +162,8 @@ func TestEndedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestRecoverFails: what can not be recovered is an error in its own project, and
-// in no other.
+// TestRecoverFails: an operation that cannot be recovered is an error in its own project,
+// and in no other.
 func TestRecoverFails(t *testing.T) {
 	l := newLog(t, func(context.Context, string, *Op) error { return errors.New("no") })
 	abandon(t, l, "a", dead)
@@ -176,8 +175,8 @@ func TestRecoverFails(t *testing.T) {
 	}
 }
 
-// TestUnsettled: one that can not be settled now holds up nobody but those who
-// wait for it, who are told why; once it is settled, they get it.
+// TestUnsettled: an operation that cannot be settled now stops only the callers that wait
+// for it, and they get the reason; once it is settled, they go on.
 func TestUnsettled(t *testing.T) {
 	fails := true
 	l := newLog(t, func(ctx context.Context, _ string, op *Op) error {
@@ -202,8 +201,8 @@ func TestUnsettled(t *testing.T) {
 	}
 }
 
-// TestSweepLocks: files that nobody locks and no running operation has are removed
-// after a while.
+// TestSweepLocks: lock files that no process has locked and that belong to no running
+// operation are deleted after some time.
 func TestSweepLocks(t *testing.T) {
 	l := newLog(t, undo)
 	running := write(t, l, "running")

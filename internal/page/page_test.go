@@ -53,9 +53,9 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutAfterWhatWent: the item that a page ended with has left the list. In a list by
-// time the next page begins with what came after it; in others it is CursorExpired.
-func TestCutAfterWhatWent(t *testing.T) {
+// TestCutAfterRemovedItem: the last item of a page has left the list. In a list by time the
+// next page begins with the item after it; in others the result is CursorExpired.
+func TestCutAfterRemovedItem(t *testing.T) {
 	all := itemsOf(5)
 	newest := slices.Clone(all)
 	slices.Reverse(newest)
@@ -83,7 +83,7 @@ func TestCutAfterWhatWent(t *testing.T) {
 	}
 }
 
-// TestCutRefuses: what no list has named is no place in it.
+// TestCutRefuses: a cursor that no list has handed out is refused.
 func TestCutRefuses(t *testing.T) {
 	token := func(text string) croft.Page {
 		return croft.Page{After: base64.RawURLEncoding.EncodeToString([]byte(text))}

@@ -9,8 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// TestBackground runs itself: a process that gave up its priority does not get
-// it back.
+// TestBackground runs itself: a process that lowered its priority cannot raise it again.
 func TestBackground(t *testing.T) {
 	if os.Getenv("CROFT_TEST_BACKGROUND") == "" {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBackground$", "-test.v")

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestWriteBelow: a process writes where it may, and nowhere else: not through a
-// link, not by renaming, not by truncating.
+// TestWriteBelow: a process writes below the allowed directories, and nowhere else: not
+// through a link, not by renaming, not by truncating.
 func TestWriteBelow(t *testing.T) {
 	if !CanConfine() {
 		t.Skip("this kernel cannot confine processes")
@@ -67,8 +67,8 @@ func TestWriteBelow(t *testing.T) {
 	wg.Wait()
 }
 
-// TestConfinedLives: a process does not end with the thread that started it, and
-// ends with its context.
+// TestConfinedLives: a process does not end with the thread that started it, and ends with
+// its context.
 func TestConfinedLives(t *testing.T) {
 	dir := t.TempDir()
 	c := Command{Path: "sh", Args: []string{"-c", "sleep 0.3; echo lived"}, Env: os.Environ(), WriteBelow: []string{dir}}
@@ -109,9 +109,9 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// TestConfinedKillsNobody: the thread of a confined process ends with it, and no
-// other process must have been started on that thread that is told of its end.
-func TestConfinedKillsNobody(t *testing.T) {
+// TestConfinedKillsNoOther: the thread of a confined process ends with it, so no other
+// process may have been started on that thread with a parent-death signal.
+func TestConfinedKillsNoOther(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	for range 60 {
@@ -136,9 +136,8 @@ func TestConfinedKillsNobody(t *testing.T) {
 	wg.Wait()
 }
 
-// TestConfinedInEveryWay: a process that is started, and not run, is confined too;
-// a file is not truncated by its name; and to be allowed a link is to be allowed
-// nothing.
+// TestConfinedInEveryWay: a process that is started, and not run, is confined too; a file
+// is not truncated by its name; and allowing a link allows nothing.
 func TestConfinedInEveryWay(t *testing.T) {
 	if file := os.Getenv("CROFT_TEST_TRUNCATE"); file != "" {
 		if err := os.Truncate(file, 0); err == nil {

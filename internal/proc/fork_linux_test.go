@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestForkIsNobody: a shell's subshell is a fork without a program of its own, and a
-// program that the shell runs is not.
-func TestForkIsNobody(t *testing.T) {
+// TestForkHasNoProgram: a shell's subshell counts as a fork without a program of its own, and a
+// program that the shell runs does not.
+func TestForkHasNoProgram(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "(read x) <&3 & echo $!; cat <&3 & echo $!; wait")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -40,7 +40,7 @@ func TestForkIsNobody(t *testing.T) {
 	if !isUnstartedFork("/proc/"+pids[0], shell) {
 		t.Error("a subshell is no fork of its shell")
 	}
-	for nameOf(atoi(t, pids[1])) != "cat" { // until it has begun
+	for nameOf(atoi(t, pids[1])) != "cat" { // until cat runs
 		if t.Context().Err() != nil {
 			t.Fatal("cat did not begin")
 		}

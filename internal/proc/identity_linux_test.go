@@ -140,7 +140,7 @@ func TestOccupants(t *testing.T) {
 	if pids, ok := Occupants(filepath.Join(dir, "none")); len(pids) > 0 || !ok {
 		t.Errorf("a directory that is not there: %v, %v", pids, ok)
 	}
-	// What cannot be looked at is not known to be empty.
+	// A path that cannot be examined does not count as unoccupied.
 	file := filepath.Join(dir, "file")
 	if err := os.Symlink(file, file); err != nil {
 		t.Fatal(err)

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestWriters: a process that is elsewhere and has a file in the directory open for
-// writing is in it; one that only reads, or whose file was deleted, is not.
+// TestWriters: a process that has its working directory elsewhere and a file in the
+// directory open for writing counts as an occupant; one that only reads, or whose file was
+// deleted, does not.
 func TestWriters(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "a")

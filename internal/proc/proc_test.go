@@ -20,7 +20,7 @@ func sh(script string) Command {
 	return Command{Path: "sh", Args: []string{"-c", script}, Env: os.Environ()}
 }
 
-// waitFor waits until something is so, and fails the test if it never is.
+// waitFor waits until a condition holds, and fails the test if it never does.
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !is(); {
@@ -179,9 +179,8 @@ func TestContextsCauseIsTheError(t *testing.T) {
 	}
 }
 
-// TestLeftoverChildIsKilled: a process that has ended leaves a child that
-// keeps its output open. Nobody waits for that child for ever, and it does not
-// go on behind the caller's back.
+// TestLeftoverChildIsKilled: a process that has ended leaves a child that keeps its output
+// open. The caller does not wait for that child for ever, and the child is killed.
 func TestLeftoverChildIsKilled(t *testing.T) {
 	t.Parallel()
 	c := sh("sleep 1000 & echo $! > pid.new; mv pid.new pid")
@@ -202,8 +201,8 @@ func TestLeftoverChildIsKilled(t *testing.T) {
 	waitFor(t, "the end of the child", func() bool { return isDead(child) })
 }
 
-// TestPipesStayOpenForAWhile: on a busy machine a process that is just being started
-// keeps the pipes of another one open for some seconds. That is no failure.
+// TestPipesStayOpenForAWhile: on a busy machine a process that is just being started keeps
+// the pipes of another one open for some seconds. That is no failure.
 func TestPipesStayOpenForAWhile(t *testing.T) {
 	t.Parallel()
 	res, err := Run(t.Context(), sh("sleep 3 & echo said"))
@@ -297,7 +296,7 @@ func TestDetachedProcessHasASessionOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestRunGroup: both outputs in their order, and nothing of the group is left,
+// TestRunGroup: both outputs are in their order, and no process of the group is left,
 // however the process ended.
 func TestRunGroup(t *testing.T) {
 	var out bytes.Buffer

@@ -8,8 +8,8 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// TestHeld: a lease protects its workspace until it expires or its owner is provably
-// gone; one that lasts as long as its owner does so while that lives.
+// TestHeld: a lease protects its workspace until it expires or its owner is provably dead;
+// one with TermProcess does so while its owner is known to live.
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -9,8 +9,8 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
-// TestWhyUnsettled: what keeps a rewind from its end is one line, for a terminal shows
-// it as one, and has nothing in it that is no cause.
+// TestWhyUnsettled: the reason why a rewind cannot be settled is one line, as a terminal
+// shows it, and has only the cause in it.
 func TestWhyUnsettled(t *testing.T) {
 	t.Parallel()
 	lines := errors.Join(oplog.ErrUnsettled, restore.ErrAsWas, errors.New("one\ntwo"))

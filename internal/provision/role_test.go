@@ -126,8 +126,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyReplacesLinks: a link at the destination, tracked or not, is replaced
-// and what it points to is left alone.
+// TestCopyReplacesLinks: a link at the destination, tracked or not, is replaced, and its
+// target is not changed.
 func TestCopyReplacesLinks(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -193,8 +193,7 @@ func TestCopyRefused(t *testing.T) {
 	}
 }
 
-// TestCopyIntoAnotherDirectory: what somebody put in the place of the checkout is
-// given no files.
+// TestCopyIntoAnotherDirectory: a directory that has replaced the checkout gets no files.
 func TestCopyIntoAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -215,15 +214,14 @@ func TestCopyIntoAnotherDirectory(t *testing.T) {
 	}
 }
 
-// TestCopyKeepsEdits: what an agent wrote where a role has a file is not
-// overwritten, and then nothing is.
+// TestCopyKeepsEdits: if an agent has edited one file of a role, nothing is copied.
 func TestCopyKeepsEdits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		tracked string // the project's own CLAUDE.md
 		edit    string // by the agent, before the first copy
 		again   string // by the agent, after it
-		want    bool   // that the copy is made
+		want    bool   // whether the copy is made
 	}{
 		"Nothing":          {want: true},
 		"TrackedUntouched": {tracked: "ours\n", want: true},

@@ -63,7 +63,7 @@ func (f *field) scan(t *testing.T, last ScanResult) ScanResult {
 	return s
 }
 
-// full is what merging all pairs says, without leaving any out.
+// full is the result of merging all pairs.
 func (f *field) full(t *testing.T, heads []string) []Collision {
 	t.Helper()
 	all := append(append([]string{}, heads...), f.input.Target)
@@ -109,9 +109,9 @@ func seeds() uint64 {
 	return 6
 }
 
-// What is left out never collides, and what is not merged again is remembered
-// as it was.
-func TestRadarSeesWhatMergingAllPairsSees(t *testing.T) {
+// Pairs that the scan leaves out never collide, and the recorded result of a pair that is
+// not merged again is right.
+func TestRadarEqualsMergingAllPairs(t *testing.T) {
 	var counts Counts
 	collisions, several := 0, 0
 	for seed := range seeds() {
@@ -193,8 +193,8 @@ func TestRadarComparesOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-// What the target has already collides with nobody.
-func TestRadarPassesOverWhatIsMerged(t *testing.T) {
+// Work that the target has already collides with no workspace.
+func TestRadarSkipsMergedWork(t *testing.T) {
 	f := newField(t, gittest.Corpus{Files: 20, Agents: 2, Heat: 100, Seed: 1})
 	base := f.input.Target
 	merged := f.advance(t, base, "hot/x", "merged\n")
@@ -233,7 +233,7 @@ func TestRadarTellsWhatHasNoHistoryInCommon(t *testing.T) {
 	}
 }
 
-// Where commits parted is what git says, whatever their clocks said.
+// The merge bases are those of git, whatever the commits' times are.
 func TestAncestryIsThatOfGit(t *testing.T) {
 	several := 0
 	for seed := range seeds() {
@@ -261,7 +261,7 @@ func TestAncestryIsThatOfGit(t *testing.T) {
 	}
 }
 
-// A long history is read only as far as it takes.
+// A long history is read only as far as necessary.
 func TestAncestryReadsNoMoreThanItNeeds(t *testing.T) {
 	f := newField(t, gittest.Corpus{Files: 9, Agents: 2, Heat: 50, Seed: 1})
 	tip := f.input.Target
@@ -296,8 +296,8 @@ func TestOrderMergesManyBeforeTheFirstConflict(t *testing.T) {
 	}
 }
 
-// Sides that are taken apart into spans meet wherever the whole sides do, and
-// hardly anywhere else.
+// Sides that are divided into spans meet wherever the whole sides do, and hardly anywhere
+// else.
 func TestPruningLosesLittle(t *testing.T) {
 	kept, exact := 0, 0
 	for seed := range uint64(3) {

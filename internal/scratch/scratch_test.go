@@ -106,7 +106,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A directory that is empty, not there, or a link to somewhere leaves nothing.
+// The copy of a directory that is empty, does not exist, or is a link has no files.
 func TestCopyOfNothing(t *testing.T) {
 	top := topDir(t)
 	write(t, filepath.Join(top, "full", "file"), "file")

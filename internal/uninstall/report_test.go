@@ -10,8 +10,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// TestUninstallReportsWhatStayed: the repository is forgotten already when files of
-// Croft's own are deleted. One that cannot be is named as left, and not as removed.
+// TestUninstallReportsWhatStayed: the repository's records are already deleted when Croft's
+// own files are deleted. A file that cannot be deleted is reported as left, not as removed.
 func TestUninstallReportsWhatStayed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// TestRoots: everything that keeps something from being deleted keeps it, and nothing else
-// does.
+// TestRoots: each kind of root keeps what it names from being deleted, and nothing else is
+// kept.
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
@@ -78,7 +78,7 @@ func ofArchive(m *roots, what string) func(string) bool {
 	return func(id string) bool { return m.needsArchive("refs/croft/archive/" + id + "/" + what) }
 }
 
-// TestForgetIn: a ledger keeps the identity of a directory that is there with something in it.
+// TestForgetIn: a ledger keeps the identity of a directory that exists and is not empty.
 func TestForgetIn(t *testing.T) {
 	t.Parallel()
 	l, at := fsx.Ledger{Dir: t.TempDir()}, t.TempDir()

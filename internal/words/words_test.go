@@ -7,8 +7,8 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// TestEveryWordIsChecked: whatever a request of the Service chooses between has its
-// words in the table, or is checked by what reads it.
+// TestEveryWordIsChecked: every enumerated field of a request is in the table, or is
+// checked by its reader.
 func TestEveryWordIsChecked(t *testing.T) {
 	elsewhere := map[reflect.Type]bool{
 		reflect.TypeFor[croft.ID]():        true, // no word

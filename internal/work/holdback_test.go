@@ -42,7 +42,7 @@ func TestLooksSecretByOwnPatterns(t *testing.T) {
 		want     bool
 	}{
 		{nil, ".env", false},
-		{[]string{"*.pw"}, ".env", false}, // what the user sets replaces what Croft knows
+		{[]string{"*.pw"}, ".env", false}, // the user's patterns replace Croft's
 		{[]string{"*.pw"}, "A.PW", true},
 		{[]string{"*.PW"}, "a.pw", true},
 		{[]string{"*.pw", "!a.*"}, "a.pw", false},

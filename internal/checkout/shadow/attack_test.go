@@ -16,7 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/isolated"
 )
 
-// attacker is an agent in an isolated checkout that means harm.
+// attacker is a malicious agent in an isolated checkout.
 type attacker struct {
 	t      *testing.T
 	f      checkouttest.Fixture
@@ -24,7 +24,7 @@ type attacker struct {
 	script string // the program
 }
 
-// git runs git in the checkout; whether it works is not the point.
+// git runs git in the checkout, and ignores its errors.
 func (a attacker) git(args ...string) { _, _ = a.f.Repo.TryGit(a.f.Spec.Path, args...) }
 
 // write writes below the agent's git directory.
@@ -39,7 +39,7 @@ func (a attacker) commit(name string) {
 	a.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", name)
 }
 
-// replaceByLink puts a link to the project's own in the place of something.
+// replaceByLink replaces a file or directory by a link to the project's own.
 func (a attacker) replaceByLink(name string) {
 	a.t.Helper()
 	path := filepath.Join(a.f.Spec.Path, ".git", filepath.FromSlash(name))
@@ -67,8 +67,8 @@ func (a attacker) editIndex(from, to string) {
 	}
 }
 
-// attack is one thing to try. refused says that Croft does not read from the git
-// directory afterwards, and says why.
+// attack is one attempt. refused says that Croft does not read from the git directory
+// afterwards, and says why.
 type attack struct {
 	name    string
 	refused bool
@@ -224,7 +224,7 @@ func picture(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// differs lists what is not as it was, but for names that allowed admits.
+// differs lists the paths that changed, except for names that allowed accepts.
 func differs(before, after map[string]string, allowed ...string) []string {
 	var list []string
 	admits := func(name string) bool {
@@ -245,12 +245,12 @@ func differs(before, after map[string]string, allowed ...string) []string {
 	return list
 }
 
-// ours is what a harvest itself may write in a project.
+// ours matches the files that a pull itself may write in a project.
 var ours = []string{".git/croft", ".git/objects", ".git/refs/heads/topic/a", ".git/logs/refs/heads/topic/a", ".git/refs/croft/ws/a/held"}
 
-// TestAttacks: whatever an agent does with git in an isolated checkout, the
-// project's git directory and files stay as they are, byte for byte, and no
-// program of the agent's runs when Croft looks at its work.
+// TestAttacks: whatever an agent does with git in an isolated checkout, the project's git
+// directory and files stay unchanged, byte for byte, and no program of the agent's runs
+// when Croft reads its work.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	for _, k := range attacks {
@@ -268,7 +268,7 @@ func TestAttacks(t *testing.T) {
 			if list := differs(before, picture(t, f.Repo.Dir)); len(list) > 0 {
 				t.Errorf("the attack reached the project: %q", list)
 			}
-			_ = os.Remove(a.canary) // the agent's own git may run what it likes
+			_ = os.Remove(a.canary) // the agent's own git may run any program
 			err := c.At(f.Spec).Pull(t.Context())
 			var private *isolated.PrivateError
 			if got := errors.As(err, &private); got != k.refused || err != nil && !got {
@@ -277,7 +277,7 @@ func TestAttacks(t *testing.T) {
 			if _, err := c.Changes(t.Context(), f.Spec); (err != nil) != k.refused {
 				t.Errorf("changes: %v", err)
 			}
-			// The files can be looked at in any case.
+			// The files can be read in any case.
 			index, err := c.At(f.Spec).Index(t.Context())
 			if err != nil {
 				t.Fatalf("index: %v", err)

@@ -18,26 +18,26 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// collect throws away whatever the project's refs do not lead to.
+// collect deletes every object that the project's refs do not lead to.
 func collect(f checkouttest.Fixture) {
 	f.Repo.Git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
 	f.Repo.Git("gc", "--quiet", "--prune=now")
 }
 
-// sound fails unless everything that the agent's git directory names is there.
+// sound fails unless every object that the agent's git directory names exists.
 func sound(t *testing.T, f checkouttest.Fixture) {
 	t.Helper()
 	agent(t, f, "fsck", "--strict", "--no-dangling")
 	agent(t, f, "log", "-p", "--all")
 }
 
-// TestProjectCollectsGarbage: a gc of the project breaks no live checkout, not
-// even if nothing in the project names its base any more, or an object that the
-// agent found there and did not write itself.
+// TestProjectCollectsGarbage: git gc in the project breaks no live checkout, not even if
+// nothing in the project names its base any more, or an object that the agent used and did
+// not write itself.
 func TestProjectCollectsGarbage(t *testing.T) {
 	t.Parallel()
 	f, c := fixture(t, false)
-	// Something that no ref names, and that the agent comes to write too.
+	// An object that no ref names, and that the agent writes, too.
 	gittest.WriteFile(t, filepath.Join(f.Repo.Home, "dangling"), "found\n")
 	loose := f.Repo.Git("hash-object", "-w", filepath.Join(f.Repo.Home, "dangling"))
 	makeCheckout(t, f)
@@ -47,7 +47,7 @@ func TestProjectCollectsGarbage(t *testing.T) {
 	if own := filepath.Join(f.Spec.Path, ".git", "objects", loose[:2], loose[2:]); exists(own) {
 		t.Fatal("the agent's git wrote the object itself: nothing is tried here")
 	}
-	// The base goes: its branch is rewritten, the workspace's deleted.
+	// The base becomes unreachable: its branch is rewritten, the workspace's deleted.
 	f.Repo.Git("checkout", "-q", "--orphan", "fresh")
 	f.Repo.Git("commit", "-q", "-m", "all anew")
 	f.Repo.Git("branch", "-D", "main", f.Spec.Branch)
@@ -73,8 +73,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestStoreIsLeftAlone: the store of objects goes when the last checkout went
-// that borrows from it, and not before.
+// TestStoreIsLeftAlone: the store of objects is deleted when the last checkout that borrows
+// from it was removed, and not before.
 func TestStoreIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	f, c := fixture(t, false)
@@ -108,7 +108,7 @@ func TestStoreIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestShallow: a project with a cut history lends what it has.
+// TestShallow: a shallow project lends the objects that it has.
 func TestShallow(t *testing.T) {
 	t.Parallel()
 	f, _ := fixture(t, false)
@@ -140,9 +140,9 @@ func TestShallow(t *testing.T) {
 	f.Repo.GitIn(shallow, "fsck", "--strict", "--no-dangling")
 }
 
-// TestDeliver: the others' branches are seen, by objects of the checkout's own,
-// and go again; the agent's own branch of such a name stays.
-func TestDeliver(t *testing.T) {
+// TestPush: the checkout gets the branches of others, with objects of its own, and they are
+// deleted again; the agent's own branch of such a name stays.
+func TestPush(t *testing.T) {
 	t.Parallel()
 	f, c := fixture(t, false)
 	makeCheckout(t, f)
@@ -181,8 +181,8 @@ func TestDeliver(t *testing.T) {
 	sound(t, f)
 }
 
-// TestHarvestMerge: what a merge is in the middle of comes along, and goes again.
-func TestHarvestMerge(t *testing.T) {
+// TestPullMerge: the state of a merge in progress is pulled, and deleted again.
+func TestPullMerge(t *testing.T) {
 	t.Parallel()
 	f, c := fixture(t, false)
 	makeCheckout(t, f)
@@ -212,9 +212,9 @@ func TestHarvestMerge(t *testing.T) {
 	}
 }
 
-// TestHarvestOddIndex: an index that is split, or of version 4, or with what
-// could tell git not to look, is read all the same.
-func TestHarvestOddIndex(t *testing.T) {
+// TestPullOddIndex: an index that is split, of version 4, or with flags that tell git not
+// to look at files, is read all the same.
+func TestPullOddIndex(t *testing.T) {
 	t.Parallel()
 	for name, setup := range map[string][]string{
 		"Split":     {"update-index", "--split-index"},
@@ -238,7 +238,7 @@ func TestHarvestOddIndex(t *testing.T) {
 	}
 }
 
-// TestBusyIndex: while the agent's git is at work nothing is changed under it.
+// TestBusyIndex: while the agent's git holds the index, nothing is changed.
 func TestBusyIndex(t *testing.T) {
 	t.Parallel()
 	f, c := fixture(t, false)

@@ -12,11 +12,11 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// TestHarvestCost compares a harvest with a status of the checkout by plain git,
-// each in its turn: one that finds nothing new, and one that brings a commit.
-// The bound is on the ratio of the medians; it is looser for few files, where
-// waiting for the disk, which a status does not, is most of a harvest.
-func TestHarvestCost(t *testing.T) {
+// TestPullCost compares a pull with a status of the checkout by plain git, in alternation:
+// one that finds nothing new, and one that brings a commit. The bound is on the ratio of
+// the medians; it is looser for few files, where waiting for the disk, which a status does
+// not do, is most of a pull.
+func TestPullCost(t *testing.T) {
 	files, rounds, bound := 2000, 9, 8.0
 	if slices.Contains(proc.Environ(), "CROFT_LONG=1") {
 		files, rounds, bound = 10_000, 31, 3

@@ -13,7 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// fixture is a repository and an isolated checkout of it that may be made.
+// fixture is a repository and an isolated checkout of it that a test may make.
 func fixture(t *testing.T, detached bool) (checkouttest.Fixture, *shadow.Checkouts) {
 	t.Helper()
 	r := gittest.New(t)
@@ -68,8 +68,8 @@ func makeCheckout(t *testing.T, f checkouttest.Fixture) {
 	}
 }
 
-// TestGitAgrees: what was written without git is a repository to git, with
-// nothing to do, and the project does not list it.
+// TestGitAgrees: git accepts the files that Croft wrote as a clean repository, and the
+// project does not list it as a worktree.
 func TestGitAgrees(t *testing.T) {
 	t.Parallel()
 	f, _ := fixture(t, false)
@@ -85,8 +85,8 @@ func TestGitAgrees(t *testing.T) {
 	}
 }
 
-// TestHarvest: what the agent commits and stages comes to the project.
-func TestHarvest(t *testing.T) {
+// TestPull: the agent's commits and staged files are pulled into the project.
+func TestPull(t *testing.T) {
 	t.Parallel()
 	f, c := fixture(t, false)
 	makeCheckout(t, f)

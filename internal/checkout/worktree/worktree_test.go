@@ -14,7 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// fixture is a repository and a worktree of it that may be made.
+// fixture is a repository and a worktree of it that a test may make.
 func fixture(t *testing.T, detached bool) (checkouttest.Fixture, *worktree.Checkouts) {
 	t.Helper()
 	r := gittest.New(t)
@@ -45,7 +45,7 @@ func TestCheckout(t *testing.T) {
 	}
 }
 
-// TestGitAgrees: what was written without git is a worktree to git.
+// TestGitAgrees: git accepts the files that Croft wrote as a worktree.
 func TestGitAgrees(t *testing.T) {
 	t.Parallel()
 	f, c := fixture(t, false)
@@ -72,14 +72,13 @@ func TestGitAgrees(t *testing.T) {
 		t.Errorf("status %q", got)
 	}
 	f.Repo.Git("fsck", "--no-dangling")
-	f.Repo.Git("worktree", "remove", f.Spec.Path) // git can end what it did not begin
+	f.Repo.Git("worktree", "remove", f.Spec.Path) // git can remove a worktree that Croft made
 	if got := c.Health(f.Spec); got != checkout.Missing {
 		t.Errorf("health = %s, want missing", got)
 	}
 }
 
-// TestReleaseKeepsAPersonsLock: who locks a worktree while it is being made
-// keeps it locked.
+// TestReleaseKeepsAPersonsLock: a person's lock on a worktree that is being made stays.
 func TestReleaseKeepsAPersonsLock(t *testing.T) {
 	t.Parallel()
 	f, c := fixture(t, false)
@@ -97,8 +96,8 @@ func TestReleaseKeepsAPersonsLock(t *testing.T) {
 	}
 }
 
-// TestVerifyNotes: files that git itself shows as modified in any fresh
-// checkout are a remark, not a failure.
+// TestVerifyNotes: files that git itself shows as modified in any fresh checkout are
+// reported, and are not a failure.
 func TestVerifyNotes(t *testing.T) {
 	t.Parallel()
 	f, c := fixture(t, true)
@@ -114,7 +113,7 @@ func TestVerifyNotes(t *testing.T) {
 	if err := c.Fill(t.Context(), f.Spec); err != nil {
 		t.Fatal(err)
 	}
-	// Another time and size of the file make git look at its content.
+	// A new time and size of the file make git read its content.
 	if err := os.WriteFile(filepath.Join(f.Spec.Path, "dos.txt"), []byte("one\r\ntwo\r\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func TestStatementsAreRunAgain(t *testing.T) {
 	}
 }
 
-// A statement that other rows are being read from is not run again meanwhile.
+// A statement whose rows are still being read is not run again at the same time.
 func TestSameStatementTwiceAtOnce(t *testing.T) {
 	db := open(t)
 	mustExec(t, db, `CREATE TABLE t (n INTEGER)`)
@@ -85,8 +85,8 @@ func TestSameStatementTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// A statement that is kept holds no lock: another connection writes, and what it wrote is
-// seen, also if it changed the schema.
+// A cached statement holds no lock: another connection can write, and its changes are seen,
+// also if it changed the schema.
 func TestKeptStatementsHoldNothing(t *testing.T) {
 	db := open(t)
 	mustExec(t, db, `CREATE TABLE t (n INTEGER)`)

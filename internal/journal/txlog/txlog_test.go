@@ -33,7 +33,7 @@ func newLog(t *testing.T, rows int) *Log {
 	return l
 }
 
-// replayed lists what Replay hands out: the query of every statement, with its number.
+// replayed lists what Replay returns: the query of every statement, with its number.
 func replayed(l *Log) (list []string, err error) {
 	err = l.Replay(func(number int64, statements []Statement) error {
 		for _, s := range statements {
@@ -68,8 +68,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestLaterLineCounts: a process died after it had appended a transaction and before
-// it had committed it, so that the next transaction has the same number.
+// TestLaterLineCounts: a process died after it had appended a transaction and before it had
+// committed it, so that the next transaction has the same number.
 func TestLaterLineCounts(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, 0)
@@ -81,8 +81,7 @@ func TestLaterLineCounts(t *testing.T) {
 	}
 }
 
-// TestNothingAfterAGap: a transaction that is damaged is not left out; nothing that
-// came after it counts.
+// TestNothingAfterAGap: a damaged transaction is not skipped; nothing after it is replayed.
 func TestNothingAfterAGap(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, 1)
