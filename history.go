@@ -33,6 +33,7 @@ type HistoryRequest struct {
 
 // UndoRequest names an operation to undo.
 type UndoRequest struct {
+	Key       string `json:"key,omitempty"` // the same call after a crash undoes the same act, and no other
 	Repo      string `json:"repo,omitempty"`
 	Operation ID     `json:"operation,omitempty"` // default: the last of this actor that is not undone
 	// Mode RemoveForce lets an undo move uncommitted work to the trash.

@@ -70,6 +70,7 @@ type TrashRequest struct {
 
 // RestoreRequest names a removed workspace or a snapshot to restore.
 type RestoreRequest struct {
+	Key  string `json:"key,omitempty"` // the same call after a crash returns the same workspace
 	Repo string `json:"repo,omitempty"`
 	Ref  string `json:"ref"` // required: an ID of the trash or of a snapshot, or a name
 	// Mode RestoreCommits does without a directory that cannot be found.

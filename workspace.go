@@ -350,6 +350,7 @@ const (
 
 // RemoveRequest names workspaces to move to the trash.
 type RemoveRequest struct {
+	Key        string     `json:"key,omitempty"` // the same call after a crash removes nothing that was made since
 	Repo       string     `json:"repo,omitempty"`
 	Workspaces []string   `json:"workspaces,omitempty"` // names, IDs or paths
 	All        Scope      `json:"all,omitempty"`        // instead of Workspaces

@@ -179,3 +179,46 @@ func TestRestorationRolledBack(t *testing.T) {
 		})
 	}
 }
+
+// TestKilledUndoWithKey kills a process that undoes its last act, and repeats the request:
+// the act before it stays.
+func TestKilledUndoWithKey(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := gittest.New(t)
+		brief(t, r, func(e *engine.Engine) {
+			create(t, e, croft.CreateRequest{Name: "a"})
+			create(t, e, croft.CreateRequest{Name: "b"})
+		})
+		return r, task{Undo: &croft.UndoRequest{Key: "k"}}
+	}
+	eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+		e := kill(t, r, job, n)
+		again(t, e, job)
+		again(t, e, job)
+		if live := names(t, e); len(live) != 1 || live[0] != "a" {
+			t.Errorf("live: %v, want a alone", live)
+		}
+	})
+}
+
+// TestKilledRemovalWithKey kills a process that removes a workspace, and repeats the
+// request, also after another workspace got the name: that one stays.
+func TestKilledRemovalWithKey(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := gittest.New(t)
+		brief(t, r, func(e *engine.Engine) { create(t, e, croft.CreateRequest{Name: "a"}) })
+		return r, task{Remove: &croft.RemoveRequest{Key: "k", Workspaces: []string{"a"}}}
+	}
+	eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+		e := kill(t, r, job, n)
+		again(t, e, job)
+		if live := names(t, e); len(live) != 0 {
+			t.Fatalf("live: %v", live)
+		}
+		create(t, e, croft.CreateRequest{Name: "a"})
+		again(t, e, job)
+		if live := names(t, e); len(live) != 1 {
+			t.Errorf("live: %v, want the new workspace", live)
+		}
+	})
+}

@@ -128,6 +128,62 @@ func (keyScenarios) Invalid(t *testing.T, f *fixture) {
 	}
 }
 
+// Undo: repeated with its key, it undoes the same act and no second one.
+func (keyScenarios) Undo(t *testing.T, f *fixture) {
+	a := f.create(croft.CreateRequest{Name: "a"})
+	f.create(croft.CreateRequest{Name: "b"})
+	first, err := f.Undo(t.Context(), croft.UndoRequest{Key: "k"})
+	must(t, err)
+	again, err := f.Undo(t.Context(), croft.UndoRequest{Key: "k"})
+	if err != nil || again.ID != first.ID || again.Undoes != first.Undoes {
+		t.Errorf("repeated: %+v, %v; want %+v", again, err, first)
+	}
+	if got := f.show("a"); got.ID != a.ID || got.State == croft.Trashed {
+		t.Errorf("a is %+v", got)
+	}
+	must(t, errOf(f.Undo(t.Context(), croft.UndoRequest{Operation: first.ID})))
+	again, err = f.Undo(t.Context(), croft.UndoRequest{Key: "k"})
+	if err != nil || again.ID != first.ID || f.show("b").State == croft.Trashed {
+		t.Errorf("repeated after it was undone itself: %+v, %v; b is %s", again, err, f.show("b").State)
+	}
+	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{Key: "k", Mode: croft.RemoveForce})), croft.KeyConflict)
+	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{Key: "a\nb"})), croft.InvalidName)
+}
+
+// Remove: repeated with its key, it does not remove a workspace that got the name since.
+func (keyScenarios) Remove(t *testing.T, f *fixture) {
+	a := f.create(croft.CreateRequest{Name: "a"})
+	req := croft.RemoveRequest{Key: "k", Workspaces: []string{"a"}}
+	first, err := f.Remove(t.Context(), req)
+	must(t, err)
+	for range 2 { // also once another one has the name
+		again, err := f.Remove(t.Context(), req)
+		if err != nil || len(again.Unknown)+len(again.Kept) > 0 || !slices.Equal(again.Removed, first.Removed) || again.Removed[0].ID != a.ID {
+			t.Errorf("repeated: %+v, %v; want %+v", again, err, first)
+		}
+		if w, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"}); err != nil {
+			f.create(croft.CreateRequest{Name: "a"})
+		} else if w.State == croft.Trashed {
+			t.Error("the new workspace was removed")
+		}
+	}
+	f.show("a")
+	wantCode(t, errOf(f.Remove(t.Context(), croft.RemoveRequest{Key: "k", Workspaces: []string{"b"}})), croft.KeyConflict)
+}
+
+// Restore: repeated with its key, it returns the workspace that it restored.
+func (keyScenarios) Restore(t *testing.T, f *fixture) {
+	a := f.create(croft.CreateRequest{Name: "a"})
+	f.removed("a")
+	for range 2 {
+		w, err := f.Restore(t.Context(), croft.RestoreRequest{Key: "k", Ref: "a"})
+		if err != nil || w.ID != a.ID || w.State == croft.Trashed {
+			t.Errorf("restored: %+v, %v", w, err)
+		}
+	}
+	wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Key: "k", Ref: "b"})), croft.KeyConflict)
+}
+
 type eventScenarios struct{}
 
 func events(t *testing.T, f *fixture, req croft.EventsRequest) []croft.Event {

@@ -56,6 +56,7 @@ type undoPlan struct {
 
 func newUndoCommand(a *app) *cobra.Command {
 	var isForced bool
+	var key string
 	var agreement agreement
 	cmd := &cobra.Command{
 		Use:   "undo [OP]",
@@ -67,7 +68,7 @@ goes further back. An undo can be undone by its name; "croft history" shows all.
   croft undo k3v9q2m7x4t1b8n5`,
 		Args: takesOptional("act"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := croft.UndoRequest{Repo: a.dir()}
+			req := croft.UndoRequest{Key: key, Repo: a.dir()}
 			reach := reachFurther
 			if len(args) > 0 {
 				req.Operation, reach = croft.ID(args[0]), reachNamed
@@ -75,13 +76,20 @@ goes further back. An undo can be undone by its name; "croft history" shows all.
 			if isForced {
 				req.Mode, agreement.isYes = croft.RemoveForce, true
 			}
+			if key != "" && len(args) == 0 && !agreement.isYes {
+				return usageError(cmd, "with --key name the act, or say --yes")
+			}
 			return a.serveAgreed(cmd, agreement, reach, func(ctx context.Context, svc croft.Service, agreed consent) error {
+				if key != "" && agreed == consentGiven { // what the first call found, which is not shown again
+					return a.undo(ctx, svc, req)
+				}
 				return a.runUndo(ctx, svc, req, agreed)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&isForced, "force", false, "also what holds uncommitted work; it goes to the trash; does not ask")
 	agreement.addFlags(cmd)
+	addKeyFlag(cmd, &key, "undo, and takes back nothing else")
 	return cmd
 }
 
@@ -105,6 +113,10 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 		return err
 	}
 	req.Operation = plan.Operation.ID // what was shown, whatever happened since
+	return a.undo(ctx, svc, req)
+}
+
+func (a *app) undo(ctx context.Context, svc croft.History, req croft.UndoRequest) error {
 	done, err := svc.Undo(ctx, req)
 	if err != nil {
 		return err

@@ -46,6 +46,9 @@ workspace in which a process is at work is never removed.`,
 			if isForced {
 				req.Mode, agreement.isYes = croft.RemoveForce, true
 			}
+			if req.Key != "" && !isForced && (isAll || agreement.isYes) {
+				return usageError(cmd, "with --key name the workspaces, and say --force for those with uncommitted work")
+			}
 			return a.serveAgreed(cmd, agreement, reach, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				if agreed != consentGiven {
 					return a.runShownRemove(ctx, svc, req, agreed, isMissingOK)
@@ -53,7 +56,7 @@ workspace in which a process is at work is never removed.`,
 				withWork := consentAsk // whether uncommitted work goes along
 				if agreement.isYes {
 					withWork = consentGiven
-				} else if !a.canAsk() {
+				} else if !a.canAsk() || req.Key != "" {
 					withWork = consentNone
 				}
 				return a.runRemove(ctx, svc, req, withWork, isMissingOK)
@@ -66,6 +69,7 @@ workspace in which a process is at work is never removed.`,
 	agreement.addFlags(cmd)
 	addWordFlag(cmd, &req.Branch, croft.BranchKeep, "keep-branch", "", "leave the branches")
 	flags.BoolVar(&isMissingOK, "missing-ok", false, "a workspace that is not there is removed already")
+	addKeyFlag(cmd, &req.Key, "answer, and removes nothing that was made since")
 	return cmd
 }
 

@@ -318,8 +318,15 @@ func nothingToUndoError(message string) error {
 	return &croft.Error{Code: croft.InvalidRequest, Message: message, Hint: "croft history"}
 }
 
-// UndoAct undoes an act.
+// UndoAct undoes an act. A call with a key undoes the act that the first call with that key
+// found; once that is undone, it returns the undo.
 func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.UndoRequest) (*croft.Operation, error) {
+	if req.Key != "" {
+		before, err := svc.pinUndone(ctx, s.Project, &req)
+		if before != nil || err != nil {
+			return before, err
+		}
+	}
 	u, err := svc.findUndoable(ctx, s.Project, req)
 	if err != nil {
 		return nil, err
@@ -342,11 +349,7 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 		if !changed {
 			err = tx.Add(done[0])
 		}
-		err = errors.Join(err, tx.Reverse(first.Act, journal.OpReversed))
-		if first.Undoes != "" { // the act was itself an undo: the act that it undid is in force again
-			err = errors.Join(err, tx.Reverse(first.Undoes, journal.OpDone))
-		}
-		return err
+		return errors.Join(err, recordUndone(tx, first))
 	})
 	if err != nil {
 		return nil, err
@@ -354,4 +357,13 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 	out := describeAct(done, changed)
 	out.Notes = notes
 	return &out, nil
+}
+
+// recordUndone records that the act of an operation was undone.
+func recordUndone(tx *journal.Tx, op journal.Operation) error {
+	err := tx.Reverse(op.Act, journal.OpReversed)
+	if op.Undoes != "" { // the act was itself an undo: the act that it undid is in force again
+		err = errors.Join(err, tx.Reverse(op.Undoes, journal.OpDone))
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -47,6 +48,45 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 		plan.Steps = append(plan.Steps, line)
 	}
 	return plan, nil
+}
+
+// pinUndone lets a request with a key name the act that the first call with the key found.
+// If that act is undone, pinUndone returns the undo.
+func (svc *History) pinUndone(ctx context.Context, r *project.Project, req *croft.UndoRequest) (*croft.Operation, error) {
+	asked := *req
+	asked.Key, asked.Repo = "", ""
+	pinned, err := svc.PinKey(ctx, r, "undo", req.Key, asked, func() (croft.ID, error) {
+		u, err := svc.findUndoable(ctx, r, *req)
+		if err != nil {
+			return "", err
+		}
+		return u.ops[0].Act, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	req.Operation = pinned
+	ops, err := svc.Journal.Act(ctx, pinned)
+	if err != nil || len(ops) == 0 {
+		return nil, err
+	}
+	acts, err := svc.listActs(ctx, r, -1)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(acts, func(undo []journal.Operation) bool { return undo[0].Undoes == pinned })
+	if at < 0 {
+		return nil, nil
+	}
+	out := describeAct(acts[at], true)
+	if acts[at][0].State == journal.OpReversed { // and then that undo was undone: the act stays in force
+		return &out, nil
+	}
+	if steps, err := svc.planInverse(ctx, ops); err != nil || len(steps) > 0 {
+		return nil, err
+	}
+	// The process that took the last step may have died before it recorded that.
+	return &out, svc.Journal.Update(ctx, func(tx *journal.Tx) error { return recordUndone(tx, ops[0]) })
 }
 
 // undoMode returns the mode in which an undo removes a workspace. A workspace that the

@@ -440,6 +440,15 @@ func (svc *Rewinds) moveBranch(ctx context.Context, r *project.Project, rec jour
 
 // RestoreRequested restores a removed workspace, or rewinds one to a snapshot.
 func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, req croft.RestoreRequest) (*croft.Workspace, error) {
+	asked := req
+	asked.Key, asked.Repo = "", ""
+	act, done, err := svc.ActFor(ctx, s.Project, "restore", req.Key, asked)
+	if err != nil {
+		return nil, err
+	}
+	if len(done) > 0 {
+		return svc.Views.ViewOf(ctx, s.Project, done[0].Workspaces[0])
+	}
 	rec, err := svc.Trash.FindTrashed(ctx, s.Project, req.Ref)
 	if errors.Is(err, croft.WorktreeNotFound) && project.IsID(req.Ref) {
 		snap, lost := svc.findSnapshot(ctx, s.Project, req.Ref)
@@ -447,7 +456,7 @@ func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, re
 			return nil, lost
 		}
 		if snap != nil {
-			return svc.restoreSnapshot(ctx, s.Project, *snap)
+			return svc.restoreSnapshot(ctx, s.Project, *snap, act)
 		}
 	}
 	if err != nil {
@@ -457,7 +466,7 @@ func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, re
 	if was == croft.LeftAway && req.Mode == croft.RestoreCommits && s.FindTrash(ctx, rec) == "" {
 		was = croft.LeftCommits
 	}
-	if err := svc.Trash.RestoreOne(ctx, s.Project, rec, req.Mode, project.NewAct()); err != nil {
+	if err := svc.Trash.RestoreOne(ctx, s.Project, rec, req.Mode, act); err != nil {
 		return nil, explain.WithWorkspace(rec.Workspace.Name, err)
 	}
 	w, err := svc.Views.ViewOf(ctx, s.Project, rec.Workspace.ID)
@@ -468,8 +477,8 @@ func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, re
 }
 
 // restoreSnapshot rewinds a workspace to a snapshot.
-func (svc *Rewinds) restoreSnapshot(ctx context.Context, r *project.Project, snap croft.Snapshot) (*croft.Workspace, error) {
-	if err := svc.Rewind(ctx, r, snap, project.NewAct()); err != nil {
+func (svc *Rewinds) restoreSnapshot(ctx context.Context, r *project.Project, snap croft.Snapshot, act project.Act) (*croft.Workspace, error) {
+	if err := svc.Rewind(ctx, r, snap, act); err != nil {
 		return nil, explain.WithWorkspace(snap.Name, err)
 	}
 	w, err := svc.Views.ViewOf(ctx, r, snap.Workspace)
