@@ -17,38 +17,25 @@ const (
 
 // ancestry has the history of several commits, the heads, back to where any two of them
 // parted.
-//
-// Commits are added from the heads backwards. No more are needed as soon as every
-// commit that is known only as a parent is an ancestor of all heads: so are all commits
-// before it.
 type ancestry struct {
 	heads  []string
-	number []int    // the index in heads of each commit in all, -1 if it is no head
-	full   *big.Int // the set of all heads
-
-	index map[string]int
-	nodes []node
-	open  int // nodes that were not added and are not ancestors of all heads
-
-	bases []int // for each pair of heads: a node, noBase or severalBase
+	number []int // the index in heads of each commit in all, -1 if it is no head
+	nodes  []node
+	bases  []int // for each pair of heads: a node, noBase or severalBase
 }
-
-// none is the empty set.
-var none = new(big.Int)
 
 // node is a commit of the history.
 type node struct {
-	commit  string
-	parents []int
-	heads   *big.Int // the heads that have the commit in their history; shared, never changed in place
-	told    bool
-	isHead  bool
-	depth   int // greater than that of its ancestors
+	commit            string
+	parents, children []int
+	heads             *big.Int // the heads that have the commit in their history; shared, never changed in place
+	isRead            bool     // otherwise it is known only as a parent
+	age               int      // less than that of its ancestors
 }
 
 // newAncestry returns an ancestry whose heads are the involved commits of all.
 func newAncestry(all []string, involved []bool) *ancestry {
-	k := &ancestry{index: map[string]int{}, number: make([]int, len(all))}
+	k := &ancestry{number: make([]int, len(all))}
 	for i, commit := range all {
 		k.number[i] = -1
 		if involved[i] {
@@ -56,102 +43,83 @@ func newAncestry(all []string, involved []bool) *ancestry {
 			k.heads = append(k.heads, commit)
 		}
 	}
-	k.full = new(big.Int)
-	for i := range k.heads {
-		k.full.SetBit(k.full, i, 1)
-	}
-	for i, commit := range k.heads {
-		n := k.nodeOf(commit)
-		k.nodes[n].isHead = true
-		k.addHeads(n, new(big.Int).SetBit(new(big.Int), i, 1))
-	}
 	return k
 }
 
-// nodeOf returns the index of a commit in nodes, and makes a node if there is none.
-func (k *ancestry) nodeOf(commit string) int {
-	n, ok := k.index[commit]
-	if !ok {
-		n = len(k.nodes)
-		k.index[commit] = n
-		k.nodes = append(k.nodes, node{commit: commit, heads: none})
-		k.open++
+// setCommits makes the nodes from the heads and the commits that were read so far.
+func (k *ancestry) setCommits(commits []mergetree.Ancestor) {
+	k.nodes = nil
+	index := map[string]int{}
+	nodeOf := func(commit string) int {
+		n, ok := index[commit]
+		if !ok {
+			n = len(k.nodes)
+			index[commit] = n
+			k.nodes = append(k.nodes, node{commit: commit, heads: new(big.Int)})
+		}
+		return n
 	}
-	return n
+	for i, commit := range k.heads {
+		at := &k.nodes[nodeOf(commit)]
+		at.heads = new(big.Int).SetBit(at.heads, i, 1)
+	}
+	for _, c := range commits {
+		n := nodeOf(c.Commit)
+		k.nodes[n].isRead = true
+		for _, parent := range c.Parents {
+			p := nodeOf(parent)
+			k.nodes[n].parents = append(k.nodes[n].parents, p)
+			k.nodes[p].children = append(k.nodes[p].children, n)
+		}
+	}
+	k.passHeads()
 }
 
-// addHeads records that heads have a commit in their history, and so all its ancestors.
-func (k *ancestry) addHeads(n int, heads *big.Int) {
-	type step struct {
-		node  int
-		heads *big.Int
+// passHeads adds the heads of each commit to those of its parents, children first.
+func (k *ancestry) passHeads() {
+	var order []int
+	missing := make([]int, len(k.nodes)) // the number of children that are not in order yet
+	for n, at := range k.nodes {
+		if missing[n] = len(at.children); missing[n] == 0 {
+			order = append(order, n)
+		}
 	}
-	for todo := []step{{n, heads}}; len(todo) > 0; {
-		s := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		at := &k.nodes[s.node]
-		next := s.heads
-		if at.heads != none {
-			next = new(big.Int).Or(at.heads, s.heads)
-		}
-		if next.Cmp(at.heads) == 0 {
-			continue
-		}
-		at.heads = next
-		if !at.told {
-			if next.Cmp(k.full) == 0 {
-				k.open--
-			}
-			continue
-		}
-		// The commit was added before one of its children, which is rare.
+	for age := 0; age < len(order); age++ {
+		at := &k.nodes[order[age]]
+		at.age = age
 		for _, p := range at.parents {
-			todo = append(todo, step{p, next})
+			if parent := &k.nodes[p]; parent.heads.Sign() == 0 {
+				parent.heads = at.heads
+			} else if parent.heads.Cmp(at.heads) != 0 {
+				parent.heads = new(big.Int).Or(parent.heads, at.heads)
+			}
+			if missing[p]--; missing[p] == 0 {
+				order = append(order, p)
+			}
 		}
 	}
 }
 
-// addCommit adds a commit with its parents.
-func (k *ancestry) addCommit(c mergetree.Ancestor) {
-	n := k.nodeOf(c.Commit)
-	if k.nodes[n].told {
-		return
-	}
-	if k.nodes[n].heads.Cmp(k.full) != 0 {
-		k.open--
-	}
-	parents := make([]int, len(c.Parents))
-	for i, p := range c.Parents {
-		parents[i] = k.nodeOf(p)
-	}
-	k.nodes[n].told, k.nodes[n].parents = true, parents
-	for _, p := range parents {
-		k.addHeads(p, k.nodes[n].heads)
-	}
+// isSettled reports whether enough commits were read: every commit that is known only as
+// a parent is an ancestor of all heads, and so are all commits before it.
+func (k *ancestry) isSettled() bool {
+	full := new(big.Int).Lsh(big.NewInt(1), uint(len(k.heads)))
+	full.Sub(full, big.NewInt(1))
+	return !slices.ContainsFunc(k.nodes, func(n node) bool { return !n.isRead && n.heads.Cmp(full) != 0 })
 }
-
-// isSettled reports whether enough commits were added.
-func (k *ancestry) isSettled() bool { return k.open == 0 }
 
 // findBases finds the best common ancestors of each pair of heads: commits that both
 // have, and no child of which both have.
 func (k *ancestry) findBases() {
-	children := make([][]int, len(k.nodes))
-	for n := range k.nodes {
-		for _, p := range k.nodes[n].parents {
-			children[p] = append(children[p], n)
-		}
-	}
-	k.measureDepths(children)
 	k.bases = slices.Repeat([]int{noBase}, len(k.heads)*len(k.heads))
 	for n, at := range k.nodes {
 		sameAs := func(c int) bool { return k.nodes[c].heads.Cmp(at.heads) == 0 }
-		if !at.isHead && slices.ContainsFunc(children[n], sameAs) {
+		if slices.ContainsFunc(at.children, sameAs) {
 			continue // every head that has it has that child
 		}
 		for i := range numbers(at.heads) {
 			rest := at.heads
-			for _, c := range children[n] {
+			for _, c := range at.children {
 				if k.nodes[c].heads.Bit(i) == 1 {
 					rest = new(big.Int).AndNot(rest, k.nodes[c].heads)
 				}
@@ -165,29 +133,6 @@ func (k *ancestry) findBases() {
 				} else {
 					*b = severalBase
 				}
-			}
-		}
-	}
-}
-
-// measureDepths computes the depth of each node: one more than that of its deepest
-// parent.
-func (k *ancestry) measureDepths(children [][]int) {
-	missing := make([]int, len(k.nodes)) // the number of parents that have no depth yet
-	var ready []int
-	for n := range k.nodes {
-		missing[n] = len(k.nodes[n].parents)
-		if missing[n] == 0 {
-			ready = append(ready, n)
-		}
-	}
-	for len(ready) > 0 {
-		n := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		for _, c := range children[n] {
-			k.nodes[c].depth = max(k.nodes[c].depth, k.nodes[n].depth+1)
-			if missing[c]--; missing[c] == 0 {
-				ready = append(ready, c)
 			}
 		}
 	}

@@ -72,9 +72,7 @@ func newCourses(k *ancestry, pairs []pair) *courses {
 		if len(stops) == 0 {
 			continue
 		}
-		slices.SortFunc(stops, func(a, b int) int {
-			return cmp.Or(cmp.Compare(k.nodes[a].depth, k.nodes[b].depth), cmp.Compare(a, b))
-		})
+		slices.SortFunc(stops, func(a, b int) int { return cmp.Compare(k.nodes[b].age, k.nodes[a].age) })
 		stops = slices.Compact(stops)
 		way := course{from: map[int]int{}}
 		for i, stop := range stops {

@@ -203,14 +203,21 @@ func (l *scan) readAncestry(ctx context.Context, pairs []pair) (*ancestry, error
 		involved[p.a], involved[p.b] = true, true
 	}
 	k := newAncestry(l.all, involved)
+	var commits []mergetree.Ancestor
+	enough := len(k.heads)
 	for c, err := range l.scanner.Attempts.History(ctx, k.heads) {
 		if err != nil {
 			return nil, err
 		}
-		if k.addCommit(c); k.isSettled() {
+		if commits = append(commits, c); len(commits) < enough {
+			continue
+		}
+		if k.setCommits(commits); k.isSettled() {
 			break
 		}
+		enough *= 2
 	}
+	k.setCommits(commits)
 	k.findBases()
 	return k, nil
 }
