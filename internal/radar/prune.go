@@ -5,7 +5,6 @@ import (
 	"context"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/croft-sh/croft/internal/git/odb"
 )
@@ -25,89 +24,62 @@ import (
 // sides. Each side is therefore divided into spans, and each span is read once. All
 // spans of a side together touch at least what the side does.
 func (l *scan) prunePairs(ctx context.Context, k *ancestry, pairs []pair) ([]pair, error) {
-	c := newCourses(k, pairs)
-	touched, err := askInParallel(l.scanner.Workers, c.spans, func(part []odb.Span) ([][]string, error) {
+	spans, ways := l.divideSides(k, pairs)
+	touched, err := askInParallel(l.scanner.Workers, spans, func(part []odb.Span) ([][]string, error) {
 		return l.scanner.Attempts.TouchedPaths(ctx, part)
 	})
 	if err != nil {
 		return nil, err
 	}
 	meet := findMeetings(touched)
+	hasMeeting := func(p pair, base int) bool {
+		for _, s := range ways[side{p.a, base}] {
+			if slices.ContainsFunc(ways[side{p.b, base}], func(t int) bool { return meet[s].Bit(t) == 1 }) {
+				return true
+			}
+		}
+		return false
+	}
 	var kept []pair
 	for _, p := range pairs {
-		base := k.base(p.a, p.b)
-		if base == severalBase || c.hasMeeting(meet, base, p) {
+		if base := k.base(p.a, p.b); base == severalBase || hasMeeting(p, base) {
 			kept = append(kept, p)
 		}
 	}
 	return kept, nil
 }
 
-// courses has for each commit its course: the way from the oldest base of its pairs,
-// over the younger bases, to the commit.
-type courses struct {
-	spans []odb.Span
-	ways  map[int]course // by the commit's index
-}
+// side is the changes of a commit since the base of one of its pairs: the indices of the
+// commit and of the node.
+type side struct{ commit, base int }
 
-// course is the way from the bases of a commit's pairs to the commit: its spans, and
-// for each base the index of the first span after it.
-type course struct {
-	spans []int
-	from  map[int]int
-}
-
-func newCourses(k *ancestry, pairs []pair) *courses {
-	bases := map[int][]int{} // of each commit's pairs
+// divideSides divides each side of pairs at the younger bases of its commit. It returns
+// all spans, and those of each side by their indices.
+func (l *scan) divideSides(k *ancestry, pairs []pair) (spans []odb.Span, ways map[side][]int) {
+	bases := make([][]int, len(l.all)) // of each commit's pairs
 	for _, p := range pairs {
 		if base := k.base(p.a, p.b); base >= 0 {
-			bases[p.a] = append(bases[p.a], base)
-			bases[p.b] = append(bases[p.b], base)
+			bases[p.a], bases[p.b] = append(bases[p.a], base), append(bases[p.b], base)
 		}
 	}
-	c := &courses{ways: map[int]course{}}
+	ways = map[side][]int{}
 	numbers := map[odb.Span]int{}
-	for side := range k.number {
-		stops := bases[side]
-		if len(stops) == 0 {
-			continue
-		}
-		slices.SortFunc(stops, func(a, b int) int { return cmp.Compare(k.nodes[b].age, k.nodes[a].age) })
-		stops = slices.Compact(stops)
-		way := course{from: map[int]int{}}
-		for i, stop := range stops {
-			next := k.heads[k.number[side]]
-			if i+1 < len(stops) {
-				next = k.nodes[stops[i+1]].commit
+	for commit, stops := range bases {
+		slices.SortFunc(stops, func(a, b int) int { return cmp.Compare(k.nodes[a].age, k.nodes[b].age) })
+		var way []int
+		to := l.all[commit]
+		for _, stop := range slices.Compact(stops) {
+			if span := (odb.Span{From: k.nodes[stop].commit, To: to}); span.From != span.To {
+				if _, known := numbers[span]; !known {
+					numbers[span] = len(spans)
+					spans = append(spans, span)
+				}
+				way, to = append(way, numbers[span]), span.From
 			}
-			way.from[stop] = len(way.spans)
-			span := odb.Span{From: k.nodes[stop].commit, To: next}
-			if span.From == span.To {
-				continue
-			}
-			n, known := numbers[span]
-			if !known {
-				n = len(c.spans)
-				numbers[span] = n
-				c.spans = append(c.spans, span)
-			}
-			way.spans = append(way.spans, n)
-		}
-		c.ways[side] = way
-	}
-	return c
-}
-
-// hasMeeting reports whether the two sides of a pair touched something in common since
-// they parted.
-func (c *courses) hasMeeting(meet []*big.Int, base int, p pair) bool {
-	a, b := c.ways[p.a], c.ways[p.b]
-	for _, s := range a.spans[a.from[base]:] {
-		if slices.ContainsFunc(b.spans[b.from[base]:], func(t int) bool { return meet[s].Bit(t) == 1 }) {
-			return true
+			ways[side{commit, stop}] = way // a longer way of the commit begins with it
 		}
 	}
-	return false
+	return spans, ways
 }
 
 // findMeetings returns for each span the set of spans that touched a path which it
@@ -128,16 +100,12 @@ func findMeetings(touched [][]string) []*big.Int {
 	}
 	for path, here := range by {
 		noteMeetings(meet, here, here)
-		for i := strings.IndexByte(path, '/'); i >= 0; {
-			if above := by[path[:i]]; len(above) > 0 {
+		for i := range len(path) {
+			if path[i] == '/' {
+				above := by[path[:i]]
 				noteMeetings(meet, above, here)
 				noteMeetings(meet, here, above)
 			}
-			next := strings.IndexByte(path[i+1:], '/')
-			if next < 0 {
-				break
-			}
-			i += 1 + next
 		}
 	}
 	return meet
