@@ -24,6 +24,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
@@ -58,7 +59,6 @@ func (r *Repository) WorktreeOf(w worktree.Worktree) *Worktree {
 // Pending returns HEAD and every commit that the worktree's own state depends on, HEAD
 // first, each once. It leaves out commits that no longer exist.
 func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
-	var oids []string
 	w, err := w.LastKnown(ctx)
 	if err != nil {
 		return nil, err
@@ -67,17 +67,9 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	oids = append(append(oids, head), w.pinnedTips(ctx)...)
-	for _, name := range worktree.PendingFiles {
-		b, err := worktree.ReadAdmin(w.Admin, name)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(b)) {
-			oid, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
-			oids = append(oids, oid)
-		}
-	}
+	oids := slices.Concat([]string{head}, w.pinnedTips(ctx), worktree.PendingOIDs(func(name string) ([]byte, error) {
+		return worktree.ReadAdmin(w.Admin, name)
+	}))
 	_ = filepath.WalkDir(filepath.Join(w.Admin, "refs"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if b, err := fsx.ReadSmall(path); err == nil {

@@ -10,9 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
@@ -159,20 +157,13 @@ func (p *private) innerHeads(refs map[string]string) (map[string]string, error) 
 	}
 	var wrong error
 	for _, e := range entries {
-		b, err := p.read(path.Join("worktrees", e.Name(), "HEAD"))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		oid, ref := gitdir.ParseRefFile(b)
+		head, err := p.readHead(path.Join("worktrees", e.Name(), "HEAD"))
 		switch {
+		case errors.Is(err, os.ErrNotExist):
 		case err != nil:
-			wrong = errors.Join(wrong, p.wrongError("worktrees/%s/HEAD cannot be read", e.Name()))
-		case ref != "" && strings.HasPrefix(ref, "refs/") && gitdir.CanBeRef(ref):
-			heads[e.Name()] = refs[ref]
-		case ref != "" || !p.isOID(oid):
-			wrong = errors.Join(wrong, p.wrongError("worktrees/%s/HEAD names nothing that can be checked out", e.Name()))
+			wrong = errors.Join(wrong, err)
 		default:
-			heads[e.Name()] = oid
+			_, heads[e.Name()] = privateState{Head: head, Refs: refs}.resolve()
 		}
 	}
 	return heads, wrong

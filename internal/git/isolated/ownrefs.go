@@ -3,7 +3,6 @@ package isolated
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
@@ -108,17 +108,6 @@ func (last SyncState) ownPart(now privateState) ownRefs {
 	_, head := now.resolve()
 	own.addInnerHeads(now.Inner, last.Base, head, now.Refs["refs/heads/"+last.Branch])
 	return own
-}
-
-// readSyncFile reads the state of the last synchronisation, even one from before the last
-// boot.
-func (w *Worktree) readSyncFile() SyncState {
-	s := w.readSyncState()
-	var raw SyncState
-	if b, err := os.ReadFile(filepath.Join(w.SyncStateDir(), "state")); err == nil && json.Unmarshal(b, &raw) == nil {
-		s.Private = raw.Private
-	}
-	return s
 }
 
 // hasAll reports whether the repository has every object that own names.
@@ -312,20 +301,13 @@ func (r *Repository) readOwn(ctx context.Context, commit string) (ownRefs, error
 
 // pushOwnObjects transfers the objects that refs and stashes name to the agent's git directory.
 func (p *private) pushOwnObjects(ctx context.Context, own ownRefs, now privateState) error {
-	has := slices.Collect(maps.Values(now.Refs))
-	if base := p.w.readSyncState().Base; base != "" {
-		has = append(has, base)
-	}
-	seen := map[string]bool{}
-	for _, oid := range has {
-		seen[oid] = true
-	}
+	has := odb.OIDsOf(append(slices.Collect(maps.Values(now.Refs)), p.w.readSyncState().Base)...)
+	named := odb.OIDsOf(slices.Concat(slices.Sorted(maps.Values(own.refs)), worktree.StashOIDs(own.stash))...)
 	var wanted []string
-	for _, oid := range slices.Concat(slices.Sorted(maps.Values(own.refs)), worktree.StashOIDs(own.stash)) {
-		if seen[oid] || !p.isOID(oid) {
+	for _, oid := range has.Without(named.List) {
+		if !p.isOID(oid) {
 			continue
 		}
-		seen[oid] = true
 		if _, err := p.w.Repo.Info(ctx, oid); errors.Is(err, object.ErrMissing) {
 			continue
 		} else if err != nil {
@@ -333,7 +315,7 @@ func (p *private) pushOwnObjects(ctx context.Context, own ownRefs, now privateSt
 		}
 		wanted = append(wanted, oid)
 	}
-	return p.push(ctx, wanted, has)
+	return p.push(ctx, wanted, has.List)
 }
 
 // writeOwnRefs writes refs to packed-refs: some of an agent's ref names may not be possible as

@@ -200,18 +200,12 @@ const maxRefs = 50_000
 // state reads the agent's git directory.
 func (p *private) state() (privateState, error) {
 	s := privateState{Refs: map[string]string{}, Files: map[string]string{}}
-	b, err := p.read("HEAD")
-	if err != nil {
-		return s, p.wrongError("HEAD cannot be read")
+	var err error
+	if s.Head, err = p.readHead("HEAD"); errors.Is(err, os.ErrNotExist) {
+		err = p.wrongError("HEAD cannot be read")
 	}
-	oid, ref := gitdir.ParseRefFile(b)
-	switch {
-	case ref != "" && strings.HasPrefix(ref, "refs/") && gitdir.CanBeRef(ref):
-		s.Head = "ref: " + ref
-	case ref == "" && p.isOID(oid):
-		s.Head = oid
-	default:
-		return s, p.wrongError("HEAD names nothing that can be checked out")
+	if err != nil {
+		return s, err
 	}
 	if err := p.readRefs(s.Refs); err != nil {
 		return s, err
@@ -228,6 +222,24 @@ func (p *private) state() (privateState, error) {
 		note(name)
 	}
 	return s, nil
+}
+
+// readHead reads the HEAD of the git directory, or that of a worktree which the agent
+// added, as privateState has it. It fails with os.ErrNotExist if there is none.
+func (p *private) readHead(name string) (string, error) {
+	b, err := p.read(name)
+	oid, ref := gitdir.ParseRefFile(b)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", err
+	case err != nil:
+		return "", p.wrongError("%s cannot be read", name)
+	case strings.HasPrefix(ref, "refs/") && gitdir.CanBeRef(ref):
+		return "ref: " + ref, nil
+	case ref == "" && p.isOID(oid):
+		return oid, nil
+	}
+	return "", p.wrongError("%s names nothing that can be checked out", name)
 }
 
 func stampOf(info os.FileInfo) string {
@@ -289,17 +301,7 @@ func (p *private) readRefs(refs map[string]string) error {
 // pendingOIDs returns the commits that an operation in progress and the reflog of HEAD
 // name.
 func (p *private) pendingOIDs() []string {
-	var oids []string
-	for _, name := range worktree.PendingFiles {
-		b, err := p.read(name)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(b)) {
-			oid, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
-			oids = append(oids, oid)
-		}
-	}
+	oids := worktree.PendingOIDs(p.read)
 	if b, err := p.read("logs/HEAD"); err == nil {
 		oids = append(oids, worktree.ReflogOIDs(b)...)
 	}
@@ -333,13 +335,22 @@ type SyncState struct {
 // SyncStateDir is the directory of the worktree's SyncState.
 func (w *Worktree) SyncStateDir() string { return w.Repo.SyncStateDirOf(filepath.Base(w.Admin)) }
 
+// readSyncState reads the state of the last synchronisation, without the state of the
+// agent's git directory if that is from before the last boot.
 func (w *Worktree) readSyncState() SyncState {
+	s := w.readSyncFile()
+	if s.Boot != proc.Here().Boot {
+		s.Private = privateState{}
+	}
+	return s
+}
+
+// readSyncFile reads the state of the last synchronisation, even one from before the last
+// boot.
+func (w *Worktree) readSyncFile() SyncState {
 	var s SyncState
 	if b, err := os.ReadFile(filepath.Join(w.SyncStateDir(), "state")); err == nil {
 		_ = json.Unmarshal(b, &s)
-	}
-	if s.Boot != proc.Here().Boot {
-		s.Private = privateState{}
 	}
 	if s.Branch == "" && s.Base == "" {
 		s.Branch, _, _ = w.Repo.RefSnapshot().Head(w.Admin)

@@ -328,9 +328,7 @@ func (p *private) knownCommits(ctx context.Context, last SyncState) []string {
 		}
 	}
 	if last.Base != "" {
-		if _, err := p.w.Repo.Info(ctx, last.Base); err == nil {
-			list = append(list, last.Base)
-		}
+		list = append(list, p.existing(ctx, []string{last.Base})...)
 	}
 	if last.Branch != "" {
 		if tip, err := p.w.Repo.ReadRef(ctx, "refs/heads/"+last.Branch); err == nil {

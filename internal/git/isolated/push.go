@@ -217,22 +217,14 @@ func (p *private) indexToPush(ctx context.Context, head string, x *index.Index, 
 func (p *private) pushObjects(ctx context.Context, last SyncState, now privateState, head string, x *index.Index) error {
 	_, was := now.resolve()
 	has := odb.OIDsOf(slices.Concat([]string{last.Base}, slices.Collect(maps.Values(now.Refs)), []string{was})...)
-	wanted := []string{head}
+	var pending []string
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "ORIG_HEAD", "REBASE_HEAD"} {
-		b, err := worktree.ReadAdmin(p.w.Admin, name)
-		if err != nil {
-			continue
-		}
-		for oid := range strings.FieldsSeq(string(b)) { // each may have been pruned
-			if !p.isOID(oid) {
-				continue
-			}
-			if _, err := p.w.Repo.Info(ctx, oid); err == nil {
-				wanted = append(wanted, oid)
-			}
-		}
+		b, _ := worktree.ReadAdmin(p.w.Admin, name)
+		pending = append(pending, strings.Fields(string(b))...)
 	}
-	wanted = slices.DeleteFunc(has.Without(wanted), func(oid string) bool { return !p.isOID(oid) })
+	isNone := func(oid string) bool { return !p.isOID(oid) }
+	pending = p.existing(ctx, slices.DeleteFunc(pending, isNone)) // each may have been pruned
+	wanted := slices.DeleteFunc(has.Without(append([]string{head}, pending...)), isNone)
 	blobs, err := p.stagedBesideHead(ctx, head, x)
 	if err != nil {
 		return err

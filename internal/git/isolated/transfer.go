@@ -54,12 +54,7 @@ func (p *private) push(ctx context.Context, wanted, has []string) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	var known []string
-	for _, oid := range has { // the agent may have commits that the repository does not
-		if _, err := p.w.Repo.Info(ctx, oid); err == nil {
-			known = append(known, oid)
-		}
-	}
+	known := p.existing(ctx, has) // the agent may have commits that the repository does not
 	if err := p.checkObjects(); err != nil {
 		return err
 	}

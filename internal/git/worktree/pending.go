@@ -21,6 +21,20 @@ var PendingFiles = []string{
 	"rebase-apply/autostash", "rebase-apply/orig-head", "rebase-apply/onto", "sequencer/head", "sequencer/abort-safety",
 }
 
+// PendingOIDs returns what the PendingFiles name, which need not be object names. read
+// reads one of the files; one that it cannot read counts as empty.
+func PendingOIDs(read func(name string) ([]byte, error)) []string {
+	var oids []string
+	for _, name := range PendingFiles {
+		b, _ := read(name)
+		for line := range strings.Lines(string(b)) {
+			oid, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			oids = append(oids, oid)
+		}
+	}
+	return oids
+}
+
 // ReflogKept is how many entries of HEAD's reflog keep their commits.
 const ReflogKept = 200
 
