@@ -326,15 +326,6 @@ const (
 	longestPause = 25 * time.Millisecond
 )
 
-// gentleDeletion deletes directories in small portions, each followed by a pause as long as
-// the portion took, so that other processes get at the disk. It can be interrupted and
-// begun again.
-type gentleDeletion struct {
-	ctx   context.Context
-	count int
-	began time.Time
-}
-
 // renameToDelete records in the ledger that a directory entry is to be deleted, and renames
 // it to a name of its own in the trash.
 func renameToDelete(r *project.Project, from *fsx.Dir, name string, want fsx.Identity, trash *fsx.Dir, id string) (string, error) {
@@ -360,8 +351,7 @@ func deleteAway(ctx context.Context, r *project.Project, name string) error {
 	trash, err := fsx.OpenDir(filepath.Dir(doomed.Path))
 	if err == nil {
 		defer trash.Close()
-		d := &gentleDeletion{ctx: ctx, began: time.Now()}
-		err = trash.RemoveTree(filepath.Base(doomed.Path), doomed.Identity, d.pauseAfterPortion)
+		err = trash.RemoveTree(filepath.Base(doomed.Path), doomed.Identity, pauseAfterPortions(ctx))
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist): // it is gone, or was never renamed
@@ -376,21 +366,25 @@ func deleteAway(ctx context.Context, r *project.Project, name string) error {
 	return err
 }
 
-// pauseAfterPortion pauses after every portion.
-func (d *gentleDeletion) pauseAfterPortion() error {
-	if err := failpoint.Hit("trash.deleted"); err != nil {
-		return err
+// pauseAfterPortions returns a function that a deletion calls after each entry. After
+// every portion it pauses as long as the portion took, so that other processes get at the
+// disk.
+func pauseAfterPortions(ctx context.Context) func() error {
+	count, began := 0, time.Now()
+	return func() error {
+		if err := failpoint.Hit("trash.deleted"); err != nil {
+			return err
+		}
+		if count++; count%portion != 0 {
+			return ctx.Err()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(time.Since(began), longestPause)):
+		}
+		began = time.Now()
+		return ctx.Err()
 	}
-	if d.count++; d.count%portion != 0 {
-		return d.ctx.Err()
-	}
-	select {
-	case <-d.ctx.Done():
-		return d.ctx.Err()
-	case <-time.After(min(time.Since(d.began), longestPause)):
-	}
-	d.began = time.Now()
-	return nil
 }
 
 // finishDeletions deletes the directories that earlier processes had renamed for

@@ -286,8 +286,8 @@ func (s *survey) walk(ctx context.Context, dir string, regenerable func(dir stri
 		if rel, ok := strings.CutPrefix(full, tree); ok && within == "" && d.IsDir() && regenerable(filepath.ToSlash(rel)) {
 			within = full + string(filepath.Separator)
 			s.Regenerable = append(s.Regenerable, part{Path: filepath.ToSlash(rel)})
-			s.Regenerable[len(s.Regenerable)-1].add(one)
-		} else if within != "" {
+		}
+		if within != "" {
 			s.Regenerable[len(s.Regenerable)-1].add(one)
 		}
 		return nil
