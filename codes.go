@@ -1,5 +1,7 @@
 package croft
 
+import "slices"
+
 // Exit codes of the command line. Scripts may rely on them; the code in the
 // JSON error says more.
 const (
@@ -103,6 +105,14 @@ func (c Code) HTTPStatus() int {
 	}
 	return 500
 }
+
+// passing are the codes of what may pass without anybody changing the request: another
+// process is done, the disk has room again, the Service is reachable.
+var passing = []Code{LimitReached, NoSpace, WorkspaceBusy, HostDirty, RoundBusy, GitTimeout, StateUnavailable, Canceled, Closed}
+
+// Retryable reports whether the same request may succeed later as it is. A request that is
+// sent again should carry the same Key.
+func (c Code) Retryable() bool { return slices.Contains(passing, c) }
 
 // ExitCode is the status with which the command line ends on the code.
 func (c Code) ExitCode() int {

@@ -301,3 +301,21 @@ func number(t *testing.T, s string) int {
 	}
 	return n
 }
+
+// TestRetryable: docs/errors.md names the codes after which the same request may succeed.
+func TestRetryable(t *testing.T) {
+	_, text, _ := strings.Cut(errorsDoc(t), "The same request may succeed later, as it is, after")
+	text, _, _ = strings.Cut(text, "(`Code.Retryable`)")
+	var want, got []string
+	for _, m := range regexp.MustCompile("`([A-Z_]+)`").FindAllStringSubmatch(text, -1) {
+		want = append(want, m[1])
+	}
+	for _, c := range croft.Codes() {
+		if c.Retryable() {
+			got = append(got, string(c))
+		}
+	}
+	if !slices.Equal(got, want) || len(got) == 0 {
+		t.Errorf("retryable: %v, docs/errors.md has %v", got, want)
+	}
+}
