@@ -2,11 +2,16 @@ package croft_test
 
 import (
 	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestContract: a client on another machine can make every call. Each takes one request
@@ -73,6 +78,29 @@ func checkFields(t *testing.T, method string, at reflect.Type, seen map[reflect.
 		if at != reflect.TypeFor[error]() {
 			t.Errorf("%s: %s cannot pass a wire", method, at)
 		}
+	}
+}
+
+// TestEventKinds: the list of kinds has every constant, once.
+func TestEventKinds(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "event.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if ok && strings.HasPrefix(spec.Names[0].Name, "Event") && len(spec.Values) == 1 {
+			kind, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Error(err)
+			}
+			want = append(want, kind)
+		}
+		return true
+	})
+	if diff := cmp.Diff(want, croft.EventKinds()); diff != "" || len(want) < 20 {
+		t.Errorf("kinds of events (-constants +list):\n%s", diff)
 	}
 }
 

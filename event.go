@@ -56,6 +56,18 @@ const (
 	EventTrashReduced      = "trash.reduced"   // its directory was deleted; commits and a snapshot are left
 )
 
+// EventKinds returns the kinds of events.
+func EventKinds() []string {
+	return []string{
+		EventWorkspaceCreated, EventWorkspaceRemoved, EventWorkspaceLocked, EventWorkspaceUnlocked, EventWorkspaceReaped,
+		EventWorkspaceRebuilt, EventWorkspaceMoved, EventWorkspaceRestored, EventWorkspaceSaved, EventLeaseTaken,
+		EventLeaseReleased, EventBranchDeleted, EventOperationUndone, EventWorkspaceFinished, EventMergeQueued,
+		EventMergeMerged, EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventTargetMoved,
+		EventReviewCreated, EventSessionStarted, EventSessionEnded, EventRoundStarted, EventRoundEnded, EventTrashStripped,
+		EventTrashAnnounced, EventTrashPurged, EventTrashReduced,
+	}
+}
+
 // Follow says whether a stream of events ends.
 type Follow string
 

@@ -54,7 +54,7 @@ kept any more, the code is CURSOR_EXPIRED; "croft list --json" has a cursor, too
 	flags.StringSliceVar(&req.Kinds, "kinds", nil, "only these `kinds`, such as merge.merged")
 	flags.BoolVarP(&isAll, "all", "a", false, "of all repositories")
 	registerCompletion(cmd, "after", cobra.NoFileCompletions)
-	registerCompletion(cmd, "kinds", cobra.NoFileCompletions)
+	completeWords(cmd, "kinds", croft.EventKinds()...)
 	return cmd
 }
 

@@ -81,6 +81,13 @@ func (svc *History) startOf(ctx context.Context, req croft.EventsRequest) (journ
 	if err != nil {
 		return stream, 0, err
 	}
+	for _, kind := range req.Kinds {
+		if !slices.Contains(croft.EventKinds(), kind) {
+			return stream, 0, &croft.Error{
+				Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no event %q", kind), Details: strings.Join(croft.EventKinds(), ", "),
+			}
+		}
+	}
 	switch {
 	case req.After != "" && req.From != croft.FromStart:
 		return stream, 0, &croft.Error{Code: croft.InvalidRequest, Message: "a stream of events begins after a cursor or now, not both"}
