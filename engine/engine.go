@@ -197,7 +197,7 @@ func (e *Engine) Close() error {
 	if err != nil {
 		errs = append(errs, &croft.Error{
 			Code: croft.Canceled, Op: "close", Message: err.Error(),
-			Details: "What they had begun is finished or taken back by the next process.",
+			Details: "The next process finishes their operations or rolls them back.",
 		})
 	}
 	defer e.projects.Lifetime.Cancel()

@@ -63,7 +63,7 @@ func (a *app) consentFor(cmd *cobra.Command, g agreement, r reach) (consent, err
 	}
 	return consentNone, &croft.Error{
 		Code: croft.NotConfirmed, Op: cmd.Name(),
-		Message: "nobody is there to be asked: say --yes, or --dry-run to see what it takes", Hint: a.withFlag(cmd, "--yes"),
+		Message: "there is no terminal to ask on: add --yes, or --dry-run to see what would be done", Hint: a.withFlag(cmd, "--yes"),
 	}
 }
 

@@ -22,7 +22,7 @@ git honours it too, and "git worktree lock" sets the same one.`,
 			return a.runLock(ctx, svc.Lock, req, "locked")
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for whoever meets the lock")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who find the workspace locked")
 	registerCompletion(cmd, "reason", cobra.NoFileCompletions)
 	return cmd
 }

@@ -53,7 +53,7 @@ func newQueueCommand(a *app) *cobra.Command {
 func newQueueAcceptCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "accept TARGET",
-		Short: "Accept that somebody else moved a target",
+		Short: "Accept that others moved a target",
 		Long: `Show the commits that came to a target branch outside of its lane, and accept
 them: from here on the lane follows. With merge.protect nothing is merged into such
 a target before. Nothing is accepted from inside a workspace.

@@ -160,7 +160,7 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	a.note("%s below refs/croft/ %s deleted", countNoun(refs, "ref"), was)
 	for _, r := range res.Repos {
 		if len(r.OtherRefs) > 0 {
-			a.note("%s below refs/croft/ of %s %s: another state's, or somebody's: %s", countNoun(len(r.OtherRefs), "ref"), a.shownPath(r.Path), stayVerb(len(r.OtherRefs)), fewNames(r.OtherRefs))
+			a.note("%s below refs/croft/ of %s %s: of another state, or made by hand: %s", countNoun(len(r.OtherRefs), "ref"), a.shownPath(r.Path), stayVerb(len(r.OtherRefs)), fewNames(r.OtherRefs))
 			a.note("hint: git -C %s for-each-ref refs/croft/", shellWord(r.Path))
 		}
 		for _, l := range r.Left {

@@ -175,7 +175,7 @@ func (d *examination) findLocks(ctx context.Context) error {
 	}
 	stale, err := d.r.Git.StaleLocks(boot)
 	for _, path := range stale {
-		d.reportFinding(findLock, path, "It is older than the last start of this machine, so whoever made it is gone.",
+		d.reportFinding(findLock, path, "It is older than the last start of this machine, so the process that made it has ended.",
 			func() error { return os.Remove(path) })
 	}
 	return err

@@ -173,7 +173,7 @@ func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error
 		return nil
 	}
 	if mine, tip, err := tree.Apart(ctx); err == nil && mine != "" {
-		d.reportFinding(findApart, w.Name, fmt.Sprintf("Its branch %s is at %.12s in the project, where somebody moved it or a command was interrupted, and the workspace is at %.12s. "+
+		d.reportFinding(findApart, w.Name, fmt.Sprintf("Its branch %s is at %.12s in the project, where another process moved it or a command was interrupted, and the workspace is at %.12s. "+
 			"Both are kept, and nothing can be merged until you choose. To take the workspace's commits and give up those of git log %.12s..%s: %s", w.Branch, tip, mine, mine, w.Branch, project.TakeOwnCommits(w, mine)), nil)
 	}
 	left, err := tree.ListUnpulled(ctx)

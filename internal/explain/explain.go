@@ -94,7 +94,7 @@ func explainContext(e *croft.Error, err error) bool {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	e.Code, e.Message = croft.Canceled, "canceled; what had been begun was taken back"
+	e.Code, e.Message = croft.Canceled, "canceled; the operation was rolled back"
 	return true
 }
 

@@ -111,5 +111,5 @@ func pause(file, name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("failpoint %s: nobody went on", name)
+	return fmt.Errorf("failpoint %s: the test did not let the process go on", name)
 }

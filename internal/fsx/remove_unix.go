@@ -114,7 +114,7 @@ func (r *removal) emptyDir(dir *os.File, depth int) error {
 			passes = 0 // what was moved here is new, and was expected
 		}
 	}
-	return fmt.Errorf("%s does not become empty: somebody writes there", dir.Name())
+	return fmt.Errorf("%s does not become empty: another process writes there", dir.Name())
 }
 
 // removeEntry deletes one entry with all that is in it.

@@ -260,6 +260,6 @@ func targetMovesError(target string, tries int, over time.Duration) error {
 		Code:    croft.TargetMoved,
 		Message: fmt.Sprintf("%s keeps moving: others committed to it during each of %d tries in %v", target, tries, over.Round(time.Second)),
 		Details: "Nothing landed. The work is as it was submitted.",
-		Hint:    "croft queue run, when nobody commits to " + target,
+		Hint:    "croft queue run, when no process commits to " + target,
 	}
 }

@@ -192,7 +192,7 @@ func TestUnsettled(t *testing.T) {
 	if op := wantState(t, l, "a", journal.OpRunning); !strings.Contains(op.Error, "its directory is away") {
 		t.Errorf("written down is %q", op.Error)
 	}
-	if _, err := l.Await(t.Context(), "a", l.RecoverAt); !errors.Is(err, croft.WorkspaceBusy) || !strings.Contains(err.Error(), "neither finished nor taken back") {
+	if _, err := l.Await(t.Context(), "a", l.RecoverAt); !errors.Is(err, croft.WorkspaceBusy) || !strings.Contains(err.Error(), "neither finished nor rolled back") {
 		t.Errorf("who waits for it: %v", err)
 	}
 	fails = false

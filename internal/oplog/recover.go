@@ -62,7 +62,7 @@ func (l *Log[P]) recoverAll(ctx context.Context, ops []journal.Operation, projec
 		l.unsettled.Delete(op.ID)
 		if err != nil && op.Repo == project {
 			return &croft.Error{
-				Code: croft.CleanupFailed, Op: "recover", Message: fmt.Sprintf("an interrupted %s could not be taken back", op.Kind),
+				Code: croft.CleanupFailed, Op: "recover", Message: fmt.Sprintf("an interrupted %s could not be rolled back", op.Kind),
 				Hint: "croft doctor --fix", Err: err,
 			}
 		}
@@ -174,8 +174,8 @@ func (l *Log[P]) Await(ctx context.Context, id croft.ID, recoverAt func(context.
 
 func (l *Log[P]) unsettledError(op journal.Operation, cause error) error {
 	return &croft.Error{
-		Code: croft.WorkspaceBusy, Workspace: strings.Join(op.Names, " "), Message: fmt.Sprintf("an interrupted %s could be neither finished nor taken back", op.Kind),
-		Details: l.Why(cause), Hint: "croft doctor --fix, once nobody writes there",
+		Code: croft.WorkspaceBusy, Workspace: strings.Join(op.Names, " "), Message: fmt.Sprintf("an interrupted %s could be neither finished nor rolled back", op.Kind),
+		Details: l.Why(cause), Hint: "croft doctor --fix, once no process writes there",
 	}
 }
 

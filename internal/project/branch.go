@@ -103,7 +103,7 @@ func (p *Projects) BranchOf(ctx context.Context, r *Project, target string) (str
 		return "", err
 	}
 	return "", &croft.Error{
-		Code: croft.TargetMoved, Message: fmt.Sprintf("%s was a branch, and somebody made it a symbolic ref to %s", target, to),
+		Code: croft.TargetMoved, Message: fmt.Sprintf("%s was a branch, and was made a symbolic ref to %s", target, to),
 		Hint: fmt.Sprintf("git log %s; then git symbolic-ref --delete refs/heads/%s, and git branch %s COMMIT", to, target, target),
 	}
 }

@@ -58,7 +58,7 @@ func WorkspaceNotFoundError(op, ref string) *croft.Error {
 // to it.
 func BranchMovesError(branch string, err error) error {
 	return &croft.Error{
-		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("%s keeps moving: somebody commits to it", branch), Details: err.Error(),
+		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("%s keeps moving: another process commits to it", branch), Details: err.Error(),
 		Hint: "the same command again, when the agent is idle",
 	}
 }

@@ -64,7 +64,7 @@ func (p *Projects) requireOutside(ctx context.Context, dir string) error {
 		return err
 	}
 	return &croft.Error{
-		Code: croft.ConfigChanged, Workspace: rec.Workspace.Name, Message: "nobody can accept the configuration from inside a workspace",
+		Code: croft.ConfigChanged, Workspace: rec.Workspace.Name, Message: "the configuration cannot be accepted from inside a workspace",
 		Hint: "run it in the project itself",
 	}
 }

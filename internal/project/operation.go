@@ -165,4 +165,4 @@ func (p *Projects) RunningRewinds(ctx context.Context, r *Project) (map[croft.ID
 
 // ErrWorkedOn says that an agent has committed in a workspace since it was saved for a
 // rewind. The rewind has changed nothing.
-var ErrWorkedOn = errors.New("somebody works in it")
+var ErrWorkedOn = errors.New("a process is at work in it")

@@ -111,7 +111,7 @@ func (svc *Resolver) rollBackResolve(ctx context.Context, r *project.Project, op
 		return err
 	}
 	if back.From.ID != how.From.ID {
-		svc.Notice("an interrupted resolution of %s was taken back; what the workspace held is in a snapshot: croft restore %s", rec.Workspace.Name, back.From.ID)
+		svc.Notice("an interrupted resolution of %s was rolled back; the previous state of the workspace is in a snapshot: croft restore %s", rec.Workspace.Name, back.From.ID)
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func isKept(err error) bool {
 func keptFilesError(rec journal.Record, err error) error {
 	kept, _ := errors.AsType[*restore.KeptError](err)
 	return &croft.Error{
-		Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: "the workspace was brought back while somebody wrote to its files; what was written is kept",
+		Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: "the workspace was brought back while a process wrote to its files; the written files are kept",
 		Details: kept.Dir, Hint: "ls " + kept.Dir, Err: err,
 	}
 }

@@ -226,7 +226,7 @@ func (svc *Uninstaller) refuseUninstall(ctx context.Context, r *project.Project,
 }
 
 func atWorkError(op journal.Operation, hint string) error {
-	return &croft.Error{Code: croft.WorkspaceBusy, Message: "somebody is at work in the repository: " + op.Kind, Hint: hint}
+	return &croft.Error{Code: croft.WorkspaceBusy, Message: "another process is at work in the repository: " + op.Kind, Hint: hint}
 }
 
 // keptWork returns the commits that only pins keep, with the branches that will keep them.

@@ -42,7 +42,7 @@ func (svc *Commits) RequireVerified(ctx context.Context, r *project.Project, rec
 	return &croft.Error{
 		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Message: "its files look damaged since the machine was restarted",
 		Details: strings.Join(found, "\n"),
-		Hint:    "look with git status in " + rec.Workspace.Path + ", then commit there what is as it should be, or take the rest back",
+		Hint:    "look with git status in " + rec.Workspace.Path + ", then commit the files there that are right, and restore the others",
 	}
 }
 

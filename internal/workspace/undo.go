@@ -26,7 +26,7 @@ func (svc *Workspaces) rollBackCreation(ctx context.Context, r *project.Project,
 	records := recordsOf(plans)
 	if err := svc.UndoCreate(ctx, r, op.ID, records, explain.Error("create", "", cause).Error()); err != nil {
 		return &croft.Error{
-			Code: croft.CleanupFailed, Op: "create", Message: "what had been begun could not be taken back", Details: err.Error(),
+			Code: croft.CleanupFailed, Op: "create", Message: "the creation could not be rolled back", Details: err.Error(),
 			Hint: "croft doctor --fix", Err: cause,
 		}
 	}
