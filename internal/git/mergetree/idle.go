@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
-	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
@@ -169,33 +168,7 @@ func (a *Session) emptyForReuse() bool {
 			next.packs = append(next.packs, p)
 		}
 	}
-	return err == nil && a.q.Repo.idle.putBack(&Session{q: a.q, p: a.p, out: a.out, began: next, reused: true, made: a.made})
-}
-
-// maxRemembered bounds how many commits a session remembers.
-const maxRemembered = 100
-
-// rememberCommit remembers a commit that the session has made: the next merge begins with
-// the last commit of this one.
-func (a *Session) rememberCommit(o object.Object) {
-	c, err := object.ParseCommit(o)
-	if err != nil {
-		return
-	}
-	a.madeMu.Lock()
-	defer a.madeMu.Unlock()
-	if a.made == nil || len(a.made) >= maxRemembered {
-		a.made = map[string]object.Commit{}
-	}
-	c.Parents = slices.Clip(c.Parents)
-	a.made[o.OID] = c
-}
-
-func (a *Session) lastMade(oid string) (object.Commit, bool) {
-	a.madeMu.Lock()
-	defer a.madeMu.Unlock()
-	c, ok := a.made[oid]
-	return c, ok
+	return err == nil && a.q.Repo.idle.putBack(&Session{q: a.q, p: a.p, out: a.out, began: next, reused: true})
 }
 
 // checkReusable ends an idle process that may not be used any more. reused says that the

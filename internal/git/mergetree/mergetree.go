@@ -30,9 +30,7 @@ type Session struct {
 	out   *bufio.Reader
 	began startState // the repository when p was started
 
-	madeMu sync.Mutex
-	made   map[string]object.Commit // the commits that were made last
-	reused bool                     // p was idle before this session, and was not used since
+	reused bool // p was idle before this session, and was not used since
 
 	prestartedMu sync.Mutex
 	prestarted   []prestarted
@@ -331,9 +329,6 @@ func (a *Session) MergeOver(ctx context.Context, base, ours, theirs string) (Mer
 
 // ReadCommit reads a commit of the repository or of this session.
 func (a *Session) ReadCommit(ctx context.Context, oid string) (object.Commit, error) {
-	if c, ok := a.lastMade(oid); ok {
-		return c, nil
-	}
 	o, err := a.q.read(ctx, oid)
 	if err != nil {
 		return object.Commit{}, err
@@ -348,11 +343,7 @@ var ErrSigning = errors.New("the commit could not be signed")
 // fails, it returns ErrSigning and no commit.
 func (a *Session) Commit(ctx context.Context, c object.Commit, id gitcmd.Identity) (string, error) {
 	if !id.Signs {
-		oid, err := a.q.OwnObjects().Write("commit", c.Encode())
-		if err == nil {
-			a.rememberCommit(object.Object{OID: oid, Type: "commit", Data: c.Encode()})
-		}
-		return oid, err
+		return a.q.OwnObjects().Write("commit", c.Encode())
 	}
 	return a.q.Repo.CommitSigned(ctx, c, gitcmd.Call{Env: a.q.Env, Config: Unsynced})
 }
