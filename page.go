@@ -17,8 +17,9 @@ type List[T any] struct {
 	// of time, the request for the page fails with CursorExpired.
 	Next string `json:"next,omitempty"`
 	// Cursor is the place in the stream of events that the list reflects: it has what the
-	// events up to there changed, and may have what later ones did. It is empty if no
-	// events tell of the items.
+	// events up to there changed, and may have what later ones did. Of several pages the
+	// cursor of the first is the one to follow from. It is empty if no events tell of the
+	// items.
 	Cursor Cursor `json:"cursor,omitempty"`
 }
 

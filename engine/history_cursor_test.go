@@ -88,3 +88,68 @@ func lose(t *testing.T, pattern string) {
 		}
 	}
 }
+
+// TestFollowerOfQuietRepository: events of another repository that are deleted do not
+// concern a reader who follows this one.
+func TestFollowerOfQuietRepository(t *testing.T) {
+	t.Parallel()
+	r, other := gittest.New(t), gittest.New(t)
+	e := engineIn(t, r, 0)
+	create(t, e, croft.CreateRequest{Name: "a"})
+	repo, err := e.Repo(t.Context(), croft.RepoRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := open(t, other.Dir, &engine.Options{Environ: r.Env})
+	step := 0
+	for ev, err := range e.Events(t.Context(), croft.EventsRequest{Repo: repo.ID, Follow: croft.FollowNew}) {
+		if err != nil {
+			t.Fatalf("event %d: %v", step, err)
+		}
+		if step++; step == 2 {
+			if ev.Kind != croft.EventWorkspaceCreated {
+				t.Errorf("the second event is %+v", ev)
+			}
+			break
+		}
+		go func() {
+			create(t, elsewhere, croft.CreateRequest{Name: "x"})
+			time.Sleep(300 * time.Millisecond) // the reader has seen that there is nothing for it
+			gc(t, engineIn(t, r, 100*24*time.Hour))
+			create(t, e, croft.CreateRequest{Name: "b"})
+		}()
+	}
+}
+
+// TestUndoneUndoWithKey: an undo with a key, repeated after the act that it brought back was
+// undone again by its name, leaves that act undone.
+func TestUndoneUndoWithKey(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	create(t, e, croft.CreateRequest{Name: "a"})
+	undo := func(req croft.UndoRequest) croft.ID {
+		t.Helper()
+		op, err := e.Undo(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return op.ID
+	}
+	if _, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := e.History(t.Context(), croft.HistoryRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	removal := list.Items[0].ID
+	first := undo(croft.UndoRequest{Operation: removal})
+	undo(croft.UndoRequest{Key: "k", Operation: first})
+	undo(croft.UndoRequest{Operation: removal})
+	undo(croft.UndoRequest{Key: "k", Operation: first})
+	got, err := e.Operation(t.Context(), croft.GetRequest{Ref: croft.Ref(removal)})
+	if err != nil || got.State != "undone" {
+		t.Errorf("the removal is %+v, %v", got, err)
+	}
+}

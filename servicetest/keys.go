@@ -171,6 +171,41 @@ func (keyScenarios) Remove(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Remove(t.Context(), croft.RemoveRequest{Key: "k", Workspaces: []string{"b"}})), croft.KeyConflict)
 }
 
+// RemoveOfRestored: what was restored after the removal stays when the request is repeated,
+// and so does what the request did not find the first time.
+func (keyScenarios) RemoveOfRestored(t *testing.T, f *fixture) {
+	a := f.create(croft.CreateRequest{Name: "a"})
+	req := croft.RemoveRequest{Key: "k", Workspaces: []string{"a", "later"}}
+	for range 2 {
+		res, err := f.Remove(t.Context(), req)
+		if err != nil || len(res.Removed) != 1 || res.Removed[0].ID != a.ID || !slices.Equal(res.Unknown, []string{"later"}) {
+			t.Errorf("removed: %+v, %v", res, err)
+		}
+		if _, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "later"}); err != nil {
+			f.create(croft.CreateRequest{Name: "later"})
+			must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})))
+		}
+	}
+	if f.show("a").State == croft.Trashed || f.show("later").State == croft.Trashed {
+		t.Error("a workspace was removed that was restored or made since")
+	}
+}
+
+// RemoveAtOnce: of two calls with one key at the same time both answer that it is removed.
+func (keyScenarios) RemoveAtOnce(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			res, err := f.Remove(t.Context(), croft.RemoveRequest{Key: "k", Workspaces: []string{"a"}})
+			if err != nil || len(res.Removed) != 1 || len(res.Unknown) != 0 {
+				t.Errorf("removed: %+v, %v", res, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // Restore: repeated with its key, it returns the workspace that it restored.
 func (keyScenarios) Restore(t *testing.T, f *fixture) {
 	a := f.create(croft.CreateRequest{Name: "a"})

@@ -33,7 +33,7 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 				yield(croft.Event{}, explain.Error("events", "", err))
 			}
 		}
-		stream, after, err := svc.startOf(ctx, req)
+		stream, at, err := svc.startOf(ctx, req)
 		if err != nil {
 			fail(err)
 			return
@@ -42,13 +42,13 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 		defer watch.End()
 		for {
 			changed := watch.Changed()
-			page, err := svc.readPage(ctx, stream, after, req.Repo)
+			page, last, err := svc.readPage(ctx, stream, at, req.Repo)
 			if err != nil {
 				fail(err)
 				return
 			}
 			for _, ev := range page {
-				after = ev.At
+				at.after = ev.At
 				if len(req.Kinds) > 0 && !slices.Contains(req.Kinds, ev.Kind) {
 					continue
 				}
@@ -63,6 +63,7 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 			if !isFollowing {
 				return
 			}
+			at.after = max(at.after, last) // events of other repositories may be deleted meanwhile
 			select {
 			case <-ctx.Done():
 				return
@@ -75,43 +76,53 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 	}
 }
 
-// startOf returns the place after which a stream of events begins.
-func (svc *History) startOf(ctx context.Context, req croft.EventsRequest) (journal.Stream, int64, error) {
+// position is how far a reader of events has come.
+type position struct {
+	after int64 // the place of the last event that was read
+	known int64 // events up to this place need not be there any more
+}
+
+// startOf returns the position at which a stream of events begins.
+func (svc *History) startOf(ctx context.Context, req croft.EventsRequest) (journal.Stream, position, error) {
 	stream, err := svc.Journal.Stream(ctx)
 	if err != nil {
-		return stream, 0, err
+		return stream, position{}, err
 	}
 	for _, kind := range req.Kinds {
 		if !slices.Contains(croft.EventKinds(), kind) {
-			return stream, 0, &croft.Error{
+			return stream, position{}, &croft.Error{
 				Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no event %q", kind), Details: strings.Join(croft.EventKinds(), ", "),
 			}
 		}
 	}
 	switch {
 	case req.After != "" && req.From != croft.FromStart:
-		return stream, 0, &croft.Error{Code: croft.InvalidRequest, Message: "a stream of events begins after a cursor or now, not both"}
+		return stream, position{}, &croft.Error{Code: croft.InvalidRequest, Message: "a stream of events begins after a cursor or now, not both"}
 	case req.After != "":
 		after, err := placeOf(stream, req.After)
-		return stream, after, err
+		return stream, position{after: after}, err
 	case req.From == croft.FromNow:
-		return stream, stream.Last, nil
+		return stream, position{after: stream.Last}, nil
 	}
-	return stream, stream.Pruned, nil
+	return stream, position{known: stream.Pruned}, nil
 }
 
-// readPage reads the events after a place. It fails with CursorExpired if some of them are
-// not there any more.
-func (svc *History) readPage(ctx context.Context, stream journal.Stream, after int64, repo croft.ID) ([]journal.Event, error) {
-	page, err := svc.Journal.Events(ctx, after, repo, eventPage)
+// readPage reads the events after a position, and the place of the last event that there
+// was before. It fails with CursorExpired if some events after the position are not there
+// any more.
+func (svc *History) readPage(ctx context.Context, stream journal.Stream, at position, repo croft.ID) (page []journal.Event, last int64, err error) {
+	before, err := svc.Journal.Stream(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	if page, err = svc.Journal.Events(ctx, at.after, repo, eventPage); err != nil {
+		return nil, 0, err
 	}
 	now, err := svc.Journal.Stream(ctx)
-	if err == nil && (now.Epoch != stream.Epoch || now.Pruned > after) {
+	if err == nil && (now.Epoch != stream.Epoch || now.Pruned > max(at.after, at.known)) {
 		err = expiredError()
 	}
-	return page, err
+	return page, before.Last, err
 }
 
 func expiredError() error {
@@ -135,7 +146,7 @@ func placeOf(s journal.Stream, c croft.Cursor) (int64, error) {
 	switch {
 	case !ok || err != nil || at < 0:
 		return 0, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no cursor of an event", c)}
-	case c != cursorAt(s, at) || at < s.Pruned:
+	case c != cursorAt(s, at) || at < s.Pruned || at > s.Last:
 		return 0, expiredError()
 	}
 	return at, nil

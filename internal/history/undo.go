@@ -79,7 +79,8 @@ func (svc *History) pinUndone(ctx context.Context, r *project.Project, req *crof
 		return nil, nil
 	}
 	out := describeAct(acts[at], true)
-	if acts[at][0].State == journal.OpReversed { // and then that undo was undone: the act stays in force
+	// The act is undone; or it was, and then that undo was undone, so that it stays in force.
+	if ops[0].State == journal.OpReversed || acts[at][0].State == journal.OpReversed {
 		return &out, nil
 	}
 	if steps, err := svc.planInverse(ctx, ops); err != nil || len(steps) > 0 {

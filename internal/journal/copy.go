@@ -140,10 +140,12 @@ func (j *Journal) restoreFromCopy(ctx context.Context, t *Tx, id identity, has t
 	if err != nil && !damaged {
 		return "", err
 	}
+	epoch := has.Epoch
 	if damaged {
 		j.copy.SetAside(j.asideSuffix())
+		epoch = rand.Text() // events are lost: cursors from before expire
 	}
-	_, err = t.tx.ExecContext(ctx, `UPDATE identity SET epoch = ?, file = ?, txn = ?`, has.Epoch, rand.Text(), done)
+	_, err = t.tx.ExecContext(ctx, `UPDATE identity SET epoch = ?, file = ?, txn = ?`, epoch, rand.Text(), done)
 	switch {
 	case err != nil:
 		return "", err

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft/internal/journal"
@@ -22,6 +23,18 @@ func (s state) lastCursor(t *testing.T, kind string) int64 {
 		}
 	}
 	return list[len(list)-1].At
+}
+
+// epoch returns the epoch of the state.
+func (s state) epoch(t *testing.T) string {
+	t.Helper()
+	j := s.open(t)
+	defer j.Close()
+	has, err := j.Stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return has.Epoch
 }
 
 // TestCursorsNeverGoBack loses the database, its second copy or both, or replaces them by
@@ -67,9 +80,14 @@ func TestCursorsNeverGoBack(t *testing.T) {
 			for range 5 {
 				seen = s.lastCursor(t, "before")
 			}
+			before := s.epoch(t)
 			lose(t, s, oldDB, oldCopy)
 			if next := s.lastCursor(t, "after"); next <= seen {
 				t.Errorf("the cursor is %d, after %d was handed out", next, seen)
+			}
+			isLost := name == "both" || strings.Contains(name, "damaged")
+			if isNew := s.epoch(t) != before; isNew != isLost {
+				t.Errorf("the epoch is another one: %v, events were lost: %v", isNew, isLost)
 			}
 		})
 	}

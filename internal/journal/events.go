@@ -44,8 +44,9 @@ func (j *Journal) Stream(ctx context.Context) (Stream, error) {
 	return onlyOne(read(ctx, j, func(rows *sql.Rows) (s Stream, err error) {
 		err = rows.Scan(&s.Epoch, &s.Last, &s.Pruned)
 		return s, err
-	}, `SELECT epoch, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0),
-		coalesce((SELECT CAST(data AS INTEGER) FROM events WHERE cursor = 0), 0) FROM identity`))
+	}, `SELECT epoch, max(last, pruned), pruned FROM identity,
+		(SELECT coalesce(max(seq), 0) AS last FROM sqlite_sequence WHERE name = 'events'),
+		(SELECT coalesce(max(CAST(data AS INTEGER)), 0) AS pruned FROM events WHERE cursor = 0)`))
 }
 
 // Events lists events after a place, a page at a time.

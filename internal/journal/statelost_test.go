@@ -143,6 +143,9 @@ func TestCursorsComeBack(t *testing.T) {
 	_ = s.open(t).Close() // a dump of what is left
 	drop(t, s.dir)
 	j = s.open(t)
+	if has, err := j.Stream(t.Context()); err != nil || has.Last != events[2].At || has.Pruned != events[2].At {
+		t.Errorf("the database that was made again says %+v, %v; the last event was at %d", has, err, events[2].At)
+	}
 	update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("after")) })
 	again, err := j.Events(t.Context(), 0, "", 10)
 	if err != nil || len(again) != 1 || again[0].At <= events[2].At {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -28,28 +27,18 @@ import (
 // asks the guards, see RemoveOrPlan.
 func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, req croft.RemoveRequest) (*croft.RemoveResult, error) {
 	res := &croft.RemoveResult{Removed: []croft.Removed{}}
-	if req.DryRun == croft.DryRunOn {
-		req.Key = "" // nothing is done that could be done twice
-	}
-	asked := req
-	asked.Key, asked.Repo = "", ""
-	act, done, err := svc.ActFor(ctx, s.Project, "remove", req.Key, asked)
+	act, records, err := svc.begin(ctx, s, req, res)
 	if err != nil {
 		return nil, err
-	}
-	records, err := svc.recordsToRemove(ctx, s, req, res)
-	if err != nil {
-		return nil, err
-	}
-	if len(done) > 0 {
-		if records, err = svc.continueRemoval(ctx, done, records, res); err != nil {
-			return nil, err
-		}
 	}
 	how := Spec{Branch: req.Branch, Event: croft.EventWorkspaceRemoved, Act: act}
 	for _, rec := range records {
 		done, err := svc.RemoveOrPlan(ctx, s.Project, rec, how, AgreedMode(req.Agreed, rec, req.Mode), req.DryRun)
 		if errors.Is(err, croft.WorktreeNotFound) { // another process removed it first
+			if by, err := svc.removedBy(ctx, act.ID); err == nil && by[rec.Workspace.ID] { // with the same key
+				res.Removed = append(res.Removed, croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name, Trash: rec.Workspace.ID})
+				continue
+			}
 			res.Unknown = append(res.Unknown, rec.Workspace.Name)
 			continue
 		}
@@ -64,37 +53,6 @@ func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, re
 	}
 	svc.NoticeTrash(ctx, s.Project)
 	return res, nil
-}
-
-// continueRemoval adds what an earlier call with the same key has removed to the result,
-// and returns the records that are left to remove: not those of workspaces that were made
-// since, under a name that became free.
-func (svc *Removals) continueRemoval(ctx context.Context, done []journal.Operation, records []journal.Record, res *croft.RemoveResult) ([]journal.Record, error) {
-	answered := map[string]bool{}
-	begun := done[0].StartedAt
-	for _, op := range done {
-		if op.StartedAt.Before(begun) {
-			begun = op.StartedAt
-		}
-		removed, err := svc.Journal.RecordsOf(ctx, op.Workspaces)
-		if err != nil {
-			return nil, err
-		}
-		for _, rec := range removed {
-			w := rec.Workspace
-			out := croft.Removed{ID: w.ID, Name: w.Name}
-			if t := rec.Trash; t != nil && t.Dir != "" {
-				out.Trash = w.ID
-			}
-			if t := rec.Trash; t != nil && t.BranchGone {
-				out.Branch = w.Branch
-			}
-			res.Removed = append(res.Removed, out)
-			answered[w.Name], answered[string(w.ID)], answered[w.Path] = true, true, true
-		}
-	}
-	res.Unknown = slices.DeleteFunc(res.Unknown, func(ref string) bool { return answered[ref] })
-	return slices.DeleteFunc(records, func(rec journal.Record) bool { return rec.Workspace.CreatedAt.After(begun) }), nil
 }
 
 // Spec specifies a remove operation. The fields with a JSON name are in the journal, so
