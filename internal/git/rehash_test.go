@@ -2,6 +2,7 @@ package git
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,43 @@ func TestRehashFindsForgeries(t *testing.T) {
 	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "objects", "info", "alternates"), other+"\n")
 	if _, err := repo.Rehash(t.Context(), []odb.Span{span}); !errors.Is(err, object.ErrForged) {
 		t.Errorf("a copy elsewhere is not looked at: %v", err)
+	}
+}
+
+// TestRehashOfManySpans: of many spans, which several workers verify, the first that fails
+// is named, wherever it stands.
+func TestRehashOfManySpans(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	const count = 70
+	commits := []string{r.Git("rev-parse", "HEAD")}
+	for i := range count {
+		r.Write("f.txt", fmt.Sprintln(i))
+		commits = append(commits, r.Commit("next"))
+	}
+	spans := make([]odb.Span, count)
+	for i := range spans {
+		spans[i] = odb.Span{From: commits[i], To: commits[i+1]}
+	}
+	if i, err := repo.Rehash(t.Context(), spans); err != nil || i != -1 {
+		t.Fatalf("%d, %v", i, err)
+	}
+	move := func(list []int, from, to string) {
+		for _, at := range list {
+			oid := r.Git("rev-parse", commits[at+1]+":f.txt")
+			path := filepath.Join(r.Dir, ".git", "objects", oid[:2], oid[2:])
+			if err := os.Rename(path+from, path+to); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, bad := range [][]int{{0}, {34}, {35}, {count - 1}, {20, 60}, {60, 61}} {
+		move(bad, "", ".away")
+		i, err := repo.Rehash(t.Context(), spans)
+		if !errors.Is(err, object.ErrMissing) || i != bad[0] {
+			t.Errorf("missing in %v: %d, %v", bad, i, err)
+		}
+		move(bad, ".away", "")
 	}
 }
 
