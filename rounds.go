@@ -100,9 +100,9 @@ type HeldBack struct {
 	Archive string `json:"archive,omitempty"`
 }
 
-// AbsentCheckout is a checkout of a round that ended without it. What was neither
-// committed nor staged there is in that directory alone, wherever it is. So is what was
-// committed in an isolated one after Croft last looked.
+// AbsentCheckout is a checkout that was not found when its round ended. Work that was
+// neither committed nor staged there is only in that directory, wherever it is now. The
+// same holds for commits in an isolated checkout that Croft had not pulled yet.
 type AbsentCheckout struct {
 	Workspace ID     `json:"workspace"`
 	Agent     string `json:"agent"`

@@ -183,7 +183,7 @@ func (listScenarios) NoGitPerWorkspace(t *testing.T, f *fixture) {
 
 const failingGit = "#!/bin/sh\n[ \"$1\" = version ] && exec echo git version 2.40.0\necho fatal: out of order >&2\nexit 128\n"
 
-// FailureIsAnError is a deviation: a listing that fails is not an empty list.
+// FailureIsAnError deviates from the specification: a listing that fails is not an empty list.
 func (listScenarios) FailureIsAnError(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	svc := f.at(f.Dir)

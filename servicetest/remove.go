@@ -180,8 +180,9 @@ func (removeScenarios) DirectoryGone(t *testing.T, f *fixture) {
 	}
 }
 
-// DirectoryStripped is a deviation: a directory that is no longer a valid worktree is moved
-// to the trash, and only because the record names it.
+// DirectoryStripped deviates from the specification (docs/conformance.md, S43), which
+// deletes a directory that is no longer a valid worktree: Croft moves it to the trash, and
+// only if a record names it.
 func (removeScenarios) DirectoryStripped(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "precious")
 	removeFile(t, filepath.Join(w.Path, ".git"))

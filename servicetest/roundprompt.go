@@ -95,7 +95,8 @@ func (roundScenarios) PromptEarlier(t *testing.T, f *fixture) {
 	}
 }
 
-// loseDatabase deletes the database, which is then rebuilt.
+// loseDatabase deletes the database. The next service that is opened rebuilds it from its
+// second copy.
 func (f *fixture) loseDatabase() {
 	f.t.Helper()
 	list, err := filepath.Glob(filepath.Join(f.Home, "state", "croft.db*"))

@@ -158,8 +158,8 @@ func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 	}
 	f.Git("rm", "--quiet", ".gitignore")
 	f.Commit("ignore nothing")
-	// git add --all in a workspace does not commit it either; in the project's own checkout
-	// it is an ordinary file.
+	// git add --all in a workspace does not stage STATE.json either. In the project's own
+	// checkout STATE.json is an ordinary file.
 	w := f.create(sibling("agent-3"))
 	for _, dir := range []string{w.Path, f.Dir} {
 		gittest.WriteFile(t, filepath.Join(dir, "STATE.json"), `{"step":3}`)

@@ -167,7 +167,7 @@ func (swarmScenarios) WithoutRoleConfig(t *testing.T, f *fixture) {
 	}
 }
 
-// BranchOfPreviousSession is a deviation: the error for a taken branch has a code of its
+// BranchOfPreviousSession deviates from the specification: the error for a taken branch has a code of its
 // own.
 func (swarmScenarios) BranchOfPreviousSession(t *testing.T, f *fixture) {
 	f.Git("branch", "swarm/researcher-1")
@@ -287,7 +287,7 @@ func (swarmScenarios) FullCleanupKeepsForeign(t *testing.T, f *fixture) {
 	wantFile(t, mine, "mine")
 }
 
-// UserBranchesUnderThePrefixStay is a deviation: only recorded branches are deleted, not
+// UserBranchesUnderThePrefixStay deviates from the specification: only recorded branches are deleted, not
 // all branches under the prefix.
 func (swarmScenarios) UserBranchesUnderThePrefixStay(t *testing.T, f *fixture) {
 	f.Git("branch", "swarm/mine-1")

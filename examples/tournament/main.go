@@ -49,7 +49,7 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 		}
 		var wg sync.WaitGroup
 		for _, ws := range r.Workspaces {
-			wg.Go(func() { play(ctx, svc, ws, run) })
+			wg.Go(func() { runAgent(ctx, svc, ws, run) })
 		}
 		wg.Wait()
 		if r, err = svc.EndRound(ctx, croft.EndRoundRequest{Round: r.ID}); err != nil {
@@ -64,7 +64,7 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 		if err != nil {
 			return err
 		}
-		play(ctx, svc, *fin, run)
+		runAgent(ctx, svc, *fin, run)
 		rev, err := svc.CreateReview(ctx, croft.ReviewRequest{Repo: repo, Workspace: string(fin.ID)})
 		if err != nil {
 			return err
@@ -81,8 +81,9 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 	return err
 }
 
-// play runs an agent in its workspace. One that fails has simply not got far.
-func play(ctx context.Context, svc croft.Service, ws croft.Workspace, run string) {
+// runAgent runs an agent in its workspace. Errors are ignored: an agent that fails stays in
+// the tournament with the work that it has done.
+func runAgent(ctx context.Context, svc croft.Service, ws croft.Workspace, run string) {
 	if ws.State != croft.Ready {
 		return // its round has ended
 	}

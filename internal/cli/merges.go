@@ -22,8 +22,8 @@ const (
 	columnsDiscard        // where one that stays says only that
 )
 
-// showMerges prints merges, one line each, and what stands in the way of those
-// that stay pending.
+// showMerges prints merges, one line each, and notes why one stays pending. With --json it
+// prints them as one JSON object.
 func (a *app) showMerges(merges []croft.Merge) { a.showMergesWith(merges, columnsUsual) }
 
 func (a *app) showMergesWith(merges []croft.Merge, more column) {

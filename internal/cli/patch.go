@@ -39,8 +39,10 @@ func (a *app) patchLine(text string, s style) string {
 	return a.paintText(text, s) + "\n"
 }
 
-// patchPath is a path in a patch, after a prefix such as "a/". One that would
-// not be read again is quoted, as git does; a review may have quoted it already.
+// patchPath returns a path for the header of a patch, after a prefix such as "a/". A path
+// with a control character, a quote or a backslash is quoted as git does, because git
+// apply could not parse it otherwise. A path that starts with a quote was already quoted
+// in the review.
 func patchPath(prefix, path string) string {
 	if inner, ok := strings.CutPrefix(path, `"`); ok {
 		return `"` + prefix + inner

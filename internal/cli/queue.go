@@ -99,7 +99,7 @@ that wait: they are listed first, and you are asked.`,
 
 func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueRequest, agreed consent) error {
 	if agreed != consentGiven {
-		merges, err := cancelableMerges(ctx, svc, req)
+		merges, err := mergesToCancel(ctx, svc, req)
 		if err != nil {
 			return err
 		}
@@ -125,9 +125,9 @@ func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueReq
 	return a.runQueueAction(ctx, svc, req)
 }
 
-// cancelableMerges are the merges that a request to cancel speaks of, including those for
-// which it is too late.
-func cancelableMerges(ctx context.Context, svc queuer, req croft.QueueRequest) ([]croft.Merge, error) {
+// mergesToCancel returns the merges that a request to cancel names, or all that wait if it
+// names none. It includes those that a driver is already merging, which cannot be canceled.
+func mergesToCancel(ctx context.Context, svc queuer, req croft.QueueRequest) ([]croft.Merge, error) {
 	req.DryRun = croft.DryRunOn
 	out, err := svc.ChangeQueue(ctx, req)
 	if err != nil {
@@ -140,7 +140,7 @@ func cancelableMerges(ctx context.Context, svc queuer, req croft.QueueRequest) (
 // ended meanwhile.
 func (a *app) stillWaiting(ctx context.Context, svc queuer, req croft.QueueRequest, were []croft.Merge) ([]string, error) {
 	req.Merges = nil
-	now, err := cancelableMerges(ctx, svc, req)
+	now, err := mergesToCancel(ctx, svc, req)
 	if err != nil {
 		return nil, err
 	}

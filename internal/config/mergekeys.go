@@ -136,7 +136,8 @@ func checkOneOf(words ...string) func(any, string) error {
 // DefaultMergeMessage is the message of a merge unless the configuration or the request has another.
 const DefaultMergeMessage = "Merge branch '{branch}'"
 
-// checkStrategy takes what merges can be made of. Earlier versions had one more.
+// checkStrategy accepts the merge strategies "no-ff" and "squash". "rebase", which earlier
+// versions had, gets an error that names the alternative.
 func checkStrategy(value any, name string) error {
 	if value == "rebase" {
 		return errors.New(`is "rebase", which is gone (it lost what merge commits hold; "squash" gives a linear history too)`)
@@ -144,13 +145,14 @@ func checkStrategy(value any, name string) error {
 	return checkOneOf("no-ff", "squash")(value, name)
 }
 
-// AtTarget returns the settings of merges as a target has them: its own
+// AtTarget returns the settings for merges into a target: the target's own
 // croft.toml, over the user's file and the defaults. Flags and variables do not
-// count: the submitter of work does not choose its gate. name is what the file
-// is called in messages.
+// override the merge.* keys that a repository may set: the submitter of work does
+// not choose the checks. name is the name of the file in messages.
 //
-// What cannot be used is an error, and so is a key of [merge] that is not known:
-// it may be a misspelt check, or one that a newer Croft makes.
+// It fails if the file has a value that cannot be used, unless only the user may
+// set that key, or a key of [merge] that is not known: it may be a misspelt check,
+// or one that a newer Croft makes.
 func (s *Set) AtTarget(name string, data []byte) (*Set, error) {
 	own := *s
 	own.env, own.flags = s.withoutMergeRules(s.env), s.withoutMergeRules(s.flags)

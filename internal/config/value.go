@@ -253,8 +253,8 @@ func checkContainerDir(value any, _ string) error {
 	return nil
 }
 
-// checkRolesDir keeps a repository from naming a directory outside itself, whose
-// files would be copied to where an agent reads them.
+// checkRolesDir refuses an empty path and, in a repository's configuration, a path outside
+// of the repository: files from there would be copied to where an agent reads them.
 func checkRolesDir(value any, kind string) error {
 	dir := value.(string)
 	if dir == "" {

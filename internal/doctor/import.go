@@ -136,9 +136,9 @@ func (d *examination) saveRebuilt(ctx context.Context, rec *journal.Record) erro
 	return d.SaveRecord(ctx, rec, func(tx *journal.Tx) error { return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, *rec)) })
 }
 
-// originOf returns the commit that a worktree started from, as far as git has it: the
-// merge base with the usual target. If that is unknown it returns the worktree's HEAD,
-// without a name.
+// originOf returns the commit that a worktree probably started from: its merge base with
+// the default target. If there is none it returns the worktree's HEAD, with neither Ref
+// nor Target.
 func (d *examination) originOf(ctx context.Context, branch, head string) base.Start {
 	unknown := base.Start{OID: head}
 	main := project.Location{Project: d.r, Place: gitdir.PlaceAt(d.r.CommonDir, d.r.Path)}

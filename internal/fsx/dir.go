@@ -362,7 +362,7 @@ func isName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsRune(name, os.PathSeparator) && !strings.ContainsRune(name, '/')
 }
 
-// nameError is the answer to a name that is none.
+// nameError returns the error for a string that cannot be the name of a directory entry.
 func nameError(op, name string) error {
 	return &os.PathError{Op: op, Path: name, Err: errors.New("not the name of an entry")}
 }

@@ -175,8 +175,9 @@ func splitPath(p string) []string {
 	return parts
 }
 
-// restoreAll restores everything, and lists what it could not restore. touched says that
-// something had changed.
+// restoreAll restores the files and directories of the checkout as they were before the
+// fast-forward, and lists the files that it could not restore. touched reports whether any
+// of them had changed.
 func (u *hostUndo) restoreAll() (touched bool, left []string) {
 	for _, f := range slices.Backward(u.files) {
 		if u.isUnchanged(f) {

@@ -92,7 +92,7 @@ func undoneActs(acts [][]journal.Operation) map[croft.ID]bool {
 func (svc *History) showAct(ctx context.Context, ops []journal.Operation, undone map[croft.ID]bool) (croft.Operation, error) {
 	steps, err := svc.planInverse(ctx, ops)
 	if _, ok := errors.AsType[*journal.RowError](err); ok {
-		steps, err = nil, nil // what belongs to the act cannot be read, so it is not undone
+		steps, err = nil, nil // a row that the undo needs cannot be read, so the act is shown as one that cannot be undone
 	}
 	op := describeAct(ops, len(steps) > 0)
 	if undone[op.ID] && op.State == string(journal.OpDone) && !op.IsUndoable {

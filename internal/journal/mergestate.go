@@ -70,7 +70,8 @@ func (m *Merge) EndMerged(note string, at time.Time) {
 	m.Untidy = m.Kind == croft.KindMerge && m.After == croft.AfterTrash
 }
 
-// EndEmpty ends a merge of a workspace without work. It has no status.
+// EndEmpty ends the merge of a workspace that has no commits to merge. The status of the
+// merge is empty.
 func (m *Merge) EndEmpty(note string, at time.Time) {
 	m.end("", at)
 	m.Message = note

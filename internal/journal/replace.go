@@ -109,9 +109,9 @@ func (j *Journal) reopen(ctx context.Context) error {
 	return nil
 }
 
-// setAside renames a damaged database, if it is still the one at the path. It renames
-// the log first: SQLite would take a log that is left behind for the log of the next
-// database.
+// setAside renames a database that is damaged or of an earlier version, if it is still the
+// one at the path. It renames the log first: SQLite would take a log that is left behind for
+// the log of the next database.
 func (j *Journal) setAside(damaged os.FileInfo) error {
 	if now, err := os.Stat(j.path); err != nil || !isSame(now, damaged) {
 		return nil
@@ -131,7 +131,8 @@ const damagedSuffix = ".damaged-"
 // asideSuffix returns the suffix of the name of a file that is set aside now.
 func (j *Journal) asideSuffix() string { return fmt.Sprint(damagedSuffix, j.opts.Now().UnixNano()) }
 
-// Aside lists the databases that this journal found damaged and set aside.
+// Aside lists the databases that this journal set aside, because they were damaged or of
+// an earlier version of Croft.
 func (j *Journal) Aside() []string {
 	j.mu.RLock()
 	defer j.mu.RUnlock()

@@ -57,7 +57,7 @@ type Parent string
 const (
 	// ParentFallback uses the data directory instead. It is the default.
 	ParentFallback Parent = ""
-	// ParentStrict is an error with a name.
+	// ParentStrict refuses to make the workspace, with NotWritable.
 	ParentStrict Parent = "strict"
 )
 

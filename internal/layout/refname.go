@@ -6,11 +6,10 @@ import (
 	"unicode"
 )
 
-// refProblem says what git, or a program that is handed the name, would make
-// of a branch with s as part of its name. The rules are those of
-// git-check-ref-format, with three more: no component may start with a dash,
-// ".lock" is refused in any case, and no character may be invisible in a way
-// that changes how the rest is read.
+// refProblem returns why s cannot be part of a branch name, or "" if it can. The rules are
+// those of git-check-ref-format, with three more: no component may start with a dash,
+// which a program would read as an option; ".lock" is refused in upper and lower case; and
+// no character may be invisible in a way that changes how the name is displayed.
 func refProblem(s string) string {
 	for _, r := range s {
 		switch {

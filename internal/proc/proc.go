@@ -124,7 +124,8 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
-// Wait waits for the end of the process. The caller has read Stdout to its end before.
+// Wait waits until the process has exited. Before it, the caller must have read Stdout to
+// its end or called Kill.
 func (p *Process) Wait() error {
 	err := p.cmd.Wait()
 	p.cmd.killRest(p.ctx, err)

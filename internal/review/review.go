@@ -214,7 +214,8 @@ type reviewRecord struct {
 
 const reviewVersion = 1
 
-// keepReview pins a review with all objects that it needs.
+// keepReview stores a review in a commit whose parents are the commits that it needs, and
+// pins that commit by a ref, so that git gc keeps them.
 func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec journal.Record, attempts *mergetree.Session, work *croft.Review) error {
 	kept := *work
 	kept.Files = slices.Clone(work.Files)

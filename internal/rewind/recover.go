@@ -15,7 +15,8 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// RecoverRewind finishes a rewind whose process died.
+// RecoverRewind finishes a rewind whose process died. If the repository is gone, the
+// operation is ended as undone.
 func (svc *Rewinds) RecoverRewind(ctx context.Context, r *project.Project, op *oplog.Op) error {
 	var how Spec
 	if err := json.Unmarshal(op.Input, &how); err != nil {
@@ -24,8 +25,8 @@ func (svc *Rewinds) RecoverRewind(ctx context.Context, r *project.Project, op *o
 	if r.Git == nil {
 		return op.EndUndone(ctx, "the repository is gone")
 	}
-	// A rewind moves the workspace's own branch or none. Objects, and so the
-	// snapshot, are where agents can write.
+	// The branch is taken from the record and not from the snapshot, whose objects agents
+	// can write: a rewind moves the workspace's own branch, or none.
 	if rec, err := svc.Journal.Record(ctx, how.To.Workspace); err == nil && rec.Workspace.Branch != "" {
 		r.Git.SweepRefLocks(op.StartedAt, "refs/heads/"+rec.Workspace.Branch)
 	}

@@ -258,8 +258,9 @@ func (s *saver) addFile(path string) error {
 	return nil
 }
 
-// lstat returns the state of a file, or nil if there is none. A path that leads through
-// a link is outside of the worktree, so there is no file.
+// lstat returns the state of a file, or nil if there is none. There is none at a path that
+// leads through a link or another file that is not a directory: it would be outside of the
+// worktree.
 func (s *saver) lstat(path string) (*index.FileStat, error) {
 	if s.isBehindLink(filepath.Dir(path)) {
 		return nil, nil

@@ -205,8 +205,9 @@ func (svc *Trash) restoreWorkspace(ctx context.Context, r *project.Project, op *
 	return svc.Removals.UnpinArchive(ctx, r, w.ID, rec.Trash.Tip)
 }
 
-// placeRoleFiles copies role files into a workspace that was checked out anew, if the role
-// still has them. The caller holds the repository's lock.
+// placeRoleFiles copies the files of its role into a workspace that was checked out anew
+// and had role files before. It does nothing if the role no longer exists. The caller
+// holds the repository's lock.
 func (svc *Trash) placeRoleFiles(ctx context.Context, r *project.Project, rec *journal.Record) error {
 	if rec.Workspace.Role == "" || len(rec.RoleFiles) == 0 {
 		return nil

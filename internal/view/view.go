@@ -179,7 +179,8 @@ func (v *view) viewAll(ctx context.Context, records []journal.Record) []croft.Wo
 	return out
 }
 
-// ViewsOf returns the workspaces with some IDs as callers see them.
+// ViewsOf returns the workspaces with the given IDs, in their order, as callers of the
+// Service see them.
 func (svc *Views) ViewsOf(ctx context.Context, r *project.Project, ids []croft.ID) ([]croft.Workspace, error) {
 	v, err := svc.newView(ctx, r)
 	if err != nil {

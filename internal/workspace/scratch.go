@@ -232,8 +232,9 @@ func touchArchive(home *journal.Home, ses *journal.Session) error {
 	return errors.Join(root.Chtimes(".", last, last), os.Chtimes(home.Path, last, last))
 }
 
-// ArchiveScratch copies the scratch directory of a workspace to the archives of its
-// session's homes.
+// ArchiveScratch copies the scratch directory of a workspace to the archive in each home
+// of its session. For a workspace without a session the archive is in its own home or, if
+// it has none, in the directory above it.
 func (svc *Workspaces) ArchiveScratch(ctx context.Context, s project.Location, rec journal.Record, req croft.ArchiveRequest) (*croft.Archive, error) {
 	w := rec.Workspace
 	if s.ScratchOf(w) == "" {

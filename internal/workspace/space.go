@@ -38,8 +38,8 @@ func noSpaceError(dir, message, key string) error {
 	return &croft.Error{Code: croft.NoSpace, Message: message, Details: dir, Hint: "croft clean, or lower " + key}
 }
 
-// nearlyFull is the most that is free on a disk on which a write failed for lack of
-// space.
+// nearlyFull is the number of free bytes below which fullDiskError takes the disk for
+// full: a write that failed may have needed more than was left.
 const nearlyFull = 1 << 20
 
 // fullDiskError returns ENOSPC with the error of a checkout if the disk is full,

@@ -14,7 +14,7 @@ const (
 	KindNoSpace   Kind = "no space"  // the disk is full
 	KindIO        Kind = "io"        // the disk failed
 	KindDenied    Kind = "denied"    // no permission
-	KindBusy      Kind = "busy"      // the system uses the file: it is a mount point
+	KindBusy      Kind = "busy"      // the system uses the file: it is a mount point, or a program that is running
 	KindOwner     Kind = "owner"     // the repository belongs to another user
 	KindFilter    Kind = "filter"    // a required content filter did not run
 	KindRefStale  Kind = "ref stale" // a ref was not at the expected object

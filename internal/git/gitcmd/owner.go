@@ -32,9 +32,10 @@ func (e *OwnerError) Error() string {
 // Is makes errors.Is match KindOwner, git's own refusal.
 func (e *OwnerError) Is(target error) bool { return target == KindOwner }
 
-// Discover finds the repository of a directory as [gitdir.Discover] does. It fails with an
-// *OwnerError, and has read only .git files by then, if the repository belongs to another
-// user.
+// Discover finds the repository of a directory as [gitdir.Discover] does. If the
+// repository belongs to another user and the user's safe.directory does not list it,
+// Discover fails with an *OwnerError, and has read only .git and commondir files of the
+// repository by then.
 func (g *Git) Discover(ctx context.Context, dir string) (gitdir.Place, error) {
 	real, err := filepath.Abs(dir)
 	if err == nil {
@@ -57,7 +58,8 @@ func (g *Git) Discover(ctx context.Context, dir string) (gitdir.Place, error) {
 	return gitdir.Discover(real)
 }
 
-// CheckOwner fails with an *OwnerError if a known place belongs to another user.
+// CheckOwner fails with an *OwnerError if a repository that was found before belongs to
+// another user and the user's safe.directory does not list it.
 func (g *Git) CheckOwner(ctx context.Context, p gitdir.Place) error {
 	parts := []string{p.CommonDir, p.Root}
 	if p.Root != p.CommonDir {

@@ -98,8 +98,8 @@ func (r *Repository) SettingsOf(ctx context.Context, gitDir string) (*Settings, 
 	return s, nil
 }
 
-// userConfig reads the user's own configuration, unless it is known to be the one that was
-// read before or for another git directory.
+// userConfig returns the user's own configuration. It runs git only if none that was read
+// before, for this or another git directory or in the cache file, is still valid.
 func (r *Repository) userConfig(ctx context.Context, gitDir string, was *Settings) (*userConfig, error) {
 	if was != nil && was.user.isAnywhere && isUnchanged(was.user.watched) {
 		return was.user, nil

@@ -178,9 +178,10 @@ func (e rawEntry) decode() Entry {
 	return out
 }
 
-// CachedTree finds the extension TREE and reads its first entry, which is the root: an
-// empty path, the number of entries that it covers or -1, the number of subtrees, and the
-// object name.
+// CachedTree returns the object name of the root tree from the extension TREE. The first
+// entry of the extension is the root: an empty path, the number of entries that it covers,
+// the number of subtrees, and the object name. It fails if the extension is missing or the
+// root is invalid (-1 entries).
 func CachedTree(f io.Reader, hashLen int) (string, error) {
 	r, err := scanIndex(f, hashLen, func(rawEntry) {})
 	if err != nil {

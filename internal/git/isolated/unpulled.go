@@ -252,9 +252,10 @@ func (w *Worktree) ListUnpulled(ctx context.Context) ([]Unpulled, error) {
 	return p.nameUnpulled(n, left), nil
 }
 
-// Apart returns the agent's commit on the workspace's branch and the repository's, if by
-// the last pull that branch was moved another way than the agent's. It changes neither
-// side.
+// Apart returns the tips of the workspace's branch in the agent's git directory and in the
+// repository, if the last pull could not move the repository's branch to the agent's tip.
+// Both are empty otherwise, and if the tips are equal now, the branch is a symbolic ref,
+// or another checkout has it checked out. It changes neither side.
 func (w *Worktree) Apart(ctx context.Context) (mine, tip string, err error) {
 	last := w.readSyncFile()
 	if !w.IsIsolated() || !last.Apart {

@@ -18,7 +18,8 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Lease is the lease of one git process, or of Croft itself while it holds an index.
+// Lease is the lease of one git process, or of Croft itself while it writes refs or a common
+// file or holds an index.
 type Lease struct {
 	Repo *Repository
 	Lock *flock.Lock
@@ -87,9 +88,9 @@ func (m *Lease) End() {
 	_ = m.Lock.Unlock()
 }
 
-// leaseRemainingLocks makes another, abandoned lease for the lock files that still
-// exist although the git process of this lease has ended, so that Sweep looks at them.
-// Usually another process has just taken those locks.
+// leaseRemainingLocks makes another, abandoned lease for the lock files of this lease that
+// still exist although its holder, a git process or Croft itself, should have removed
+// them, so that Sweep looks at them. Usually another process has just taken those locks.
 func (m *Lease) leaseRemainingLocks() {
 	dead := readLease(m.Lock.File().Name())
 	left := slices.DeleteFunc(dead.Locks, func(lock string) bool {
