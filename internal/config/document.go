@@ -99,7 +99,8 @@ func lookUp(root map[string]any, path []string) any {
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // dottedName joins a path as TOML writes it. A part that needs quotes gets them,
-// so that "limits.max_workers" in quotes is not taken for the key in [limits].
+// so that "limits.max_workers" in quotes is not taken for the key in [limits]. All
+// parts after the eighth become one ellipsis.
 func dottedName(path []string) string {
 	const most = 8
 	parts := make([]string, 0, most+1)

@@ -281,9 +281,9 @@ func (d *Dir) MakeDirAs(name string, mode os.FileMode) error {
 	return errors.Join(sub.file.Chmod(mode&(os.ModePerm|os.ModeSetgid|os.ModeSticky)), sub.Close())
 }
 
-// MoveFile renames an entry, whatever it is, to a name in another directory that
-// nothing has.
-func (d *Dir) MoveFile(name string, to *Dir, newName string) error {
+// RenameNew renames an entry of any kind to a name in another directory. It fails with
+// [os.ErrExist] if that name is taken.
+func (d *Dir) RenameNew(name string, to *Dir, newName string) error {
 	return d.rename(name, to, newName)
 }
 

@@ -58,7 +58,8 @@ func (w *Worktree) setHead(ctx context.Context, s worktree.AddSpec) error {
 }
 
 // Register registers a checkout again whose admin directory was pruned. The files stay as
-// they are; the index is made anew from HEAD.
+// they are. The index is made anew from HEAD, except in an isolated checkout, whose own git
+// directory still has it. If the branch does not exist any more, HEAD is detached at s.Head.
 func (w *Worktree) Register(ctx context.Context, s worktree.AddSpec) error {
 	if !w.Owns(s.Path) {
 		return fmt.Errorf("%s is not a checkout of this worktree", s.Path)

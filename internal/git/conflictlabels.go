@@ -22,8 +22,9 @@ func isObjectName(label string) bool {
 	return (len(label) == 40 || len(label) == 64) && strings.Trim(label, "0123456789abcdef") == ""
 }
 
-// nameBranches replaces the labels of conflict markers, which are HEAD and a commit, by the
-// names of the branches. An agent may write these files: one that is not a regular file,
+// nameBranches replaces the labels of conflict markers, which are HEAD and a commit, or two
+// object names after a revert, by the names of the branches. It does nothing if one of the
+// two has no name. An agent may write these files: one that is binary or not a regular file,
 // was written meanwhile, or cannot be read or written keeps its labels.
 func (c *indexCopy) nameBranches(in MergeSpec, paths []string) {
 	if in.Branch == "" || in.Name == "" {

@@ -25,8 +25,9 @@ func (w *Worktree) Deregister(dst string) error {
 	return w.DeregisterWhile(dst, func() error { return nil })
 }
 
-// DeregisterWhile is Deregister that calls meanwhile during the time that the admin
-// directory has to wait. If meanwhile fails, the directory stays.
+// DeregisterWhile is Deregister that calls meanwhile after git has stopped listing the
+// worktree and before its admin directory is moved. If meanwhile fails, the directory is not
+// moved, but git does not list the worktree any more.
 func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	const pointer, hidden = "gitdir", "gitdir.removed"
 	var gone time.Time // when every git that has seen the worktree has finished its listing
@@ -89,7 +90,7 @@ func (w *Worktree) renameAdminFile(name, hidden string) error {
 // moveAdmin moves the admin directory, if there is one. Anything that is not a directory
 // stays.
 func (w *Worktree) moveAdmin(into *fsx.Dir, name string) error {
-	admins, err := w.OpenAdmins()
+	admins, err := w.OpenAdminParent()
 	if err == nil {
 		defer admins.Close()
 		err = admins.MoveOrCopy(filepath.Base(w.Admin), into, name, worktree.LargestAdmin)

@@ -224,7 +224,7 @@ func (u *hostUndo) newDirs() []string {
 
 // restoreFile restores the original of one path.
 func (u *hostUndo) restoreFile(f keptFile, in *fsx.Dir, name string) error {
-	err := u.kept.MoveFile(f.name, in, name)
+	err := u.kept.RenameNew(f.name, in, name)
 	if fsx.IsOtherDevice(err) {
 		return u.kept.CopyEntry(f.name, in, name, f.was)
 	}

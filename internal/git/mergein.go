@@ -120,7 +120,8 @@ func (c *indexCopy) placeMerge() error {
 	return c.replaceIndex()
 }
 
-// merge runs git merge, and returns the paths in conflict.
+// merge runs git merge, and returns the paths in conflict. If in.As is set, it writes that to
+// MERGE_HEAD and marks the files of in.Marked as conflicts.
 func (c *indexCopy) merge(ctx context.Context, in MergeSpec) ([]string, error) {
 	now := time.Now()
 	_, err := c.runCall(ctx, gitcmd.Call{

@@ -68,7 +68,7 @@ func TestPipesDoNotHang(t *testing.T) {
 					return one(w.CommitWork(ctx, Work{Branch: "wt", Paths: []string{"new.txt"}, Commit: object.Commit{Signature: object.Signature("A <a@b>", time.Unix(1, 0)), Message: "m"}}))
 				},
 				"lend":   func() error { return one(repo.AssignStore(ctx, "croft-x")) },
-				"links":  func() error { return one(repo.hasSpecialEntries(ctx, w.location())) },
+				"links":  func() error { return one(repo.readSpecialEntries(ctx, w.location())) },
 				"hosts":  func() error { repo.Hosts("wt"); index.Count(w.Admin); return nil },
 				"reopen": func() error { return one(Open(gitcmd.New(options(r)), r.Dir)) },
 			} {

@@ -91,7 +91,7 @@ func (w *Worktree) isRestored(beside *fsx.Dir, tree string) (bool, error) {
 // the worktree before it was deregistered makes the directory again when it locks HEAD
 // there.
 func (w *Worktree) DeleteEmptyAdmin() {
-	admins, err := w.OpenAdmins()
+	admins, err := w.OpenAdminParent()
 	if err != nil {
 		return
 	}
@@ -149,7 +149,7 @@ func (w *Worktree) restoreAdmin(stowed, lock string) error {
 	if err := w.writeTrashedAdmin(stow, name, lock); err != nil {
 		return err
 	}
-	admins, err := w.MakeAdmins()
+	admins, err := w.MakeAdminParent()
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,8 @@ func (w *Worktree) restoreAdmin(stowed, lock string) error {
 // ErrForged says that an admin directory in the trash is not as git made it.
 var ErrForged = errors.New("the registration in the trash is not what git made")
 
-// writeTrashedAdmin writes the paths and the lock to the admin directory in the trash.
+// writeTrashedAdmin writes the paths and the lock to the admin directory in the trash, or
+// fails with ErrForged.
 func (w *Worktree) writeTrashedAdmin(stow *fsx.Dir, name, lock string) error {
 	admin, err := stow.OpenDir(name)
 	if errors.Is(err, fsx.ErrLink) {

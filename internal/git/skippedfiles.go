@@ -18,9 +18,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// hasSpecialEntries reads an index without starting git: most repositories have no such
-// entries.
-func (r *Repository) hasSpecialEntries(ctx context.Context, at checkoutAt) (index.Special, error) {
+// readSpecialEntries reads the special entries of an index. It starts git only for an index
+// that [index.ReadSpecial] cannot read: most repositories have no such entries.
+func (r *Repository) readSpecialEntries(ctx context.Context, at checkoutAt) (index.Special, error) {
 	f, err := fsx.Open(filepath.Join(at.gitDir, "index"))
 	if errors.Is(err, os.ErrNotExist) {
 		return index.Special{}, nil
@@ -81,7 +81,8 @@ func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s index.Spe
 }
 
 // isAbsent reports whether an error says that the checkout has no such file: the file does
-// not exist, or one of its parents is a file or a dangling symbolic link.
+// not exist, or one of its parents is a file or a symbolic link that leads to nothing or in
+// a circle.
 func isAbsent(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
 }

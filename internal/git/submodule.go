@@ -39,7 +39,7 @@ func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untrac
 		}
 		entries = append(entries, e)
 	}
-	special, err := r.hasSpecialEntries(ctx, at)
+	special, err := r.readSpecialEntries(ctx, at)
 	if err != nil {
 		return nil, err
 	}

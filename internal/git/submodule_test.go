@@ -128,7 +128,7 @@ func TestGitlinksOfRealIndexes(t *testing.T) {
 					r.Git("update-index", "--index-version", form)
 				}
 				at := checkoutAt{gitDir: repo.CommonDir, work: r.Dir}
-				found, err := repo.hasSpecialEntries(t.Context(), at)
+				found, err := repo.readSpecialEntries(t.Context(), at)
 				got := found.Links
 				slices.Sort(got)
 				slices.Sort(want)

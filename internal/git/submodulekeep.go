@@ -52,7 +52,7 @@ func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 	if commit == "" || !object.IsOID(commit) {
 		return nil
 	}
-	special, err := w.Repo.hasSpecialEntries(ctx, w.location())
+	special, err := w.Repo.readSpecialEntries(ctx, w.location())
 	if err != nil || len(special.Links) == 0 {
 		return err
 	}

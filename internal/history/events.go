@@ -63,7 +63,9 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 			if !isFollowing {
 				return
 			}
-			at.after = max(at.after, last) // events of other repositories may be deleted meanwhile
+			// Events of other repositories may be pruned while this waits. That does not concern
+			// a reader that has come as far as last.
+			at.after = max(at.after, last)
 			select {
 			case <-ctx.Done():
 				return

@@ -317,6 +317,8 @@ type landing struct {
 // tried on disk.
 var errNoMemory = errors.New("not in memory")
 
+// landIn lands a batch; where says whether the merges are computed in memory or on disk. In
+// memory it may fail with errNoMemory.
 func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where writers.Placement, l landing) error {
 	attempts, err := r.Git.OpenMergeTree(where)
 	if err != nil {

@@ -334,7 +334,8 @@ func (svc *Lanes) recordMergeStatus(tx *journal.Tx, m journal.Merge, p landed) e
 	return tx.PutRecord(rec)
 }
 
-// markReverted marks the merge that a revert undid.
+// markReverted marks a merge as reverted. If the merge is itself a revert, the merge that it
+// had reverted counts as merged again.
 func markReverted(tx *journal.Tx, id croft.ID) error {
 	m, err := tx.Merge(id)
 	if errors.Is(err, journal.ErrNotFound) {

@@ -145,7 +145,7 @@ func suggestName(name string, problem func(string) string) string {
 	return fallback
 }
 
-// suggestPart derives a valid single component.
+// suggestPart derives a valid path component from a refused value, or returns fallback.
 func suggestPart(value string) string {
 	flat := tidyName(value)
 	for _, s := range []string{flat, flat + "-w"} {

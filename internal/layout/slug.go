@@ -70,11 +70,11 @@ func cutBytes(s string, n int) string {
 	return s[:n]
 }
 
-// Fold returns what two strings have in common that differ in case only. It
-// is meant for comparing: file systems that ignore case must not be given two
-// directories with the same folded name. Composed and decomposed accents stay
-// different here, although macOS takes them for the same; there, the second
-// directory is refused by the file system.
+// Fold returns the same string for all strings that differ in case only. It is
+// meant for comparing: on a file system that ignores case, two directories with
+// the same folded name would be one. Composed and decomposed accents stay
+// different here, although macOS takes them for the same; there, the file
+// system refuses the second directory.
 func Fold(s string) string { return strings.Map(foldRune, ligatures.Replace(s)) }
 
 // ligatures are the characters that become several when their case is folded.

@@ -97,8 +97,8 @@ func (l *Log[P]) Recover(ctx context.Context, op journal.Operation) error {
 	return err
 }
 
-// RecoverWith calls settle for an operation whose process died, under the operation's
-// lock, if it is still running.
+// RecoverWith takes the lock of an operation whose process died, and calls settle if the
+// journal still has the operation as running. It does nothing if TakeOver returns no lock.
 func (l *Log[P]) RecoverWith(ctx context.Context, op journal.Operation, settle func(*Op) error) error {
 	lock, err := l.TakeOver(ctx, op)
 	if lock == nil || err != nil {

@@ -84,7 +84,7 @@ func confineThread(c Command) error {
 		}
 	}
 	if c.At != nil {
-		if err := allowOpen(int(fd), int(c.At.Fd()), handled); err != nil {
+		if err := allowFD(int(fd), int(c.At.Fd()), handled); err != nil {
 			return err
 		}
 	}
@@ -105,10 +105,12 @@ func allowPath(ruleset int, path string, rights uint64) error {
 		return nil //nolint:nilerr // what is not there needs no right
 	}
 	defer unix.Close(fd)
-	return allowOpen(ruleset, fd, rights)
+	return allowFD(ruleset, fd, rights)
 }
 
-func allowOpen(ruleset, fd int, rights uint64) error {
+// allowFD adds the directory or file of an open descriptor to a ruleset. It adds nothing
+// for a symbolic link.
+func allowFD(ruleset, fd int, rights uint64) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return err

@@ -32,7 +32,8 @@ func pidSpace() string {
 	return s
 }
 
-// startOf is field 22 of /proc/PID/stat.
+// startOf returns when a process was started: field 22 of /proc/PID/stat. It returns ended
+// for a zombie, and "" for a process that cannot be read.
 func startOf(pid int) string {
 	fields := statFields("/proc/" + strconv.Itoa(pid))
 	switch {

@@ -257,7 +257,9 @@ func LeasedError(l croft.Lease) error {
 	}
 }
 
-// guardLate refuses a workspace whose branch or HEAD has commits that came after known.
+// guardLate refuses a workspace whose HEAD, or whose branch with the commit tip, is at another
+// commit than known, the last one that is known to be safe. It accepts a HEAD or tip that is
+// empty.
 func (svc *Removals) guardLate(ctx context.Context, r *project.Project, rec journal.Record, known, tip string) error {
 	_, head, err := r.Trees.At(project.SpecOf(rec)).Head(ctx)
 	if err != nil {

@@ -83,7 +83,7 @@ func (svc *Rounds) recoverSession(ctx context.Context, id croft.ID) error {
 	if _, err := os.Stat(svc.Workspaces.SessionDir(id)); err != nil {
 		return nil
 	}
-	l, err := flock.Try(svc.sessionLock(id))
+	l, err := flock.Try(svc.sessionLockPath(id))
 	if errors.Is(err, flock.ErrHeld) {
 		return nil // another process works on it
 	}

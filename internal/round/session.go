@@ -255,7 +255,7 @@ func (svc *Rounds) holdSession(ctx context.Context, ref croft.ID) (heldSession, 
 	if err := os.MkdirAll(svc.Workspaces.SessionDir(ses.ID), 0o700); err != nil {
 		return heldSession{}, err
 	}
-	l, err := flock.Acquire(ctx, svc.sessionLock(ses.ID))
+	l, err := flock.Acquire(ctx, svc.sessionLockPath(ses.ID))
 	if err != nil {
 		return heldSession{}, err
 	}
@@ -270,7 +270,7 @@ func (svc *Rounds) holdSession(ctx context.Context, ref croft.ID) (heldSession, 
 	return heldSession{&now, l}, nil
 }
 
-func (svc *Rounds) sessionLock(id croft.ID) string {
+func (svc *Rounds) sessionLockPath(id croft.ID) string {
 	return filepath.Join(svc.Workspaces.SessionDir(id), "lock")
 }
 

@@ -49,7 +49,7 @@ func (s *saver) renameToLast(name string, earlier []string) (string, error) {
 		}
 		last := filepath.Base(was)
 		s.secrets = append(s.secrets, filepath.Join(s.sel.SecretsDir, last))
-		return last, errors.Join(dir.MoveFile(name, dir, last), dir.Close())
+		return last, errors.Join(dir.RenameNew(name, dir, last), dir.Close())
 	}
 	return name, nil
 }

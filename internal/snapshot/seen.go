@@ -30,7 +30,8 @@ type content struct {
 	secret string // the path of the copy, for a private file
 }
 
-// noteSeen notes the state of the files that a walk saw.
+// noteSeen notes the state of the files that a walk saw, if a rewind follows: it moves these
+// files out of the checkout.
 func (s *saver) noteSeen(seen []index.NamedStat) {
 	if s.sel.Before == "" {
 		return

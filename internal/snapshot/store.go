@@ -59,8 +59,7 @@ func storeParts(parts ...part) ([]object.TreeEntry, error) {
 	return entries, nil
 }
 
-// storeEmpty stores the empty file that the index names for files that are intended to
-// be added.
+// storeEmpty stores the empty blob if the index has intent-to-add entries: they name it.
 func (s *saver) storeEmpty() (string, error) {
 	if !s.intended {
 		return "", nil

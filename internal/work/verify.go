@@ -31,9 +31,9 @@ func isVerified(rec journal.Record) bool {
 	return boot == "" || cmp.Or(rec.Verified, rec.Boot) == boot || rec.Workspace.Mode == croft.ModeLegacy
 }
 
-// RequireVerified refuses a workspace whose files look damaged. Every function that
-// commits without asking calls it first. It examines the files after each start of the
-// machine until nothing is found, and costs nothing otherwise.
+// RequireVerified refuses a workspace whose files look damaged. Croft calls it before it
+// commits an agent's files or takes them into a review. It examines the files after each
+// start of the machine until nothing is found, and costs nothing otherwise.
 func (svc *Commits) RequireVerified(ctx context.Context, r *project.Project, rec journal.Record) error {
 	found, err := svc.Verify(ctx, r, rec)
 	if err != nil || len(found) == 0 {

@@ -157,8 +157,9 @@ func (h *heldLeases) ids() []croft.ID {
 	return slices.Collect(maps.Keys(h.byID))
 }
 
-// keepRenewing renews a lease until it is released, three times within its term. Close
-// of the engine stops this by releasing the lease, and waits for it to end.
+// keepRenewing renews a lease in the background, three times within its term, until it is
+// released or lost. Close of the engine stops this by releasing the lease, and waits for it
+// to end.
 func (svc *Workspaces) keepRenewing(l croft.Lease) {
 	ctx, cancel := context.WithCancel(context.Background())
 	svc.leases.add(holding{l, cancel})

@@ -193,7 +193,9 @@ func (d Target) leaseLocks(ctx context.Context, c Call, cmd *proc.Command) (done
 	}, nil
 }
 
-// Start starts a long-lived git process.
+// Start starts a git process that the caller talks to through its pipes. The process is
+// stopped after the deadline of a call, except with c.Session: then the caller bounds each
+// question with [Git.WatchDeadline].
 func (g *Git) Start(ctx context.Context, d Target, c Call) (*proc.Process, error) {
 	cmd, err := g.Command(ctx, d, c)
 	if err != nil {

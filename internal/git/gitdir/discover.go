@@ -138,8 +138,9 @@ func resolveGitFile(at, dotGit string) (Place, error) {
 	return p, nil
 }
 
-// ReadCommonDir returns the common directory that an admin directory names. It fails with
-// os.ErrNotExist only if there is no such file.
+// ReadCommonDir returns the common directory that an admin directory names, with symbolic
+// links resolved. It fails with os.ErrNotExist only if the admin directory has no file
+// commondir, and with ErrDeadWorktree if that file is empty or names no existing path.
 func ReadCommonDir(admin string) (string, error) {
 	b, err := fsx.ReadSmall(filepath.Join(admin, "commondir"))
 	if err != nil {

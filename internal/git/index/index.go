@@ -33,7 +33,8 @@ type Index struct {
 	// its place.
 	Unreadable string
 
-	// Tree is the tree of the entries, if the index has a valid cache tree.
+	// Tree is the tree that a valid cache tree of the index names, or "". An agent may have
+	// written it: it need not be the tree of the entries.
 	Tree string
 
 	// Written is the mtime of the file. Git trusts cached stat data by it.

@@ -14,7 +14,7 @@ import (
 // Lstat stats a path and does not follow a symbolic link.
 func Lstat(path string) (FileStat, error) {
 	var st unix.Stat_t
-	if err := retried(func() error { return unix.Lstat(path, &st) }); err != nil {
+	if err := retryEINTR(func() error { return unix.Lstat(path, &st) }); err != nil {
 		return FileStat{}, &os.PathError{Op: "lstat", Path: path, Err: err}
 	}
 	return fileStat(&st), nil
@@ -36,7 +36,7 @@ func ReadDir(path string) ([]NamedStat, error) {
 	list := make([]NamedStat, 0, len(names))
 	for _, name := range names {
 		var st unix.Stat_t
-		err := retried(func() error { return unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+		err := retryEINTR(func() error { return unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 		if errors.Is(err, unix.ENOENT) {
 			continue
 		}
@@ -48,7 +48,7 @@ func ReadDir(path string) ([]NamedStat, error) {
 	return list, nil
 }
 
-func retried(call func() error) error {
+func retryEINTR(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {
 			return err

@@ -9,7 +9,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// Encode returns an index file with some entries, sorted by path.
+// Encode returns an index file with entries that are sorted by path, without their stages
+// and flags.
 func Encode(entries []Entry, format object.Format) ([]byte, error) {
 	out := appendHeader(len(entries))
 	for _, e := range entries {
@@ -21,7 +22,8 @@ func Encode(entries []Entry, format object.Format) ([]byte, error) {
 	return appendSum(out, format), nil
 }
 
-// Encode returns an index file with these entries and their trees.
+// Encode returns an index file with these entries, without their stages and flags, and with
+// root as cache tree.
 func (x *Index) Encode(root *Tree, format object.Format) ([]byte, error) {
 	out := appendHeader(len(x.Entries))
 	for _, e := range x.Entries {

@@ -15,14 +15,14 @@ import (
 )
 
 // checkNestedGitDirs fails if the agent's git directory has state that pulling its refs does not
-// copy: commits in the git directories of submodules, and operations in progress in
+// copy: commits in the git directories of submodules, and refs and operations in progress of
 // worktrees that the agent added.
 func (p *private) checkNestedGitDirs(ctx context.Context) error {
 	return errors.Join(p.checkModules(ctx), p.checkInnerWorktrees())
 }
 
 // checkModules fails if the git directory of a submodule has commits that none of its
-// remotes has.
+// remote-tracking refs reaches, or if git cannot tell.
 func (p *private) checkModules(ctx context.Context) error {
 	var dirs []string
 	err := fs.WalkDir(p.root.FS(), "modules", func(name string, d fs.DirEntry, err error) error {
@@ -57,7 +57,8 @@ func (p *private) checkModules(ctx context.Context) error {
 }
 
 // hasOwnCommits reports whether refs or reflogs in the git directory of a submodule name
-// commits that its remotes do not have.
+// commits that none of its remote-tracking refs reaches. The answer is yes, too, for a
+// directory that is not one by [worktree.IsOwnGitDir]: git is not run there.
 func (p *private) hasOwnCommits(ctx context.Context, dir string) (bool, error) {
 	full := filepath.Join(p.w.PrivateDir(), filepath.FromSlash(dir))
 	if !worktree.IsOwnGitDir(full) {

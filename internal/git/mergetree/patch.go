@@ -32,7 +32,8 @@ type PatchHunk struct {
 	Text               string // the lines, each after ' ', '-', '+' or '\'
 }
 
-// patchArgs override every setting that would change the output of a diff.
+// patchArgs override, together with the configuration that Patch passes, the settings that
+// would change the form of a diff.
 var patchArgs = []string{
 	"diff-tree", "-r", "--raw", "-p", "--find-renames", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
 	"--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/",
@@ -41,7 +42,7 @@ var patchArgs = []string{
 
 // Patch returns the files in which two commits or trees differ, with hunks. Either may be
 // of this session. It reads the objects from a rehashed copy, and fails with a
-// *ForgedError if the content of one does not match its name.
+// *ForgedError if the content of one does not match its name; not so in a partial clone.
 func (a *Session) Patch(ctx context.Context, old, now string) ([]FilePatch, error) {
 	env := a.q.Env
 	if !a.q.Repo.Format.Partial { // a partial clone lacks objects, which git fetches for the diff

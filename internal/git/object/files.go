@@ -132,7 +132,7 @@ func (o *Files) verifyOnce(ctx context.Context, oid string, raw []byte, keep Kee
 		}
 		got, err := o.loose(ctx, f, keep)
 		_ = f.Close()
-		if err := o.classifyError(ctx, err, got, oid, path); err != nil {
+		if err := o.copyError(ctx, err, got, oid, path); err != nil {
 			return Object{}, err
 		}
 		found = got
@@ -149,7 +149,7 @@ func (o *Files) verifyOnce(ctx context.Context, oid string, raw []byte, keep Kee
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		if err := o.classifyError(ctx, err, got, oid, p.base+".pack"); err != nil {
+		if err := o.copyError(ctx, err, got, oid, p.base+".pack"); err != nil {
 			return Object{}, err
 		}
 		found = got
@@ -160,9 +160,9 @@ func (o *Files) verifyOnce(ctx context.Context, oid string, raw []byte, keep Kee
 	return found, nil
 }
 
-// classifyError distinguishes a copy that cannot be read, which git cannot read either, from one
-// with other content.
-func (o *Files) classifyError(ctx context.Context, err error, got Object, oid, file string) error {
+// copyError returns a *ForgedError if a copy of an object could not be read or has another
+// name than oid, and the error of ctx if that has ended.
+func (o *Files) copyError(ctx context.Context, err error, got Object, oid, file string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

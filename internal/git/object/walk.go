@@ -24,7 +24,7 @@ type Walk struct {
 	files  *Files
 	sides  Sides
 	empty  string          // the name of the empty tree
-	seen   map[string]bool // pairs of trees, and blobs
+	seen   map[string]bool // pairs of trees ("old:new"), and blobs
 	commit map[string]Commit
 	// Each is called with every visited object and its content.
 	Each func(Object) error
@@ -119,7 +119,7 @@ func (w *Walk) compareEntries(ctx context.Context, a, b TreeEntry, prefix string
 			trees[i] = e.OID
 		case i == 0 && w.sides == OneSide:
 		default:
-			if err := w.file(ctx, e.OID, prefix+e.Name); err != nil {
+			if err := w.visitBlob(ctx, e.OID, prefix+e.Name); err != nil {
 				return err
 			}
 		}
@@ -130,7 +130,9 @@ func (w *Walk) compareEntries(ctx context.Context, a, b TreeEntry, prefix string
 	return w.trees(ctx, trees[0], trees[1], prefix+cmp.Or(a.Name, b.Name)+"/", depth+1)
 }
 
-func (w *Walk) file(ctx context.Context, oid, path string) error {
+// visitBlob rehashes a blob and calls Each, once for each blob. A blob that a partial clone
+// does not have is skipped.
+func (w *Walk) visitBlob(ctx context.Context, oid, path string) error {
 	if w.seen[oid] {
 		return nil
 	}
@@ -149,7 +151,8 @@ func (w *Walk) file(ctx context.Context, oid, path string) error {
 	return AtPath(err, path)
 }
 
-// Entries reads a tree, by name.
+// Entries rehashes a tree, calls Each with it, and returns its entries, sorted by name. A
+// tree that is "" or empty is not visited and has none.
 func (w *Walk) Entries(ctx context.Context, oid, path string) ([]TreeEntry, error) {
 	if oid == "" || oid == w.empty {
 		return nil, nil // the empty tree needs no object

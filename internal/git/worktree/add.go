@@ -111,7 +111,7 @@ func (r *Repository) AddAdmin(w *Worktree, s AddSpec) error {
 	if err := failpoint.Hit("git.add.staged"); err != nil {
 		return err
 	}
-	admins, err := w.MakeAdmins()
+	admins, err := w.MakeAdminParent()
 	if err != nil {
 		return err
 	}

@@ -44,8 +44,8 @@ func (r *Repository) openStaging() (*fsx.Dir, error) {
 	return common.MakeBelow("croft/staging", 0o777)
 }
 
-// OpenAdmins opens the parent of the admin directory.
-func (w *Worktree) OpenAdmins() (*fsx.Dir, error) {
+// OpenAdminParent opens the parent of the admin directory.
+func (w *Worktree) OpenAdminParent() (*fsx.Dir, error) {
 	if w.Repo == nil { // a trashed one
 		return fsx.OpenDir(filepath.Dir(w.Admin))
 	}
@@ -65,7 +65,7 @@ func (w *Worktree) OpenAdmin() (*fsx.Dir, error) {
 	if w.Repo != nil && w.Admin == w.Repo.CommonDir { // the main checkout
 		return fsx.OpenDir(w.Admin)
 	}
-	admins, err := w.OpenAdmins()
+	admins, err := w.OpenAdminParent()
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func (w *Worktree) OpenAdmin() (*fsx.Dir, error) {
 	return admins.OpenDir(filepath.Base(w.Admin))
 }
 
-// MakeAdmins makes the parent of the admin directory, and opens it.
-func (w *Worktree) MakeAdmins() (*fsx.Dir, error) {
+// MakeAdminParent makes the parent of the admin directory if it does not exist, and opens it.
+func (w *Worktree) MakeAdminParent() (*fsx.Dir, error) {
 	if w.IsIsolated() {
 		if err := os.MkdirAll(filepath.Dir(w.Admin), 0o777); err != nil {
 			return nil, err
@@ -111,7 +111,7 @@ func (w *Worktree) WriteAdmin(name, text string) error {
 // DeleteAdmin deletes the admin directory. It is renamed first, so that git never sees part
 // of it.
 func (w *Worktree) DeleteAdmin() error {
-	admins, err := w.OpenAdmins()
+	admins, err := w.OpenAdminParent()
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -80,8 +80,8 @@ func (m *Lease) WriteIdle() {
 	_, _ = m.Lock.File().WriteAt([]byte{idle}, 0)
 }
 
-// End removes the lease of a process that ended by itself, and so has removed its lock
-// files.
+// End removes the lease of a process that ended by itself. Such a process has usually removed
+// its lock files; those that still exist get an abandoned lease.
 func (m *Lease) End() {
 	m.leaseRemainingLocks()
 	_ = os.Remove(m.Lock.File().Name())

@@ -71,7 +71,7 @@ func inBothDirs(a, b *fsx.Dir, name string, act func(a, b *fsx.Dir) error) error
 // moveWritable moves an entry. It makes a read-only directory writable for the move,
 // because the kernel refuses it otherwise.
 func moveWritable(from, to *fsx.Dir, name string) error {
-	err := from.MoveFile(name, to, name)
+	err := from.RenameNew(name, to, name)
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
@@ -87,7 +87,7 @@ func moveWritable(from, to *fsx.Dir, name string) error {
 	if root.Chmod(name, e.Mode&modeBits|0o700) != nil {
 		return err
 	}
-	if err := from.MoveFile(name, to, name); err != nil {
+	if err := from.RenameNew(name, to, name); err != nil {
 		return errors.Join(err, root.Chmod(name, e.Mode&modeBits))
 	}
 	moved, err := to.Root()

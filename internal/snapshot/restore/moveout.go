@@ -145,7 +145,7 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 			m.others = append(m.others, dirMode{path, before.Mode & modeBits})
 		}
 	}
-	if err := p.from.MoveFile(name, p.to, name); errors.Is(err, fs.ErrNotExist) {
+	if err := p.from.RenameNew(name, p.to, name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return mountedError(err)
@@ -170,7 +170,7 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 		m.unsaved = append(m.unsaved, path)
 	case m.isLeft[path]:
 		m.out = m.out[:len(m.out)-1]
-		return p.to.MoveFile(name, p.from, name)
+		return p.to.RenameNew(name, p.from, name)
 	default:
 		return ErrWritten
 	}
@@ -197,7 +197,9 @@ func mountedError(err error) error {
 	return err
 }
 
-// pruneEmptyDirs removes the directories that became empty, the deepest first.
+// pruneEmptyDirs removes, the deepest first, those directories that are empty of left, of the
+// directories that were empty already, and of the parents of both. It records their modes in
+// m.dirs.
 func (m *rewinder) pruneEmptyDirs(left map[string]bool) {
 	for _, p := range m.known.Empty {
 		left[p] = true

@@ -142,7 +142,7 @@ func (b *backPutter) settleFile(ctx context.Context, from, to *fsx.Dir, path str
 		if err := to.Remove(name); err != nil {
 			return err
 		}
-		return from.MoveFile(name, to, name)
+		return from.RenameNew(name, to, name)
 	}
 	return keepFile(b.aside, wasDir, path)
 }
