@@ -39,7 +39,7 @@ func (l locking) acquire(ctx context.Context, path string) (unlock func(), err e
 
 func lockFile(path string) string { return path + ".lock" }
 
-// connect opens the database at a path, makes or migrates it, and checks that it can be
+// connect opens the database at a path, makes it if there is none, and checks that it can be
 // used. It returns the file that it opened even if that cannot be used.
 func connect(ctx context.Context, path string, lock locking) (*sql.DB, os.FileInfo, error) {
 	for {
@@ -72,7 +72,7 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 	}
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4) // one that is opened reads the schema anew
-	err = retryBusy(ctx, func() error { return migrate(ctx, db, path, lock) })
+	err = retryBusy(ctx, func() error { return ensureSchema(ctx, db, path, lock) })
 	if err == nil {
 		err = retryBusy(ctx, func() error { return probe(ctx, db) })
 	}
@@ -167,7 +167,9 @@ func (t *Tx) makeTables() error {
 	return nil
 }
 
-func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
+// ensureSchema makes the tables of a new database. It fails with ErrOld or ErrNewer if the
+// database is of another version.
+func ensureSchema(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	var have int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
 		return err

@@ -23,7 +23,7 @@ type identity struct {
 }
 
 func identify(ctx context.Context, q querier) (identity, error) {
-	return onlyOne(collect(ctx, q, scanIdentity, `SELECT epoch, file, txn FROM identity`))
+	return firstRow(collect(ctx, q, scanIdentity, `SELECT epoch, file, txn FROM identity`))
 }
 
 func scanIdentity(rows *sql.Rows) (id identity, err error) {
@@ -224,7 +224,7 @@ func (j *Journal) retractFromCopy(db *sql.DB, line *txlog.Appended) {
 
 // appendCopy gives a transaction its number and appends it to the copy.
 func (j *Journal) appendCopy(t *Tx) (*txlog.Appended, error) {
-	id, err := onlyOne(collect(t.ctx, t, scanIdentity, `UPDATE identity SET txn = txn + 1 RETURNING epoch, file, txn`))
+	id, err := firstRow(collect(t.ctx, t, scanIdentity, `UPDATE identity SET txn = txn + 1 RETURNING epoch, file, txn`))
 	if err != nil {
 		return nil, err
 	}
@@ -275,8 +275,8 @@ func (j *Journal) rewriteCopy(ctx context.Context, db *sql.DB, file os.FileInfo)
 	return j.withoutWriters(ctx, db, file, lockIsHeld, func(t *Tx) error { return j.dumpCopy(ctx, t) })
 }
 
-// checkCopy reads the whole copy, and writes it anew if replaying it does not give the
-// rows of the database.
+// checkCopy reads the whole copy, and writes it anew unless it is of this database and its
+// transactions lead without a gap to the last one of the database. It does not compare rows.
 func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
 	return j.withoutWriters(ctx, db, file, lockToMake, func(t *Tx) error {
 		id, err := identify(ctx, t)

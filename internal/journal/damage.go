@@ -85,9 +85,9 @@ func unreadable(ctx context.Context, q querier, repo croft.ID) (out []*RowError,
 	return out, err
 }
 
-// judgeRows is called when a row cannot be read. It fails with ErrCorrupt if the second
-// copy has all that the database has, and the row as well. Otherwise it remembers the rows
-// that cannot be read.
+// judgeRows looks for rows that cannot be read. It fails with ErrCorrupt if the second copy
+// has all transactions of the database, and one of the rows in a form that can be read.
+// Otherwise it remembers the rows, so that lists leave them out, and adds notices.
 func (j *Journal) judgeRows(ctx context.Context, db *sql.DB, file os.FileInfo) error {
 	var rows []*RowError
 	err := j.withoutWriters(ctx, db, file, lockToMake, func(t *Tx) (err error) {

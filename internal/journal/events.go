@@ -34,14 +34,14 @@ type Event struct {
 
 // Stream describes the events that are kept.
 type Stream struct {
-	Epoch  string // of the state: another one if all of it was lost
+	Epoch  string // of the state: another one once events were lost
 	Last   int64  // the place of the last event
 	Pruned int64  // the place of the last event that was deleted
 }
 
 // Stream describes the events that are kept.
 func (j *Journal) Stream(ctx context.Context) (Stream, error) {
-	return onlyOne(read(ctx, j, func(rows *sql.Rows) (s Stream, err error) {
+	return firstRow(read(ctx, j, func(rows *sql.Rows) (s Stream, err error) {
 		err = rows.Scan(&s.Epoch, &s.Last, &s.Pruned)
 		return s, err
 	}, `SELECT epoch, max(last, pruned), pruned FROM identity,

@@ -75,7 +75,7 @@ type Journal struct {
 	mu      sync.RWMutex
 	db      *sql.DB
 	file    os.FileInfo // the file that db has open
-	aside   []string    // damaged databases that were set aside
+	aside   []string    // databases that were set aside
 	retired []*sql.DB   // databases whose files are not at the path any more
 	closed  bool
 
@@ -91,8 +91,10 @@ type Journal struct {
 	notices   []string
 }
 
-// Open opens the database in a directory, and makes it if there is none. It sets a
-// damaged database aside and makes a new one in its place.
+// Open opens the database in a directory, and makes it if there is none. It sets a database
+// that is damaged or of an earlier version of Croft aside and makes a new one in its place,
+// from the second copy if that is of this version. It fails with ErrNewer if a later version
+// wrote the state.
 func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

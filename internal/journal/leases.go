@@ -24,7 +24,7 @@ func (t *Tx) PutLease(l croft.Lease) error {
 
 // Lease finds a lease by its ID.
 func (t *Tx) Lease(id croft.ID) (croft.Lease, error) {
-	return onlyOne(collect(t.ctx, t, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE id = ?`, id))
+	return firstRow(collect(t.ctx, t, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE id = ?`, id))
 }
 
 // DeleteLease deletes a lease.
@@ -44,7 +44,7 @@ func (t *Tx) LeasesOf(workspace croft.ID) ([]croft.Lease, error) {
 	return collect(t.ctx, t, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE workspace = ?`, workspace)
 }
 
-// Leases lists the leases on the live workspaces of a repository, by workspace, the one
+// Leases lists the leases on the workspaces of a repository, by workspace, the one
 // that lasts longest last.
 func (j *Journal) Leases(ctx context.Context, repo croft.ID) (map[croft.ID][]croft.Lease, error) {
 	list, err := read(ctx, j, scanLease, `SELECT l.id, l.workspace, l.owner, l.expires_at FROM leases l

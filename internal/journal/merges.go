@@ -48,12 +48,12 @@ const oneMerge = `SELECT id, merge FROM merges WHERE id = ?`
 
 // Merge finds a merge by its ID.
 func (j *Journal) Merge(ctx context.Context, id croft.ID) (Merge, error) {
-	return onlyOne(read(ctx, j, scanMerge, oneMerge, id))
+	return firstRow(read(ctx, j, scanMerge, oneMerge, id))
 }
 
 // Merge finds a merge by its ID, as the transaction sees it.
 func (t *Tx) Merge(id croft.ID) (Merge, error) {
-	return onlyOne(collect(t.ctx, t, scanMerge, oneMerge, id))
+	return firstRow(collect(t.ctx, t, scanMerge, oneMerge, id))
 }
 
 const waiting = `SELECT id, merge FROM merges WHERE repo = ? AND (? = '' OR target = ?) AND state <> 'done'
@@ -118,7 +118,7 @@ func (j *Journal) MergesNamed(ctx context.Context, repo croft.ID, name string) (
 
 // MergeByCommit finds the merge that made a commit.
 func (j *Journal) MergeByCommit(ctx context.Context, repo croft.ID, commit string) (Merge, error) {
-	return onlyOne(read(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
+	return firstRow(read(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
 }
 
 // MergedAfter counts the merges that were published on a target after m and were not
@@ -130,12 +130,12 @@ func (j *Journal) MergedAfter(ctx context.Context, m Merge) (int, error) {
 
 // LastPublished returns the highest number of a publication.
 func (t *Tx) LastPublished() (int64, error) {
-	return onlyOne(collect(t.ctx, t, scanOne[int64], `SELECT coalesce(max(published), 0) FROM merges`))
+	return firstRow(collect(t.ctx, t, scanOne[int64], `SELECT coalesce(max(published), 0) FROM merges`))
 }
 
 // MergesPendingFor lists the merges of a repository that ended pending for a reason,
-// unless their work was discarded since, or was submitted again as a whole for the same
-// target.
+// unless a later merge of the workspace was discarded, or a later merge or revert of the
+// workspace has the same target.
 func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {
 	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
 		AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq
@@ -143,8 +143,8 @@ func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason cr
 		ORDER BY seq`, repo, reason)
 }
 
-// LastPending lists the workspaces' last merges in a repository that ended pending for
-// a reason.
+// LastPending lists, for each workspace of a repository, its last merge if that ended pending
+// with a reason.
 func (j *Journal) LastPending(ctx context.Context, repo croft.ID) ([]Merge, error) {
 	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason <> ''
 		AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.seq > m.seq
@@ -157,32 +157,33 @@ func (j *Journal) Untidy(ctx context.Context, repo croft.ID) ([]Merge, error) {
 	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)
 }
 
-// LaneTip is the commit that a lane last moved its target to.
+// LaneTip is the commit from which a lane continues: the one that it last moved its target
+// to, that a person accepted since, or that a protected target had when the lane first saw
+// it.
 type LaneTip struct{ Target, Tip string }
 
 const laneTip = `SELECT tip FROM lanes WHERE repo = ? AND target = ?`
 
-// PutLaneTip records the commit that a lane has moved its target to.
+// PutLaneTip records the commit from which a lane continues: see [LaneTip].
 func (t *Tx) PutLaneTip(repo croft.ID, target, tip string) error {
 	_, err := t.exec(`INSERT INTO lanes (repo, target, tip) VALUES (?, ?, ?)
 		ON CONFLICT (repo, target) DO UPDATE SET tip = excluded.tip`, repo, target, tip)
 	return err
 }
 
-// LaneTip returns the commit that a lane last moved its target to. It fails with
-// ErrNotFound if the lane never moved its target.
+// LaneTip returns the recorded [LaneTip] of a target. It fails with ErrNotFound if there is
+// none.
 func (j *Journal) LaneTip(ctx context.Context, repo croft.ID, target string) (string, error) {
-	return onlyOne(read(ctx, j, scanOne[string], laneTip, repo, target))
+	return firstRow(read(ctx, j, scanOne[string], laneTip, repo, target))
 }
 
-// LaneTip returns the commit that a lane last moved its target to, as the transaction
-// sees it.
+// LaneTip returns the recorded [LaneTip] of a target, as the transaction sees it.
 func (t *Tx) LaneTip(repo croft.ID, target string) (string, error) {
-	return onlyOne(collect(t.ctx, t, scanOne[string], laneTip, repo, target))
+	return firstRow(collect(t.ctx, t, scanOne[string], laneTip, repo, target))
 }
 
-// LaneTips lists the commits that the lanes of a repository last moved their targets
-// to, in the order of the targets' names.
+// LaneTips lists the recorded tips of a repository's lanes, in the order of the targets'
+// names.
 func (j *Journal) LaneTips(ctx context.Context, repo croft.ID) ([]LaneTip, error) {
 	return read(ctx, j, func(rows *sql.Rows) (l LaneTip, err error) { return l, rows.Scan(&l.Target, &l.Tip) },
 		`SELECT target, tip FROM lanes WHERE repo = ? ORDER BY target`, repo)

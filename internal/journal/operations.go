@@ -26,7 +26,7 @@ type Operation struct {
 	ID         croft.ID
 	Act        croft.ID // the call that the operation was part of
 	Undoes     croft.ID // the act that the operation helps to undo
-	Kind       string   // create, remove, restore
+	Kind       string   // such as create, remove, publish or merge
 	Actor      string
 	Repo       croft.ID
 	State      OpState
@@ -55,8 +55,8 @@ func (j *Journal) Act(ctx context.Context, act croft.ID) ([]Operation, error) {
 		FROM operations WHERE act = ? ORDER BY seq`, act)
 }
 
-// Reverse marks the ended operations of an act as undone, or, with OpDone, as in force
-// again.
+// Reverse sets the state of the operations of an act that are done or reversed: OpReversed
+// after an undo, OpDone after the undo was itself undone.
 func (t *Tx) Reverse(act croft.ID, state OpState) error {
 	_, err := t.exec(`UPDATE operations SET state = ? WHERE act = ? AND state IN ('done', 'reversed')`, state, act)
 	return err
@@ -121,14 +121,14 @@ func (j *Journal) RunningAt(ctx context.Context, repo croft.ID) ([]Operation, er
 // RunningOn finds a running operation of a kind that concerns a workspace, as the
 // transaction sees it.
 func (t *Tx) RunningOn(kind string, workspace croft.ID) (Operation, error) {
-	return onlyOne(collect(t.ctx, t, scanOperation, `SELECT `+operationColumns+`
+	return firstRow(collect(t.ctx, t, scanOperation, `SELECT `+operationColumns+`
 		FROM operations o WHERE state = 'running' AND kind = ?
 		AND EXISTS (SELECT 1 FROM `+damage.JSONList(`o.workspaces`)+` WHERE value = ?)`, kind, workspace))
 }
 
 // Operation finds an operation by its ID.
 func (j *Journal) Operation(ctx context.Context, id croft.ID) (Operation, error) {
-	return onlyOne(read(ctx, j, scanOperation, `SELECT `+operationColumns+`
+	return firstRow(read(ctx, j, scanOperation, `SELECT `+operationColumns+`
 		FROM operations WHERE id = ?`, id))
 }
 
@@ -173,12 +173,12 @@ const findKey = `SELECT repo, verb, key, request, operation FROM keys WHERE repo
 
 // FindKey finds an idempotency key.
 func (j *Journal) FindKey(ctx context.Context, repo croft.ID, verb, key string) (Key, error) {
-	return onlyOne(read(ctx, j, scanKey, findKey, repo, verb, key))
+	return firstRow(read(ctx, j, scanKey, findKey, repo, verb, key))
 }
 
 // FindKey finds an idempotency key, as the transaction sees it.
 func (t *Tx) FindKey(repo croft.ID, verb, key string) (Key, error) {
-	return onlyOne(collect(t.ctx, t, scanKey, findKey, repo, verb, key))
+	return firstRow(collect(t.ctx, t, scanKey, findKey, repo, verb, key))
 }
 
 func scanKey(rows *sql.Rows) (Key, error) {

@@ -28,7 +28,7 @@ func (t *Tx) DeletePin(repo croft.ID, ref string) error {
 
 // Pin finds the object that a ref of Croft's keeps.
 func (j *Journal) Pin(ctx context.Context, repo croft.ID, ref string) (string, error) {
-	return onlyOne(read(ctx, j, scanOne[string], `SELECT oid FROM pins WHERE repo = ? AND ref = ?`, repo, ref))
+	return firstRow(read(ctx, j, scanOne[string], `SELECT oid FROM pins WHERE repo = ? AND ref = ?`, repo, ref))
 }
 
 // Pins lists the pins whose refs begin with a prefix, in the order of the refs' names.

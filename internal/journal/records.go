@@ -40,7 +40,7 @@ func (t *Tx) PutRepo(r Repo, now time.Time) error {
 
 // Repo finds a repository by its ID.
 func (j *Journal) Repo(ctx context.Context, id croft.ID) (Repo, error) {
-	return onlyOne(read(ctx, j, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE id = ?`, id))
+	return firstRow(read(ctx, j, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE id = ?`, id))
 }
 
 // Record is the record of a workspace.
@@ -245,7 +245,7 @@ func (j *Journal) decodeAll(texts []recordText) ([]Record, error) {
 
 // Record finds a record by its ID.
 func (j *Journal) Record(ctx context.Context, id croft.ID) (Record, error) {
-	return onlyOne(read(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE id = ?`, id))
+	return firstRow(read(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE id = ?`, id))
 }
 
 // RecordsOf returns the records that have one of the IDs. IDs without a record are left
@@ -256,22 +256,22 @@ func (j *Journal) RecordsOf(ctx context.Context, ids []croft.ID) ([]Record, erro
 
 // Record finds a record by its ID, as the transaction sees it.
 func (t *Tx) Record(id croft.ID) (Record, error) {
-	return onlyOne(collect(t.ctx, t, scanRecord, `SELECT id, record FROM workspaces WHERE id = ?`, id))
+	return firstRow(collect(t.ctx, t, scanRecord, `SELECT id, record FROM workspaces WHERE id = ?`, id))
 }
 
 // LiveByName finds a live workspace by its name.
 func (j *Journal) LiveByName(ctx context.Context, repo croft.ID, name string) (Record, error) {
-	return onlyOne(read(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
+	return firstRow(read(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
 }
 
 // LiveByName finds a live workspace by its name, as the transaction sees it.
 func (t *Tx) LiveByName(repo croft.ID, name string) (Record, error) {
-	return onlyOne(collect(t.ctx, t, scanRecord, `SELECT id, record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
+	return firstRow(collect(t.ctx, t, scanRecord, `SELECT id, record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
 }
 
 // LiveByBranch finds the live workspace of a repository that is on a branch.
 func (t *Tx) LiveByBranch(repo croft.ID, branch string) (Record, error) {
-	return onlyOne(collect(t.ctx, t, scanRecord,
+	return firstRow(collect(t.ctx, t, scanRecord,
 		`SELECT id, record FROM workspaces WHERE repo = ? AND branch = ? AND branch <> '' AND `+live, repo, branch))
 }
 
@@ -294,17 +294,18 @@ func (j *Journal) CountLive(ctx context.Context, repo croft.ID) (int, error) {
 
 // count reads one number outside any transaction.
 func (j *Journal) count(ctx context.Context, query string, args ...any) (int, error) {
-	return onlyOne(read(ctx, j, scanOne[int], query, args...))
+	return firstRow(read(ctx, j, scanOne[int], query, args...))
 }
 
 func (t *Tx) count(query string, args ...any) (int, error) {
-	return onlyOne(collect(t.ctx, t, scanOne[int], query, args...))
+	return firstRow(collect(t.ctx, t, scanOne[int], query, args...))
 }
 
 // scanOne reads a row of one column.
 func scanOne[T any](rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) }
 
-func onlyOne[T any](list []T, err error) (T, error) {
+// firstRow returns the first row of a query, or fails with ErrNotFound if there is none.
+func firstRow[T any](list []T, err error) (T, error) {
 	var zero T
 	switch {
 	case err != nil:
@@ -347,10 +348,11 @@ func (t *Tx) DeleteRepoState(id croft.ID) error {
 // RepoOf finds a repository by the identity of its common directory, at whatever path
 // it was last seen.
 func (t *Tx) RepoOf(identity string) (Repo, error) {
-	return onlyOne(collect(t.ctx, t, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE identity = ? AND identity <> '' ORDER BY created_at`, identity))
+	return firstRow(collect(t.ctx, t, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE identity = ? AND identity <> '' ORDER BY created_at`, identity))
 }
 
-// WorkspaceAt finds the live workspace whose top is a directory or one above it.
+// WorkspaceAt finds the live workspace whose top is a directory or one above it. Workspaces
+// in legacy mode do not count.
 func (j *Journal) WorkspaceAt(ctx context.Context, dir string) (Record, error) {
 	var above []string
 	for at := dir; ; at = filepath.Dir(at) {
@@ -359,19 +361,19 @@ func (j *Journal) WorkspaceAt(ctx context.Context, dir string) (Record, error) {
 			break
 		}
 	}
-	return onlyOne(read(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE path IN (SELECT value FROM json_each(?))
+	return firstRow(read(ctx, j, scanRecord, `SELECT id, record FROM workspaces WHERE path IN (SELECT value FROM json_each(?))
 		AND mode <> 'legacy' AND `+live+` ORDER BY length(path) DESC LIMIT 1`, asJSON{above}))
 }
 
 // RepoAt finds a repository by the path and the identity of its common directory.
 func (j *Journal) RepoAt(ctx context.Context, commonDir, identity string) (Repo, error) {
-	return onlyOne(read(ctx, j, scanRepo, repoAt, commonDir, identity))
+	return firstRow(read(ctx, j, scanRepo, repoAt, commonDir, identity))
 }
 
 // RepoAt finds a repository by the path and the identity of its common directory, as
 // the transaction sees it.
 func (t *Tx) RepoAt(commonDir, identity string) (Repo, error) {
-	return onlyOne(collect(t.ctx, t, scanRepo, repoAt, commonDir, identity))
+	return firstRow(collect(t.ctx, t, scanRepo, repoAt, commonDir, identity))
 }
 
 func scanRepo(rows *sql.Rows) (Repo, error) {

@@ -117,12 +117,12 @@ func scanSession(rows *sql.Rows) (Session, error) { return scanJSON[Session](row
 
 // Session finds a session by its ID.
 func (j *Journal) Session(ctx context.Context, id croft.ID) (Session, error) {
-	return onlyOne(read(ctx, j, scanSession, `SELECT id, session FROM sessions WHERE id = ?`, id))
+	return firstRow(read(ctx, j, scanSession, `SELECT id, session FROM sessions WHERE id = ?`, id))
 }
 
 // SessionByKey finds the session that an idempotency key was used for.
 func (t *Tx) SessionByKey(repo croft.ID, key string) (Session, error) {
-	return onlyOne(collect(t.ctx, t, scanSession, `SELECT id, session FROM sessions WHERE repo = ? AND key = ? AND key <> ''`, repo, key))
+	return firstRow(collect(t.ctx, t, scanSession, `SELECT id, session FROM sessions WHERE repo = ? AND key = ? AND key <> ''`, repo, key))
 }
 
 // OpenSessions lists the open sessions that have a name, of all repositories.

@@ -133,8 +133,8 @@ func (svc *Lanes) leaveLane(d *driver, id croft.ID) {
 	}
 }
 
-// isEnough reports whether every merge that a call waits for has ended, and its
-// workspace was removed or is known to stay.
+// isEnough reports whether every merge that a call waits for is held or cannot be read, or has
+// ended and its workspace was removed or is known to stay.
 func (svc *Lanes) isEnough(ctx context.Context, d *driver) bool {
 	svc.drivers.mu.Lock()
 	ids := slices.Collect(maps.Keys(d.waits))

@@ -97,7 +97,7 @@ func (svc *Lanes) rejectAll(ctx context.Context, r *project.Project, target stri
 }
 
 // endEmpty ends a merge whose work the target already has: an earlier attempt published it
-// and could not record that, or it brings nothing.
+// and could not record that, or it brings nothing. It rejects a revert that brings nothing.
 func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, m journal.Merge) error {
 	m.EndMerged("nothing to merge", svc.Now())
 	if m.Tried != "" {
@@ -132,7 +132,8 @@ type passing struct {
 }
 
 // runChecks runs the target's checks on a stack. It rejects the merge that breaks them
-// and requeues the merges above it.
+// and requeues the merges above it. If no person has approved the checks, or if they fail on
+// the target itself, it rejects all merges that wait in the lane.
 func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, attempts *mergetree.Session, steps []merge.Step) (passing, error) {
 	target, rules := l.target, l.rules
 	if len(rules.Checks) == 0 {
@@ -185,8 +186,8 @@ func (svc *Lanes) requeueRest(ctx context.Context, steps []merge.Step, blamed in
 	return svc.setState(ctx, left, croft.MergeQueued)
 }
 
-// noteCheck records which check of a stack runs, for who waits. If it cannot, the check
-// runs all the same.
+// noteCheck records which check of a stack runs, for the calls that wait. It ignores an
+// error, so that the check runs all the same.
 func (svc *Lanes) noteCheck(ctx context.Context, steps []merge.Step, command string) {
 	_ = svc.changeMerges(ctx, idsOf(steps, func(s merge.Step) croft.ID { return s.ID }), func(m *journal.Merge) bool {
 		if m.State != croft.MergeChecking {
@@ -283,7 +284,7 @@ func openCache(r *project.Project, target string, paths []string) *check.Cache {
 // lanes that were not used for long and that no process has locked.
 func (svc *Lanes) SweepChecks(r *project.Project) {
 	check.SweepTrees(svc.ChecksDir(), svc.Now())
-	check.SweepCaches(cachesDir(r), svc.Now(), func(lane string) string { return laneLock(r, lane) })
+	check.SweepCaches(cachesDir(r), svc.Now(), func(lane string) string { return laneLockPath(r, lane) })
 }
 
 // checker adapts a check.Runner to merge.Checker.
@@ -316,7 +317,7 @@ func (c checker) Check(ctx context.Context, commit, tree string) (merge.Verdict,
 // rehashSteps hashes, right before a target moves, the commits of each step, and the
 // trees and files that the step below does not have. It rejects a step with an object
 // that is missing or has another hash, and requeues the other merges.
-func (svc *Lanes) rehashSteps(ctx context.Context, r *project.Project, steps []merge.Step, items []journal.Merge) (turnedAway bool, err error) {
+func (svc *Lanes) rehashSteps(ctx context.Context, r *project.Project, steps []merge.Step, items []journal.Merge) (isRejected bool, err error) {
 	var spans []odb.Span
 	for _, step := range steps {
 		spans = append(spans, odb.Span{From: step.Parent, To: step.Commit}, odb.Span{From: step.Head, To: step.Head})

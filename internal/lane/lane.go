@@ -35,14 +35,14 @@ func laneName(target string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// laneLock returns the path of the lock file of a lane, by the lane's name. The process that
+// laneLockPath returns the path of the lock file of a lane, by the lane's name. The process that
 // holds the lock publishes the merges of the lane.
-func laneLock(r *project.Project, lane string) string {
+func laneLockPath(r *project.Project, lane string) string {
 	return filepath.Join(r.Dir, "lanes", lane+".lock")
 }
 
 func tryLockLane(r *project.Project, target string) (*flock.Lock, error) {
-	path := laneLock(r, laneName(target))
+	path := laneLockPath(r, laneName(target))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
@@ -342,8 +342,11 @@ func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where writers.
 	return svc.publishStack(ctx, r, l, attempts, passed)
 }
 
-// buildBatch stacks the items on the tip. It rejects only the item that git cannot
-// merge at all.
+// buildBatch stacks the items on the tip. It rejects an item with an unknown strategy, one
+// that guardBase or the rules refuse, and one that git cannot merge at all; settleConflicts
+// ends those with conflicts. In memory it returns errNoMemory instead of rejecting one of
+// the latter, so that it is tried on disk. It ends the batch before an item that must wait
+// for the items below it.
 func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merge.Stacker, l landing) ([]merge.Step, error) {
 	var steps []merge.Step
 	tip := l.tip

@@ -147,8 +147,8 @@ func checkStrategy(s croft.Strategy) error {
 	return err
 }
 
-// enqueueMerge records a merge. If a merge of the same workspace and target still
-// waits, it updates that one instead.
+// enqueueMerge records a merge. If one of the same kind, workspace and target is still
+// queued, it updates that one instead.
 func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
 	m.SubmittedAt = svc.Now()
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {

@@ -71,7 +71,8 @@ func (svc *Lanes) isProtected(ctx context.Context, r *project.Project, l croft.L
 }
 
 // checkMovedTarget compares a target with its lane. If a person has to accept how the
-// target moved, it rejects all waiting merges and returns isRefused.
+// target moved, it rejects all waiting merges and returns isRefused. For a protected target
+// of which the lane knows no commit it records the tip.
 func (svc *Lanes) checkMovedTarget(ctx context.Context, r *project.Project, target, tip string, rules config.Merge) (l croft.Lane, isRefused bool, err error) {
 	if l, err = svc.laneAt(ctx, r, target, tip); err != nil {
 		return l, false, err

@@ -60,7 +60,7 @@ func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landin
 	if err := failpoint.Hit("publish.kept"); err != nil {
 		return err
 	}
-	if turnedAway, err := svc.rehashSteps(ctx, r, passed.steps, l.items); err != nil || turnedAway {
+	if isRejected, err := svc.rehashSteps(ctx, r, passed.steps, l.items); err != nil || isRejected {
 		return err
 	}
 	if err := svc.applyPublication(ctx, r, pub, l.items); err != nil {
@@ -74,7 +74,8 @@ func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landin
 	return nil
 }
 
-// applyPublication records a publication in the journal and applies it.
+// applyPublication records a publication in the journal and applies it. It does nothing if a
+// user has held, canceled or replaced one of its merges meanwhile.
 func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub publication, items []journal.Merge) error {
 	op, err := svc.Begin(project.NewAct(), "publish", r)
 	if err != nil {
@@ -167,9 +168,10 @@ func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub public
 	return err
 }
 
-// endUnpublished ends a publication that failed. A merge that the user's checkout cannot
-// follow is rejected; if the target moved, the merges are requeued and it returns
-// errTargetMoves.
+// endUnpublished ends a publication that failed. If the user's checkout cannot follow, a
+// single merge is rejected, and several are requeued to be published one by one. If the
+// target moved, the merges are requeued and it returns errTargetMoves. If the target is
+// locked, they are rejected. After any other failure it returns the cause.
 func (svc *Lanes) endUnpublished(ctx context.Context, r *project.Project, op *oplog.Op, pub publication, cause error) error {
 	if err := op.EndUndone(ctx, cause.Error()); err != nil {
 		return err

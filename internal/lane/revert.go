@@ -117,7 +117,8 @@ func (svc *Lanes) notMergedError(ctx context.Context, r *project.Project, m jour
 	return why
 }
 
-// canRevert reports whether a merge is in its target and brought changes.
+// canRevert reports whether a merge is in its target and brought changes. It is false for a
+// revert.
 func (svc *Lanes) canRevert(ctx context.Context, r *project.Project, m journal.Merge) (bool, error) {
 	if m.Kind == croft.KindRevert || m.Commit == "" || m.Status != croft.MergeMerged {
 		return false, nil

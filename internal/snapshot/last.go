@@ -55,7 +55,8 @@ func (s *saver) renameToLast(name string, earlier []string) (string, error) {
 }
 
 // reuseLast reports whether an earlier snapshot has the same tree and all of its
-// objects exist. Then Save returns that snapshot and stores no other.
+// objects exist. Then it deletes the private files that were copied for this snapshot, and
+// Save returns the earlier one.
 func (s *saver) reuseLast(ctx context.Context, tree string) bool {
 	for _, last := range s.sel.Last {
 		had, err := s.w.Repo.Info(ctx, last.Commit+"^{tree}")

@@ -9,8 +9,8 @@ import (
 
 // Pin stores a commit that keeps the objects which only the worktree's own state needs,
 // such as staged content and the commits of a merge in progress. It makes no ref. It
-// returns "" if HEAD keeps them all. It does not read the files: it is for a worktree
-// that is moved away whole.
+// returns "" if HEAD keeps them all, or if the worktree has no commit. It does not read the
+// files: it is for a worktree that is moved away whole.
 func Pin(ctx context.Context, w *git.Worktree) (string, error) {
 	pending, err := w.Pending(ctx)
 	if err != nil || len(pending) == 0 {

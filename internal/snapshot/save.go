@@ -169,7 +169,7 @@ type saver struct {
 	linked      map[string]bool           // directories → whether they, or one above them, are not directories
 	gitlinks    map[string]bool           // paths of submodules
 	convertible map[string]git.Conversion // files that git may write differently than they are stored
-	intended    bool                      // the index has an entry that is only intended to be added
+	intended    bool                      // the index has an intent-to-add entry
 	staged      map[string]bool           // paths whose staged content differs from HEAD
 	stored      []object.TreeEntry        // files that were stored
 	secrets     []string                  // private files that were written for this snapshot

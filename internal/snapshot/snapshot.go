@@ -21,12 +21,12 @@
 //	files/       raw contents of what differs from the index, in one directory
 //	staged/      the tree that the index describes, which keeps its objects
 //	stages/      the other stages of a conflict
-//	empty        an empty file, which the index names for what is going to be added
+//	empty        the empty blob, which intent-to-add entries of the index name
 //	admin.tar    the worktree's own part of the git directory, index included
 //	nested.tar   nested repositories and submodules, whole
 //	meta.json    paths and modes that git's trees cannot say
 //
-// and its parents are HEAD and every commit that an act in progress depends
+// and its parents are HEAD and every commit that a merge or rebase in progress depends
 // on, so that one ref keeps all of it. Not kept are times, owners, extended
 // attributes and hard links, sockets and devices.
 package snapshot
@@ -64,7 +64,7 @@ type Selection struct {
 	// Last are earlier snapshots of the worktree. If the worktree still is as one of
 	// them, Save returns that one and stores nothing.
 	Last []Last
-	// Placed reports whether Croft put the file at a path there. Such a file does not
+	// IsPlaced reports whether Croft put the file at a path there. Such a file does not
 	// count as changed.
 	IsPlaced func(path string) bool
 	// Message is the first line of the snapshot's commit, for people.

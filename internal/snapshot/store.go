@@ -136,8 +136,9 @@ func (s *saver) admin() string {
 	return s.sel.Trashed.Admin
 }
 
-// storeAdmin stores an archive of the admin directory, with the index that was read: that
-// of a copy of the directory has no entries that git would not make.
+// storeAdmin stores an archive of the admin directory. The index in it is the one that was
+// read: if the directory's own index has entries that git would not make, that is the index
+// of a copy without these entries.
 func (s *saver) storeAdmin() (string, error) {
 	dir := s.admin()
 	entries, err := os.ReadDir(dir)

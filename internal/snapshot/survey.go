@@ -13,7 +13,7 @@ import (
 )
 
 // surveyIndex reads the index and notes the files that are stored in any case: those in
-// conflict, those that git does not examine, and those that are intended to be added.
+// conflict, those that git was told not to examine, and those of intent-to-add entries.
 func (s *saver) surveyIndex(ctx context.Context) error {
 	var err error
 	if s.index, err = s.w.Index(ctx); err != nil {

@@ -4,9 +4,9 @@
 //
 // No git that Croft starts has that directory as its git directory, and Croft trusts
 // nothing in it. Git reads and writes its objects directory after Croft has seen that
-// only plain files lie there; other files are read
-// through one open root, with limits of size and form, and objects reach the repository
-// only as packs that git has checked ([Repository.TransferPack]). In the repository the
+// only plain files lie there; other files are read through one open root, with limits of
+// size and form, and objects reach the repository only as packs that git has checked
+// ([Repository.TransferPack]). In the repository the
 // checkout has an admin directory like that of a linked worktree, in a place where git
 // does not look for worktrees. Two methods synchronise the sides: [Worktree.Pull] copies
 // what the agent did into the repository, and [Worktree.Change] carries out an operation

@@ -18,9 +18,9 @@ import (
 // KeepTrashed pulls everything that the git directory of an isolated checkout names, after
 // the checkout was moved to the trash at tree: refs, stashes, the HEADs of the
 // checkout and of worktrees that the agent added, and what the index names beside the index
-// of the admin directory in the trash. It calls keep with the commit that keeps
-// all of this and all that the commit was kept before, or with "" if there is nothing to
-// keep. The objects are not pruned until keep returns. What is reachable from known is
+// of the admin directory in the trash. It calls keep with the commit that keeps all of this
+// and everything that the commit called was keeps, or with "" if there is nothing to keep.
+// The objects are not pruned until keep returns. Objects that are reachable from known are
 // left out.
 //
 // The caller knows that there is a git directory. Unless keep failed, an error says why
@@ -64,11 +64,12 @@ func (w *Worktree) KeepTrashed(ctx context.Context, tree, was string, known []st
 	return errors.Join(unkept, p.checkNestedGitDirs(ctx))
 }
 
-// maxLateStaged is how many staged objects are kept by refs. A directory with more stays.
+// maxLateStaged is how many staged objects KeepTrashed pulls. If there are more, it pulls none
+// and returns an error.
 const maxLateStaged = 1000
 
-// pullLateStaged pulls what the index names beside that of an admin directory, and adds it
-// to own. The error unkept says what could not be pulled.
+// pullLateStaged pulls the objects that the agent's index names and the index of an admin
+// directory does not, and adds them to own. The error unkept says what could not be pulled.
 func (p *private) pullLateStaged(ctx context.Context, own *ownRefs, admin string, known []string) (release func(), unkept, err error) {
 	release = func() {}
 	n, left := news{}, map[string]error{}
@@ -103,8 +104,9 @@ func (p *private) existing(ctx context.Context, oids []string) []string {
 	return slices.DeleteFunc(slices.Clone(oids), func(oid string) bool { _, err := p.w.Repo.Info(ctx, oid); return err != nil })
 }
 
-// lateRefs is the prefix of the names under which commits are kept that a HEAD or the
-// workspace's branch moved to after the last pull.
+// lateRefs is the prefix of the names under which objects are kept that no ref of the agent's
+// names: the commits of HEADs, the tip of the workspace's branch after the last pull, and
+// staged objects.
 const lateRefs = "refs/croft/late/"
 
 // readOwnRefs reads the refs that the agent made, and where its branch and each HEAD are,

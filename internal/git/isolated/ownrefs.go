@@ -319,7 +319,8 @@ func (p *private) pushOwnObjects(ctx context.Context, own ownRefs, now privateSt
 }
 
 // writeOwnRefs writes refs to packed-refs: some of an agent's ref names may not be possible as
-// file names.
+// file names. It also writes the reflog of the stash, and lets HEAD name the kept branch if
+// HEAD is detached at its commit.
 func (p *private) writeOwnRefs(own ownRefs, now privateState) error {
 	names := gitdir.AvoidClashes(own.refs, now.Refs)
 	all := maps.Clone(now.Refs)

@@ -194,7 +194,8 @@ func (s privateState) resolve() (branch, oid string) {
 	return strings.TrimPrefix(ref, "refs/heads/"), s.Refs[ref]
 }
 
-// maxRefs is how many refs an agent may have; more are an attack.
+// maxRefs is how many refs, and how many worktrees, an agent may have. With more refs nothing
+// is pulled from its git directory.
 const maxRefs = 50_000
 
 // state reads the agent's git directory.

@@ -35,7 +35,8 @@ import (
 // leaves the branch alone, detaches HEAD in the admin directory at the agent's commit,
 // keeps that commit by the pin ref, and returns nil. It moves no other branch.
 //
-// It fails with a *PrivateError if the git directory is not as Croft made it.
+// It fails with a *PrivateError if the git directory is not as Croft made it, or if its HEAD,
+// its index or the objects that these need cannot be read.
 func (w *Worktree) Pull(ctx context.Context) error {
 	if !w.IsIsolated() || w.IsPulled {
 		return nil
@@ -116,7 +117,7 @@ func (last SyncState) isUpToDate(now privateState) bool {
 // news is what one pull copies.
 type news struct {
 	now    privateState
-	tips   []string     // commits, the one that is checked out first
+	tips   []string     // objects that HEAD, refs, reflogs and operations in progress name, that of HEAD first
 	staged *index.Index // nil: there is no index
 	index  []byte       // the bytes of the index file
 	trees  *index.Tree
@@ -124,7 +125,7 @@ type news struct {
 	named  string   // the content with the entries that leaveOut left out
 }
 
-// content identifies what is staged, without what the index knows of files.
+// content identifies what is staged, without the stat data of files.
 func (n news) content() string {
 	if n.trees == nil {
 		return ""
@@ -185,7 +186,7 @@ func (p *private) applyPulled(ctx context.Context, last SyncState, n news) error
 	last.Private, last.Staged, last.Pending, last.Next = n.now, cmp.Or(n.named, n.content()), false, ""
 	mine := n.now.Refs["refs/heads/"+last.Branch]
 	if last.Apart = mine != "" && mine != to; !last.Apart {
-		last.Tip = to // else the next exchange would take the other's commit for its own
+		last.Tip = to // if they are apart, to is the commit of another process, which the next pull must not overwrite
 	}
 	return p.w.WriteSyncState(last)
 }
@@ -381,7 +382,8 @@ func (p *private) moveRefs(ctx context.Context, last SyncState, n news, branch r
 	return oid, nil
 }
 
-// mayMoveBranch reports whether the repository's branch may be moved to the agent's commit.
+// mayMoveBranch reports whether the repository's branch, now at tip, may be moved to the
+// agent's commit mine. It fails with a *PrivateError if mine is not a commit.
 func (p *private) mayMoveBranch(ctx context.Context, last SyncState, tip, mine string) (bool, error) {
 	info, err := p.w.Repo.Info(ctx, mine)
 	if err != nil || info.Type != "commit" {
@@ -393,8 +395,8 @@ func (p *private) mayMoveBranch(ctx context.Context, last SyncState, tip, mine s
 	if len(p.w.Repo.CheckedOut(last.Branch, p.w.Admin)) > 0 {
 		return false, nil
 	}
-	// Before the first exchange the branch is where the checkout was made from. If the
-	// state of the exchanges is lost nothing says who moved the branch.
+	// Before the first pull the branch is where the checkout was made from. If the state of
+	// the synchronisation is lost, it is unknown which process moved the branch.
 	if tip == "" || tip == cmp.Or(last.Tip, last.Base) || tip == last.Next {
 		return true, nil
 	}

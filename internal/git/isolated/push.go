@@ -18,8 +18,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// Change calls act, which may change the checkout, and then copies the result to the
-// agent's git directory if there is one, also if act failed. It pulls first, and holds
+// Change calls act, which may change the checkout. For an isolated checkout it then copies
+// the result to the agent's git directory, also if act failed. It pulls first, and holds
 // the agent's index lock while act runs, so that the agent's git cannot stage or
 // commit; it fails with ErrIndexLocked if that lock is not free in time. If the process
 // dies in between, the next pull updates the agent's git directory. act has to use the
@@ -127,7 +127,7 @@ func (p *private) pushState(ctx context.Context, last SyncState) error {
 	if now, err = p.state(); err != nil {
 		return err
 	}
-	if !last.Private.hasTips(now, branch, head) { // others of the agent's processes need no index
+	if !last.Private.hasTips(now, branch, head) { // the agent's git can move refs without the index lock
 		return p.pullState(ctx, last, now)
 	}
 	n, err := p.readNews(ctx, last, now)
@@ -170,7 +170,7 @@ func (p *private) hasMoved(ctx context.Context, last SyncState, now privateState
 }
 
 // hasStaged reports whether the agent's index has other content than at last and than x.
-// That git only refreshed what it knows of files does not count.
+// That git only refreshed the stat data of files does not count.
 func (p *private) hasStaged(ctx context.Context, last SyncState, now privateState, x *index.Index) (bool, error) {
 	n, err := p.readNews(ctx, last, now)
 	if err != nil || n.content() == last.Staged {
@@ -232,7 +232,8 @@ func (p *private) pushObjects(ctx context.Context, last SyncState, now privateSt
 	return p.push(ctx, append(wanted, blobs...), has.List)
 }
 
-// stagedBesideHead lists the staged objects that are not in the tree of head.
+// stagedBesideHead lists the staged objects that are not in the tree of head; none without a
+// head. If the empty blob is among them, it stores that.
 func (p *private) stagedBesideHead(ctx context.Context, head string, x *index.Index) ([]string, error) {
 	if x == nil || head == "" {
 		return nil, nil
@@ -259,8 +260,8 @@ func (p *private) stagedBesideHead(ctx context.Context, head string, x *index.In
 	return list, err
 }
 
-// copyToPrivate copies HEAD, the index and operations in progress from the admin directory to the
-// agent's git directory.
+// copyToPrivate copies HEAD, the branch that HEAD names, the index, operations in progress and
+// ignore patterns from the repository to the agent's git directory.
 func (p *private) copyToPrivate(branch, head string, index []byte) error {
 	w := p.w
 	admin := os.DirFS(w.Admin)

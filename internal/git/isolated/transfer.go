@@ -65,9 +65,10 @@ func (p *private) push(ctx context.Context, wanted, has []string) error {
 	return err
 }
 
-// storePinCommit stores the commit for the pin ref: its tree is the index, its parents
-// are the tips other than branch, the commit that the branch will be at. It returns "" if
-// the branch has all of it.
+// storePinCommit stores the commit for the pin ref: its tree is the index, and its parents
+// are the commit of HEAD and the tips beside it. branch is the commit that the branch will
+// be at. It returns "" if the only parent would be branch or the base, and that commit has
+// everything that is staged.
 func (p *private) storePinCommit(ctx context.Context, last SyncState, n news, branch string) (string, error) {
 	repo := p.w.Repo
 	tips, err := p.tipsBesideHead(ctx, last, n)
@@ -114,7 +115,8 @@ func (p *private) storePinCommit(ctx context.Context, last SyncState, n news, br
 // that a reflog names are mostly its last ones.
 const maxHeadWalk = 300
 
-// tipsBesideHead returns the tips without the ancestors of the commit that is checked out.
+// tipsBesideHead returns the tips without those ancestors of the commit that is checked out
+// which are among the first maxHeadWalk.
 func (p *private) tipsBesideHead(ctx context.Context, last SyncState, n news) ([]string, error) {
 	_, head := n.now.resolve()
 	if head == "" || len(n.tips) == 1 {

@@ -19,8 +19,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// Unpulled is an object in the agent's git directory that cannot be pulled into the
-// repository.
+// Unpulled is an object, an entry of the index or a worktree in the agent's git directory
+// that cannot be pulled into the repository.
 type Unpulled struct {
 	Name string `json:"name"` // what names the object there, such as a ref
 	OID  string `json:"oid,omitempty"`
@@ -169,7 +169,7 @@ func (n news) unpulledEntries(left map[string]error) []Unpulled {
 	return list
 }
 
-// maxUnpulled bounds how many of them are recorded: the number of names is up to the agent.
+// maxUnpulled bounds how many Unpulled are recorded: the number of names is up to the agent.
 const maxUnpulled = 100
 
 // headLog stands for every commit that the reflog of HEAD or an operation in progress

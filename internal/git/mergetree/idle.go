@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// idleTime is for how long an idle git that computes merges is kept. Its memory use grows
-// with what it has read.
+// idleTime is the age from which a git that computes merges is not used again after it was
+// idle. Its memory use grows with what it has read.
 const idleTime = time.Minute
 
 // idleMergeTrees keeps one session whose caller has closed it: its quarantine is empty,
@@ -24,7 +24,7 @@ type idleMergeTrees struct {
 	closed bool
 	expiry gitcmd.Expiry
 
-	warming chan struct{} // closed when the session that Warm starts is ready
+	warming chan struct{} // closed when the session that PrestartMerge starts is ready
 }
 
 // PrestartMerge starts the git processes that a publication needs, while the caller still finds out
@@ -72,7 +72,7 @@ func (r *Repository) HasIdleMergeTree() bool {
 	return r.idle.a != nil
 }
 
-// takeReady returns the idle session, or nil. It waits for one that Warm is starting.
+// takeReady returns the idle session, or nil. It waits for one that PrestartMerge is starting.
 func (i *idleMergeTrees) takeReady() *Session {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -89,7 +89,8 @@ func (i *idleMergeTrees) takeReady() *Session {
 	return a
 }
 
-// putBack keeps a session for the next caller, and reports false if one is kept already.
+// putBack keeps a session for the next caller. It reports false if one is kept already or the
+// repository is closed; then the caller discards the session.
 func (i *idleMergeTrees) putBack(a *Session) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -101,10 +102,10 @@ func (i *idleMergeTrees) putBack(a *Session) bool {
 	return true
 }
 
-// endExpired ends a session that was not used for idleTime.
+// endExpired ends a session that was not used for the time that [gitcmd.Git.IdleTime] gives.
 func (i *idleMergeTrees) endExpired() {
 	if a := i.a; a != nil {
-		i.a, i.warming = nil, nil // including the one that Warm is starting
+		i.a, i.warming = nil, nil // including the one that PrestartMerge is starting
 		a.discard()
 	}
 }
@@ -161,7 +162,7 @@ func (a *Session) emptyForReuse() bool {
 			err = os.RemoveAll(filepath.Join(a.q.Dir, e.Name()))
 		}
 	}
-	// The process knows the packs that came since, too.
+	// The process may have read packs that came since, too.
 	next := a.began
 	for _, p := range a.q.Repo.listPacks() {
 		if !slices.Contains(next.packs, p) {

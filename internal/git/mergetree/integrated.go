@@ -17,7 +17,7 @@ const (
 	NotIntegrated Integration = ""
 	ByAncestry    Integration = "ancestor" // the commits are ancestors of the target
 	ByMerge       Integration = "merge"    // merging them would change nothing
-	ByPatches     Integration = "patches"  // the target has each change, in commits of its own
+	ByPatches     Integration = "patches"  // the target has the patch of each commit that is no merge, in commits of its own
 	BySquash      Integration = "squash"   // the target has all changes, in one commit
 )
 
@@ -68,7 +68,9 @@ func (q *Quarantine) isMergeEmpty(ctx context.Context, head, target string) (boo
 	return tree == want.OID, err
 }
 
-// hasPatches reports whether the target has the patch of every commit that only head has.
+// hasPatches reports whether there are commits that only head has, and the target has the
+// patch of each. Git compares no merge commits, so it does not see changes that only a merge
+// commit has.
 func (q *Quarantine) hasPatches(ctx context.Context, head, target string) (bool, error) {
 	out, err := q.run(ctx, "cherry", target, head)
 	if err != nil || out == "" {

@@ -21,7 +21,8 @@ import (
 
 // Session computes merges without a checkout. Its objects are in a quarantine until they
 // are kept, so a merge that fails leaves nothing in the repository. One long-lived git
-// computes all merges; the methods may be called concurrently.
+// computes the merges of Merge and MergeOver, one after another; where git can have no
+// terminal, one is started for each. The methods may be called concurrently.
 type Session struct {
 	q *Quarantine
 
@@ -36,8 +37,9 @@ type Session struct {
 	prestarted   []prestarted
 }
 
-// OpenMergeTree begins a session. One in memory reuses an idle session if there is one.
-// Close deletes the objects that were not kept.
+// OpenMergeTree begins a session. One in memory reuses an idle session if there is one, and
+// is on disk on a machine without a directory in memory. Close deletes the objects that were
+// not kept.
 func (r *Repository) OpenMergeTree(where writers.Placement) (*Session, error) {
 	if where == writers.InMemory {
 		if a := r.idle.takeReady(); a != nil {
@@ -442,7 +444,7 @@ func (a *Session) IsAncestor(ctx context.Context, commit, of string) (bool, erro
 	return err == nil, err
 }
 
-// MergeBase returns the best common ancestor of two commits, or "".
+// MergeBase returns a best common ancestor of two commits, or "".
 func (a *Session) MergeBase(ctx context.Context, one, other string) (string, error) {
 	out, err := a.q.run(ctx, "merge-base", one, other)
 	if gitcmd.ExitCode(err) == 1 {
@@ -461,7 +463,8 @@ func (a *Session) LastChange(ctx context.Context, base, tip, path string) (strin
 	return a.q.run(ctx, append(args, "--", path)...)
 }
 
-// File returns the object at a path in a tree. Its Type is empty if there is none.
+// File returns the object at a path in a tree. Its Type is empty if there is none, or if the
+// path is a submodule.
 func (a *Session) File(ctx context.Context, tree, path string) (object.Object, error) {
 	parts := strings.Split(path, "/")
 	for i, name := range parts {

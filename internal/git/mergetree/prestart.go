@@ -32,7 +32,7 @@ func (a *Session) Prestart(ctx context.Context) {
 // prestarted is a process that was started before its questions are known.
 type prestarted struct {
 	verb  string
-	ready chan *proc.Process // nil: the process could not be started
+	ready chan *proc.Process // receives nil if the process could not be started
 }
 
 func (a *Session) callFor(args []string) gitcmd.Call {
@@ -63,7 +63,7 @@ func (a *Session) feed(ctx context.Context, args []string, questions string) ([]
 	return out, nil
 }
 
-// takePrestarted returns a process that Ahead started, or nil.
+// takePrestarted returns a process that Prestart started, or nil.
 func (a *Session) takePrestarted(verb string) *proc.Process {
 	a.prestartedMu.Lock()
 	defer a.prestartedMu.Unlock()

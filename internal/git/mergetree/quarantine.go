@@ -26,7 +26,8 @@ type Quarantine struct {
 	Discard   func()
 }
 
-// NewQuarantine makes an empty quarantine.
+// NewQuarantine makes an empty quarantine. It is on disk if the machine has no directory in
+// memory.
 func (r *Repository) NewQuarantine(where writers.Placement) (*Quarantine, error) {
 	if where == writers.InMemory && !fsx.HasMemoryDir() {
 		where = writers.OnDisk

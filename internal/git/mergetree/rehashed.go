@@ -21,7 +21,7 @@ type rehashed struct {
 }
 
 // copyRehashed copies the objects in which two commits or trees differ, of both sides, and
-// rehashes each. It fails with a *ForgedError.
+// rehashes each. It fails with a *ForgedError if the content of one does not match its name.
 func (a *Session) copyRehashed(ctx context.Context, old, now string) (*rehashed, error) {
 	r := a.q.Repo
 	files, err := r.OpenObjects(a.q.Dir)

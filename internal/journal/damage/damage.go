@@ -35,8 +35,8 @@ func (e *RowError) Noun() string {
 // ErrUnreadable says that a column does not hold JSON of the type that it should.
 var ErrUnreadable = errors.New("it is damaged")
 
-// Rows are the rows that were found unreadable in the database and in its second copy.
-// Lists leave them out. Several goroutines may use it.
+// Rows are the rows that cannot be read in the database, and that the second copy cannot
+// replace. Lists leave them out. Several goroutines may use it.
 type Rows struct {
 	mu   sync.Mutex
 	rows map[rowKey]bool

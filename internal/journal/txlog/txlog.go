@@ -276,9 +276,10 @@ func (l *Log) Size() int64 {
 // SetAside renames the file, if there is one: it appends a suffix to the name.
 func (l *Log) SetAside(suffix string) { _ = os.Rename(l.path, l.path+suffix) }
 
-// Replay calls run with the statements of every line but the first, in their order. It
-// fails with ErrBehind at a line that is damaged or missing. Of lines with the same
-// number after the dump, only the last counts.
+// Replay calls run with the statements of every line but the first, in their order. It skips
+// a line whose checksum is wrong, and fails with ErrBehind if the number of a transaction is
+// missing before the next. So it does not notice that a line of the dump, or the last line,
+// is damaged. Of lines with the same number after the dump, only the last counts.
 func (l *Log) Replay(run func(number int64, list []Statement) error) error {
 	f, err := os.Open(l.path)
 	if err != nil {
@@ -311,7 +312,7 @@ func (l *Log) Replay(run func(number int64, list []Statement) error) error {
 			return err
 		}
 		if !ok {
-			continue // a line that a process was writing when it died; if it was more, a number is missing
+			continue // a process was writing the line when it died; a transaction that is damaged leaves a gap
 		}
 		isDump := next.number == header.number
 		switch {

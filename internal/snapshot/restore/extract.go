@@ -99,7 +99,7 @@ func writeNew(root *os.Root, name string, mode fs.FileMode, contents func(io.Wri
 	return errors.Join(err, f.Close())
 }
 
-// extractPipe makes a named pipe. Its parent must be a directory, not a link to one.
+// extractPipe makes a named pipe. Its parent must not lead out of root.
 func extractPipe(root *os.Root, name string, mode uint32) error {
 	parent, err := root.OpenRoot(filepath.Dir(name))
 	if err != nil {

@@ -154,9 +154,10 @@ func (m *rewinder) undoMoveOut() error {
 	return moveAll(out, m.work, paths, fs.ErrExist, fsx.ErrLink)
 }
 
-// keepUnsaved moves the files that no snapshot has, of those that are left beside the
-// checkout after all was put back, to keptDir: new files that a process has written to,
-// and old files whose paths were taken. It deletes the others.
+// keepUnsaved keeps the files that no snapshot has, of those that are left beside the
+// checkout after all was put back. It moves new files that a process has made or written to
+// back into the checkout, or to keptDir if their paths are taken, and old files whose paths
+// were taken to keptDir. It deletes the others.
 func (m *rewinder) keepUnsaved() error {
 	left, err := snapshot.ListBelow(filepath.Join(m.Aside, newDir))
 	if err != nil {
@@ -185,8 +186,8 @@ func (m *rewinder) keepUnsaved() error {
 	return errors.Join(m.removeAside(newDir), m.removeAside(m.outDir), nameKept(m.aside))
 }
 
-// moveFileBack moves a file that a process made in the checkout during the rewind back
-// into the checkout, or to keptDir if its path is taken.
+// moveFileBack moves a file that a process made in the checkout, or wrote to, during the
+// rewind back into the checkout, or to keptDir if its path is taken.
 func (m *rewinder) moveFileBack(path string) error {
 	fresh, err := m.aside.OpenDir(newDir)
 	if err != nil {

@@ -177,7 +177,8 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 	return nil
 }
 
-// isSaved reports whether a snapshot has the file or repository that was moved out.
+// isSaved reports whether a snapshot has the file or repository that was moved out. Without
+// m.Seen every repository counts as saved.
 func (m *rewinder) isSaved(ctx context.Context, full string, before index.FileStat, f movedOut) bool {
 	switch {
 	case f.nested != nil:

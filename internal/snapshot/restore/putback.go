@@ -14,8 +14,9 @@ import (
 
 // PutBack undoes a rewind whose process died: it moves the files that the rewind had
 // moved out back into the checkout. A file that one of the snapshots has is deleted
-// instead if its path is taken by now, or if the rewind had marked it as saved. A file
-// that no snapshot has is kept, and a KeptError says where.
+// instead if its path is taken by now, or if the rewind had marked it as saved. If the path
+// of a file that no snapshot has is taken, the file replaces one that a snapshot has, or is
+// kept, and a KeptError says where.
 func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits ...string) error {
 	dir, err := fsx.OpenDir(aside)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -93,8 +93,8 @@ func pruneEmpty(root *os.Root, dir string) {
 	}
 }
 
-// isBehindLink reports whether a path leads through an entry that is not a directory,
-// so that it is not the path that a snapshot names.
+// isBehindLink reports whether a path leads through an entry that is not a directory or does
+// not exist, so that it is not the path that a snapshot names.
 func isBehindLink(root *os.Root, path string) bool {
 	for i := range len(path) {
 		if path[i] != filepath.Separator {

@@ -50,7 +50,8 @@ type Rewinding struct {
 	// [PutBack] settles what a process that died left there.
 	Aside string
 	// Seen is the state of the files when Now was saved. Without it every file that is
-	// moved out is read.
+	// moved out is read, nested repositories count as saved, and a file that no snapshot
+	// has does not make the rewind fail, but is kept, and a KeptError says where.
 	Seen *snapshot.Seen
 	// Also is another snapshot whose files are removed from the checkout.
 	Also string
@@ -100,7 +101,7 @@ type rewinder struct {
 	out         []movedOut
 	outDir      string    // the part of Aside that has the files of out
 	in          []string  // paths that were moved into the checkout
-	dirs        []dirMode // directories that were made writable for the move, in this order
+	dirs        []dirMode // directories that were made writable or removed, with their modes before, in this order
 	others      []dirMode // other paths whose mode was changed
 	isSwapped   bool      // the admin directory may have been replaced
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// Verify fails unless a snapshot can be restored: it reads what Restore reads, in the same
-// way, and writes the admin directory to a temporary one. It does not write the files.
+// Verify fails if it finds that a snapshot cannot be restored. It writes the admin directory
+// to a temporary one, and reads the metadata, the index and the archive of nested
+// repositories. Of the files it checks only that the repository has their blobs.
 func Verify(ctx context.Context, r *git.Repository, commit string) error {
 	m, err := snapshot.ReadMeta(ctx, r, commit)
 	if err != nil {
