@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,8 @@ func newApplyCommand(a *app) *cobra.Command {
 		Short: "Bring part of a workspace's work to its target branch",
 		Long: `Bring some files of a workspace, or some of their hunks, to the target branch as
 one commit, through the same lane and checks as a merge. "croft review" shows
-which hunks there are. A renamed file is chosen by its new path.
+which hunks there are, without those that were applied before, and numbers them.
+A renamed file is chosen by its new path.
 
 With --review it is the work as it was then, whatever the agent did since. If
 the target changed a chosen file in the meantime, nothing is applied.`,
@@ -95,7 +97,7 @@ func parseHunks(cmd *cobra.Command, given []string) (map[string][]int, error) {
 
 func (a *app) runApply(ctx context.Context, svc applier, req croft.ApplyRequest, from croft.ReviewRequest) error {
 	if req.Review == "" {
-		work, err := svc.CreateReview(ctx, from)
+		work, err := reviewToApply(ctx, svc, from, req.Hunks)
 		if err != nil {
 			return err
 		}
@@ -104,6 +106,22 @@ func (a *app) runApply(ctx context.Context, svc applier, req croft.ApplyRequest,
 		req.Workspace = from.Workspace
 	}
 	return a.applyChosen(ctx, svc, req)
+}
+
+// reviewToApply makes the review that --hunks counts in. It is the one that `croft review`
+// shows, without the parts that were applied before; or the whole work, if the hunks are of
+// files that were applied whole, or if only paths were given.
+func reviewToApply(ctx context.Context, svc applier, from croft.ReviewRequest, hunks map[string][]int) (*croft.Review, error) {
+	if len(hunks) > 0 {
+		from.Applied = croft.AppliedHidden
+		work, err := svc.CreateReview(ctx, from)
+		isCounted := func(f croft.ReviewFile) bool { return hunks[f.Path] != nil }
+		if err != nil || slices.ContainsFunc(work.Files, isCounted) {
+			return work, err
+		}
+		from.Applied = croft.AppliedShown
+	}
+	return svc.CreateReview(ctx, from)
 }
 
 // applyChosen applies a choice and shows what came of it.

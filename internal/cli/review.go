@@ -55,6 +55,7 @@ func (a *app) runReview(ctx context.Context, svc applier, req croft.ReviewReques
 	if !a.canAsk() || a.env.Width == 0 {
 		a.printLine("review " + string(work.ID))
 		a.showFiles(work.Files)
+		a.showHunks(work.Files)
 		a.note("hint: croft apply %s --review %s PATH...", shellWord(work.Workspace), work.ID)
 		return nil
 	}
@@ -78,6 +79,23 @@ func (a *app) runReview(ctx context.Context, svc applier, req croft.ReviewReques
 		return nil
 	}
 	return a.applyChosen(ctx, svc, c.req)
+}
+
+// showHunks prints where the hunks of a file are, as --hunks names them, if it has several.
+func (a *app) showHunks(files []croft.ReviewFile) {
+	var rows [][]cell
+	for _, f := range files {
+		if len(f.Hunks) < 2 {
+			continue
+		}
+		for _, h := range f.Hunks {
+			rows = append(rows, plainRow(fmt.Sprintf("%s:%d", patchPath("", f.Path), h.ID), visibleText(h.Header)))
+		}
+	}
+	if len(rows) > 0 {
+		a.printLine("hunks, for croft apply --hunks:")
+		a.printTable(rows)
+	}
 }
 
 // chooser goes through a review with a person.

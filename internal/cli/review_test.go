@@ -141,6 +141,10 @@ a.go   modified, +3 -3
 b.bin  added, binary
 c.go   renamed, +1 -1, was old.go, 100644 → 100755
 3 files, +4 -4
+hunks, for croft apply --hunks:
+a.go:1  @@ -1 +1 @@
+a.go:2  @@ -1 +1 @@
+a.go:3  @@ -1 +1 @@
 `, "hint: croft apply fix-login --review r1 PATH...\n")
 	r.env.Width = 80
 	r.call(t, "review", "fix-login", "--json")

@@ -157,6 +157,9 @@ func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([
 			continue
 		}
 		f := files[at]
+		if whole[f.Path] && len(ids) > 0 {
+			unknown = append(unknown, p+" is chosen whole and by hunks: choose one of them")
+		}
 		for _, id := range ids {
 			if id < 1 || id > len(f.Hunks) {
 				unknown = append(unknown, fmt.Sprintf("%s has no hunk %d: it has %d", p, id, len(f.Hunks)))

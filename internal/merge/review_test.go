@@ -276,6 +276,8 @@ func TestChooseRefuses(t *testing.T) {
 		{nil, map[string][]int{"new": {1}}, "new has no hunk 1: it has 0"},
 		{nil, map[string][]int{"b": {1}}, "b is not in the review"},
 		{nil, map[string][]int{"a": {}}, "nothing was chosen"},
+		{[]string{"a"}, map[string][]int{"a": {1}}, "a is chosen whole and by hunks"},
+		{[]string{"."}, map[string][]int{"a": {1}}, "a is chosen whole and by hunks"},
 	} {
 		_, err := Choose(files, tt.paths, tt.hunks)
 		e := croft.AsError("", err)
