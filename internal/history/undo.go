@@ -13,7 +13,6 @@ import (
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
-	"github.com/croft-sh/croft/internal/trash"
 )
 
 // PlanUndoing returns the steps that UndoAct would take.
@@ -168,7 +167,7 @@ func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []s
 		case st.restore:
 			was := svc.Trash.WhatIsLeft(ctx, r, st.rec)
 			if err = svc.Trash.RestoreOne(ctx, r, st.rec, croft.RestoreWhole, a); err == nil {
-				for _, note := range trash.RestoreNotes(st.rec, was) {
+				for _, note := range svc.Rewinds.RestoreNotes(ctx, r, st.rec, was) {
 					notes = append(notes, st.name()+": "+note)
 				}
 			}

@@ -22,7 +22,6 @@ import (
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/snapshot"
 	"github.com/croft-sh/croft/internal/snapshot/restore"
-	"github.com/croft-sh/croft/internal/trash"
 )
 
 // Spec specifies a rewind: it changes a workspace from one snapshot, taken for that
@@ -471,7 +470,7 @@ func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, re
 	}
 	w, err := svc.Views.ViewOf(ctx, s.Project, rec.Workspace.ID)
 	if err == nil {
-		w.Notes = trash.RestoreNotes(rec, was)
+		w.Notes = svc.RestoreNotes(ctx, s.Project, rec, was)
 	}
 	return w, explain.WithWorkspace(rec.Workspace.Name, err)
 }

@@ -149,6 +149,16 @@ func (svc *Rewinds) lastSnapshots(ctx context.Context, r *project.Project, works
 	return slices.DeleteFunc(list, func(s croft.Snapshot) bool { return s.CreatedAt.Before(newest) }), nil
 }
 
+// RestoreNotes lists what a restored workspace lacks, in sentences, and names the snapshot
+// that may have it.
+func (svc *Rewinds) RestoreNotes(ctx context.Context, r *project.Project, rec journal.Record, was croft.TrashLeft) []string {
+	list, err := svc.lastSnapshots(ctx, r, rec.Workspace.ID)
+	if err != nil || len(list) == 0 { // croft doctor reports snapshots that cannot be read
+		return trash.RestoreNotes(rec, was, nil)
+	}
+	return trash.RestoreNotes(rec, was, &list[len(list)-1])
+}
+
 // ListSnapshots lists the snapshots of a repository.
 func (svc *Rewinds) ListSnapshots(ctx context.Context, s project.Location, _ croft.SnapshotsRequest) ([]croft.Snapshot, error) {
 	return svc.readSnapshots(ctx, s.Project, project.SnapshotRefs, "")

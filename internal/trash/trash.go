@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
@@ -135,8 +136,8 @@ func (svc *Trash) changeTrash(ctx context.Context, r *project.Project, rec *jour
 }
 
 // RestoreNotes lists the files and directories that a restored workspace lacks, in
-// sentences.
-func RestoreNotes(rec journal.Record, was croft.TrashLeft) []string {
+// sentences. last is its newest snapshot, or nil.
+func RestoreNotes(rec journal.Record, was croft.TrashLeft, last *croft.Snapshot) []string {
 	var gone []string
 	for _, dir := range rec.Trash.Stripped {
 		if !fsx.IsThere(filepath.Join(rec.Workspace.Path, filepath.FromSlash(dir))) {
@@ -152,7 +153,14 @@ func RestoreNotes(rec journal.Record, was croft.TrashLeft) []string {
 		if rec.Workspace.Mode == croft.ModeIsolated {
 			without += ", what was committed after Croft last looked"
 		}
-		notes = append(notes, "its directory was gone, and there is no snapshot of it; "+without+", and files that git ignores, did not come back")
+		snapshot := ", and there is no snapshot of it"
+		if last != nil {
+			snapshot = ""
+		}
+		notes = append(notes, "its directory was gone"+snapshot+"; "+without+", and files that git ignores, did not come back")
+		if last != nil {
+			notes = append(notes, fmt.Sprintf("there is a snapshot of %s: croft restore %s", last.CreatedAt.Format(time.RFC3339), last.ID))
+		}
 	}
 	if len(gone) > 0 {
 		notes = append(notes, fmt.Sprintf("gone from the trash, to be made again: %s", SomeOf(gone)))
