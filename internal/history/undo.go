@@ -152,6 +152,9 @@ func (svc *History) emptyUndo(undone []journal.Operation, a project.Act) journal
 // restored. If a step fails, the error names the steps that were taken and those that
 // were not.
 func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []step, a project.Act, mode croft.RemoveMode) (notes []string, err error) {
+	if err := svc.guardSteps(ctx, r, steps, a, mode); err != nil {
+		return nil, err
+	}
 	rewound := map[croft.ID]bool{}
 	for i, st := range steps {
 		switch {
@@ -181,6 +184,32 @@ func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []s
 		}
 	}
 	return notes, nil
+}
+
+// guardSteps returns the error with which a removal among several steps would be refused, so
+// that no step is taken before it.
+func (svc *History) guardSteps(ctx context.Context, r *project.Project, steps []step, a project.Act, mode croft.RemoveMode) error {
+	if len(steps) == 1 {
+		return nil // the step is refused itself
+	}
+	rewound := map[croft.ID]bool{}
+	for _, st := range steps {
+		id := st.rec.Workspace.ID
+		if st.rewind != nil {
+			rewound[id] = true
+		}
+		if st.revert != nil || st.rewind != nil || st.restore {
+			continue
+		}
+		rec, err := svc.UpdateMovedPath(ctx, r, st.rec)
+		if err == nil {
+			err = svc.Removals.Guard(ctx, r, rec, undoMode(mode, rewound[id]))
+		}
+		if err != nil && !errors.Is(err, croft.WorktreeNotFound) { // another process removed it: its step reports that
+			return explain.Error("undo", st.name(), hintForce(err, a.Undoes))
+		}
+	}
+	return nil
 }
 
 // partlyUndoneError adds to the error of a step which steps were taken before it, and
