@@ -127,7 +127,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		return nil, err
 	}
 	e.projects.Journal, err = journal.Open(ctx, cfg.StateDir, journal.Options{
-		Now: e.projects.Clock, Copy: stateCopy(cfg),
+		Now: e.projects.Clock, Copy: stateCopy(cfg), Actor: e.projects.ActorOfCall,
 	})
 	if err != nil {
 		if ctx.Err() != nil {

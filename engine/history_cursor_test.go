@@ -37,7 +37,7 @@ func TestCursorExpires(t *testing.T) {
 	}
 	create(t, e, croft.CreateRequest{Name: "b"})
 	kinds, last, err := eventsAfter(t, e, first)
-	if err != nil || len(kinds) != 1 {
+	if err != nil || len(kinds) != 2 {
 		t.Fatalf("after the first: %v, %v", kinds, err)
 	}
 
@@ -53,7 +53,7 @@ func TestCursorExpires(t *testing.T) {
 		t.Fatal(err)
 	}
 	create(t, e, croft.CreateRequest{Name: "c"})
-	if kinds, _, err := eventsAfter(t, e, list.Cursor); err != nil || len(kinds) != 1 {
+	if kinds, _, err := eventsAfter(t, e, list.Cursor); err != nil || len(kinds) != 2 {
 		t.Errorf("after a list: %v, %v", kinds, err)
 	}
 
@@ -102,7 +102,7 @@ func TestFollowerOfQuietRepository(t *testing.T) {
 	}
 	elsewhere := open(t, other.Dir, &engine.Options{Environ: r.Env})
 	step := 0
-	for ev, err := range e.Events(t.Context(), croft.EventsRequest{Repo: repo.ID, Follow: croft.FollowNew}) {
+	for ev, err := range e.Events(t.Context(), croft.EventsRequest{Repo: repo.ID, Kinds: []string{croft.EventWorkspaceCreated}, Follow: croft.FollowNew}) {
 		if err != nil {
 			t.Fatalf("event %d: %v", step, err)
 		}

@@ -248,7 +248,7 @@ func (eventScenarios) Order(t *testing.T, f *fixture) {
 	f.removed("a")
 	list := events(t, f, croft.EventsRequest{})
 	want := []string{
-		croft.EventWorkspaceCreated, croft.EventWorkspaceLocked, croft.EventWorkspaceUnlocked,
+		croft.EventWorkspaceCreating, croft.EventWorkspaceCreated, croft.EventWorkspaceLocked, croft.EventWorkspaceUnlocked,
 		croft.EventLeaseTaken, croft.EventLeaseReleased, croft.EventWorkspaceRemoved,
 	}
 	if !slices.Equal(kinds(list), want) {
@@ -256,10 +256,61 @@ func (eventScenarios) Order(t *testing.T, f *fixture) {
 	}
 	seen := map[croft.Cursor]bool{"": true}
 	for _, e := range list {
-		if seen[e.Cursor] || e.Workspace != w.ID || e.Repo == "" || e.Time.IsZero() {
+		if seen[e.Cursor] || e.Workspace != w.ID || e.WorkspaceName != "a" || e.Repo == "" || e.Actor == "" || e.Time.IsZero() {
 			t.Errorf("%+v", e)
 		}
 		seen[e.Cursor] = true
+	}
+}
+
+// Nouns: an event has its subjects as they are after the change.
+func (eventScenarios) Nouns(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a", Agent: "smith"})
+	lock(t, f, "a", "mine")
+	lease := f.hold(w.ID)
+	must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})))
+	must(t, errOf(f.Release(t.Context(), croft.ReleaseRequest{Lease: lease.ID})))
+	snap, err := f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	must(t, err)
+	review, err := f.CreateReview(t.Context(), croft.ReviewRequest{Workspace: "a"})
+	must(t, err)
+	f.removed("a")
+	history, err := f.History(t.Context(), croft.HistoryRequest{})
+	must(t, err)
+	last := map[string]croft.Event{}
+	for _, e := range events(t, f, croft.EventsRequest{}) {
+		last[e.Kind] = e
+		if got := e.After.Workspace; got.ID != w.ID || got.Name != "a" || got.Agent != "smith" || got.Branch != w.Branch || got.Path != w.Path {
+			t.Errorf("%s has %+v", e.Kind, got)
+		}
+	}
+	of := func(kind string) *croft.Workspace { return last[kind].After.Workspace }
+	if got := of(croft.EventWorkspaceCreating).State; got != croft.Creating {
+		t.Errorf("creating: %s", got)
+	}
+	if got := of(croft.EventWorkspaceCreated); got.State != croft.Ready || got.Head != w.Head || got.IsLocked {
+		t.Errorf("created: %+v", got)
+	}
+	if got := of(croft.EventWorkspaceLocked); !got.IsLocked || got.LockReason != "mine" || got.Lease != nil {
+		t.Errorf("locked: %+v", got)
+	}
+	if e := last[croft.EventLeaseTaken]; e.Lease != lease.ID || e.After.Workspace.Lease.ID != lease.ID || !e.After.Workspace.IsLocked {
+		t.Errorf("leased: %+v", e)
+	}
+	if got := of(croft.EventWorkspaceUnlocked); got.IsLocked || got.LockReason != "" || got.Lease == nil {
+		t.Errorf("unlocked: %+v", got)
+	}
+	if e := last[croft.EventLeaseReleased]; e.Lease != lease.ID || e.After.Workspace.Lease != nil {
+		t.Errorf("released: %+v", e)
+	}
+	if e := last[croft.EventWorkspaceSaved]; e.Snapshot != snap.ID || e.After.Snapshot.Commit != snap.Commit {
+		t.Errorf("saved: %+v", e)
+	}
+	if e := last[croft.EventReviewCreated]; e.Review != review.ID || e.After.Review.Head != review.Head || e.Target != review.Target {
+		t.Errorf("reviewed: %+v", e)
+	}
+	if e := last[croft.EventWorkspaceRemoved]; e.Operation != history.Items[0].ID || e.After.Workspace.State != croft.Trashed || e.After.Workspace.KeptUntil.IsZero() {
+		t.Errorf("removed: %+v; the last act is %s", e, history.Items[0].ID)
 	}
 }
 
@@ -272,7 +323,7 @@ func (eventScenarios) ListCursor(t *testing.T, f *fixture) {
 		t.Errorf("after the list: %v", kinds(rest))
 	}
 	b := f.create(croft.CreateRequest{Name: "b"})
-	if rest := events(t, f, croft.EventsRequest{After: list.Cursor}); len(rest) != 1 || rest[0].Workspace != b.ID {
+	if rest := events(t, f, croft.EventsRequest{After: list.Cursor}); len(rest) != 2 || rest[0].Workspace != b.ID || rest[1].Workspace != b.ID {
 		t.Errorf("after the list and a creation: %+v", rest)
 	}
 }
@@ -312,8 +363,8 @@ func (eventScenarios) Resume(t *testing.T, f *fixture) {
 		f.create(croft.CreateRequest{Name: "w" + strconv.Itoa(i)})
 	}
 	all := events(t, f, croft.EventsRequest{})
-	if len(all) != 4 {
-		t.Fatalf("%d events, want 4", len(all))
+	if len(all) != 8 {
+		t.Fatalf("%d events, want 8", len(all))
 	}
 	for i, e := range all {
 		rest := events(t, f, croft.EventsRequest{After: e.Cursor})
@@ -344,10 +395,10 @@ func (eventScenarios) PerRepository(t *testing.T, f *fixture) {
 	r, err := f.Service.Repo(t.Context(), croft.RepoRequest{})
 	must(t, err)
 	list := events(t, f, croft.EventsRequest{Repo: r.ID})
-	if len(list) != 1 || list[0].Workspace != w.ID {
+	if len(list) != 2 || list[0].Workspace != w.ID || list[1].Workspace != w.ID {
 		t.Errorf("events of one repository %+v", list)
 	}
-	if list := events(t, f, croft.EventsRequest{}); len(list) != 2 {
+	if list := events(t, f, croft.EventsRequest{}); len(list) != 4 {
 		t.Errorf("events of all repositories %+v", list)
 	}
 }
@@ -363,13 +414,13 @@ func (eventScenarios) Follow(t *testing.T, f *fixture) {
 		must(t, err)
 		seen = append(seen, e.Kind)
 		switch len(seen) {
-		case 1:
-			must(t, errOf(other.Create(ctx, croft.CreateRequest{Name: "b"})))
 		case 2:
+			must(t, errOf(other.Create(ctx, croft.CreateRequest{Name: "b"})))
+		case 4:
 			cancel()
 		}
 	}
-	want := []string{croft.EventWorkspaceCreated, croft.EventWorkspaceCreated}
+	want := []string{croft.EventWorkspaceCreating, croft.EventWorkspaceCreated, croft.EventWorkspaceCreating, croft.EventWorkspaceCreated}
 	if !slices.Equal(seen, want) {
 		t.Errorf("followed %v, want %v", seen, want)
 	}

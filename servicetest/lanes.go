@@ -35,8 +35,8 @@ func (f *fixture) movedEvents() int {
 	n := 0
 	for ev, err := range f.Events(f.t.Context(), croft.EventsRequest{Kinds: []string{croft.EventTargetMoved}}) {
 		must(f.t, err)
-		if !strings.Contains(string(ev.Data), `"target":"main"`) {
-			f.t.Errorf("the event says %s", ev.Data)
+		if ev.Target != "main" || ev.After.Lane.Target != "main" {
+			f.t.Errorf("the event says %+v", ev)
 		}
 		n++
 	}

@@ -1,7 +1,6 @@
 package servicetest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -334,21 +333,21 @@ func (mergeScenarios) Occupied(t *testing.T, f *fixture) {
 func (mergeScenarios) Events(t *testing.T, f *fixture) {
 	w := f.createWith("a", "new.txt", "new\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	f.wantMergeEvents("merge.queued merge.merged")
+	f.wantMergeEvents("merge.queued merge.started merge.merged")
 	// A merge that failed, one that is discarded, and one that is reverted.
 	late := f.createAll(croft.CreateRequest{Name: "b", Base: w.Base}, croft.CreateRequest{Name: "c"})
 	write(t, late[0], "new.txt", "another\n")
 	if m := f.merge(croft.MergeRequest{Workspace: "b"}); m.Reason != croft.Conflict {
 		t.Fatalf("%+v", m)
 	}
-	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending")
+	f.wantMergeEvents("merge.queued merge.started merge.merged merge.queued merge.pending")
 	must(t, errOf(f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"b"}})))
-	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded")
+	f.wantMergeEvents("merge.queued merge.started merge.merged merge.queued merge.pending merge.discarded")
 	must(t, errOf(croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"})))
-	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted")
+	f.wantMergeEvents("merge.queued merge.started merge.merged merge.queued merge.pending merge.discarded merge.queued merge.started merge.reverted merge.changed")
 	// A merge that waits for a person.
 	must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "c", Policy: croft.MergeNever})))
-	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted merge.pending")
+	f.wantMergeEvents("merge.queued merge.started merge.merged merge.queued merge.pending merge.discarded merge.queued merge.started merge.reverted merge.changed merge.pending")
 }
 
 // wantMergeEvents compares the kinds of all events about merges. Each event has the merge
@@ -360,9 +359,8 @@ func (f *fixture) wantMergeEvents(want string) {
 		must(f.t, err)
 		if strings.HasPrefix(ev.Kind, "merge.") {
 			kinds = append(kinds, ev.Kind)
-			var m croft.Merge
-			if err := json.Unmarshal(ev.Data, &m); err != nil || m.ID == "" || m.Target == "" || m.WorkspaceID != ev.Workspace {
-				f.t.Errorf("%s has %s: %v", ev.Kind, ev.Data, err)
+			if m := ev.After.Merge; m.ID != ev.Merge || m.Target == "" || m.Target != ev.Target || m.WorkspaceID != ev.Workspace || m.Workspace != ev.WorkspaceName {
+				f.t.Errorf("%s has %+v", ev.Kind, m)
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -77,7 +76,5 @@ func (a *app) runEvents(ctx context.Context, svc croft.Events, req croft.EventsR
 
 // subjectOf returns the name of what an event tells of.
 func subjectOf(e croft.Event) string {
-	var data struct{ Name, Workspace, Target string }
-	_ = json.Unmarshal(e.Data, &data) // without data there is the ID
-	return cmp.Or(data.Name, data.Workspace, data.Target, string(e.Workspace), string(e.Repo))
+	return cmp.Or(e.WorkspaceName, e.Target, string(e.Workspace), string(e.Round), string(e.Session), string(e.Repo))
 }

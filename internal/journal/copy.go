@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/journal/txlog"
+	"github.com/croft-sh/croft/internal/journal/watch"
 )
 
 // identity says which database this is, and in which state: the content of its identity
@@ -91,6 +92,25 @@ func (j *Journal) refuseNewer() error {
 	}
 	return nil
 }
+
+// lastTransaction returns the identity of the database, which changes with every
+// transaction. It is the zero identity where transactions are not counted, or cannot be
+// read.
+func (j *Journal) lastTransaction() identity {
+	if j.copy == nil {
+		return identity{}
+	}
+	var id identity
+	ctx := context.Background()
+	_ = j.withDatabase(ctx, func(db *sql.DB, _ os.FileInfo) (err error) {
+		id, err = identify(ctx, db)
+		return err
+	})
+	return id
+}
+
+// Watch begins to wait for changes of the database. The caller must call End.
+func (j *Journal) Watch() watch.Watch { return j.watchers.Begin() }
 
 // withoutWriters runs f in a transaction while no other process writes or makes another
 // database. It fails with errMoved if the open file is not the one at the path: only a

@@ -3,28 +3,14 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal/damage"
+	"github.com/croft-sh/croft/internal/journal/telling"
 )
-
-// Emit appends an event. It assigns the cursor, in the order in which transactions
-// commit.
-//
-// A cursor is the time in microseconds, or the last cursor plus one if that is more. So
-// it is above every earlier cursor, also if the database was lost together with its
-// second copy or was replaced by an older one: no project has a million events a second
-// for long. A float64 holds a cursor exactly for centuries.
-func (t *Tx) Emit(e croft.Event) error {
-	_, err := t.exec(`INSERT INTO events (cursor, time, kind, repo, workspace, data) VALUES
-		(max(?, 1 + (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events')), ?, ?, ?, ?, ?)`,
-		time.Now().UnixMicro(), e.Time.UnixNano(), e.Kind, e.Repo, e.Workspace, string(e.Data))
-	return err
-}
 
 // Event is an event and its place among the others. Its Cursor is not set.
 type Event struct {
@@ -57,9 +43,7 @@ func (j *Journal) Events(ctx context.Context, after int64, repo croft.ID, limit 
 		var data string
 		err := rows.Scan(&e.At, &ns, &e.Kind, &e.Repo, &e.Workspace, &data)
 		e.Time = time.Unix(0, ns).UTC()
-		if json.Valid([]byte(data)) { // an event that lost its data keeps its place
-			e.Data = json.RawMessage(data)
-		}
+		telling.Decode(data, &e.Event)
 		return e, err
 	}, `SELECT cursor, time, kind, repo, workspace, data FROM events
 		WHERE cursor > max(0, ?) AND (? = '' OR repo = ?) ORDER BY cursor LIMIT ?`, after, repo, repo, limit)

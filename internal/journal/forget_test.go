@@ -18,12 +18,12 @@ func TestForget(t *testing.T) {
 	young := j0.Add(time.Hour)
 	add := func(tx *journal.Tx, id string, at time.Time, on croft.ID) error {
 		op := journal.Operation{ID: croft.ID(id), Act: croft.ID(id), Kind: "create", Repo: "repo", Workspaces: []croft.ID{on}, StartedAt: at, EndedAt: at}
-		return errors.Join(tx.Add(op), tx.Emit(croft.Event{Time: at, Kind: id, Repo: "repo"}),
+		return errors.Join(tx.Add(op), tx.Emit(croft.Event{Time: at, Kind: id, Subjects: croft.Subjects{Repo: "repo"}}),
 			tx.PutKey(journal.Key{Repo: "repo", Verb: "create", Key: id, Operation: op.ID}))
 	}
 	update(t, j, func(tx *journal.Tx) error {
 		errs := []error{
-			tx.PutRecord(record("live", "live")), add(tx, "wrong", young.Add(1000*time.Hour), "gone"), add(tx, "on live", j0, "live"),
+			tx.PutRecord(record("live", "live")), tx.Emit(croft.Event{Kind: "made", Time: j0, Subjects: croft.Subjects{Workspace: "live"}}), add(tx, "wrong", young.Add(1000*time.Hour), "gone"), add(tx, "on live", j0, "live"),
 			tx.Begin(journal.Operation{ID: "runs", Act: "runs", Kind: "remove", Repo: "repo", StartedAt: j0}),
 			tx.PutKey(journal.Key{Repo: "repo", Verb: "merge", Key: "merge", Operation: "a merge"}),
 		}
@@ -70,7 +70,9 @@ func TestForget(t *testing.T) {
 			}
 		}
 	}
-	update(t, j, func(tx *journal.Tx) error { return tx.Emit(croft.Event{Time: young, Kind: "next", Repo: "repo"}) })
+	update(t, j, func(tx *journal.Tx) error {
+		return tx.Emit(croft.Event{Time: young, Kind: "next", Subjects: croft.Subjects{Repo: "repo"}})
+	})
 	if after, err := j.Events(t.Context(), events[1].At, "", 100); err != nil || len(after) != 1 {
 		t.Errorf("after the last cursor: %+v, %v", after, err)
 	}

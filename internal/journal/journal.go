@@ -28,10 +28,13 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/journal/damage"
+	"github.com/croft-sh/croft/internal/journal/telling"
 	"github.com/croft-sh/croft/internal/journal/txlog"
+	"github.com/croft-sh/croft/internal/journal/watch"
 )
 
 // FileName is the database's name in the state directory.
@@ -60,6 +63,9 @@ type Options struct {
 	Copy string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
+	// Actor returns the name of the actor of a call, and the workspace that it acts from;
+	// nil: events have no actor.
+	Actor func(ctx context.Context) (name string, workspace croft.ID)
 	// CopyWait is how long a process waits for other writers before it writes the
 	// second copy anew; after that time it leaves this to the next transaction.
 	// Default: a second.
@@ -84,7 +90,7 @@ type Journal struct {
 	// connection that others could read with.
 	turn chan struct{}
 
-	watchers watchers
+	watchers watch.Watchers
 	damage   damage.Rows
 
 	noticesMu sync.Mutex
@@ -103,6 +109,10 @@ func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
 		opts.Now = time.Now
 	}
 	j := &Journal{path: filepath.Join(dir, FileName), opts: opts, turn: make(chan struct{}, 1)}
+	j.watchers.Log, j.watchers.Last = j.path+"-wal", func() (any, bool) {
+		last := j.lastTransaction()
+		return last, last != identity{}
+	}
 	if opts.Copy != "" {
 		j.copy = txlog.New(opts.Copy)
 	}
@@ -198,11 +208,12 @@ type Tx struct {
 
 	changes []txlog.Statement // for the second copy
 	damage  *damage.Rows      // the rows that lists leave out; nil: none
+	story   *telling.Story    // for the events
 }
 
 // beginTx waits for the write lock of the database and begins a transaction.
 func beginTx(ctx context.Context, db *sql.DB) (*Tx, error) {
-	t := &Tx{ctx: ctx, prepared: map[string]*sql.Stmt{}}
+	t := &Tx{ctx: ctx, prepared: map[string]*sql.Stmt{}, story: telling.New()}
 	err := retryBusy(ctx, func() (err error) {
 		t.tx, err = db.BeginTx(ctx, nil)
 		return err
@@ -270,7 +281,7 @@ func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
 	}
 	return j.withDatabase(ctx, func(db *sql.DB, file os.FileInfo) error {
 		behind, err := j.update(ctx, db, file, f)
-		j.watchers.wake()
+		j.watchers.Wake()
 		if err == nil && j.copy != nil {
 			j.mendCopy(ctx, db, file, behind)
 		}
@@ -297,7 +308,10 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 		return false, err
 	}
 	t.damage = &j.damage
-	if err = f(t); err != nil {
+	if err = f(t); err == nil {
+		err = t.writeEvents(j.opts)
+	}
+	if err != nil {
 		_ = t.tx.Rollback()
 		return false, err
 	}

@@ -61,6 +61,11 @@ func lease(id, workspace croft.ID) croft.Lease {
 
 func event(kind string) croft.Event { return croft.Event{Kind: kind, Time: j0} }
 
+// made is an event about the workspace that numbered returns.
+func made(i int) croft.Event {
+	return croft.Event{Kind: fmt.Sprint("made", i), Time: j0, Subjects: croft.Subjects{Repo: "repo", Workspace: numbered(i).Workspace.ID}}
+}
+
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	j := open(t, t.TempDir())
@@ -321,7 +326,7 @@ func TestEventsOverWriters(t *testing.T) {
 			for i := range each {
 				repo := croft.ID("r" + strconv.Itoa(w))
 				if err := j.Update(t.Context(), func(tx *journal.Tx) error {
-					return tx.Emit(croft.Event{Time: time.Unix(int64(i), 0), Kind: "k", Repo: repo, Workspace: "w", Data: json.RawMessage(fmt.Sprint(i))})
+					return tx.Emit(croft.Event{Time: time.Unix(int64(i), 0), Kind: "k", Subjects: croft.Subjects{Repo: repo, Workspace: "w", Target: strconv.Itoa(i)}})
 				}); err != nil {
 					t.Error(err)
 				}
@@ -349,8 +354,8 @@ func TestEventsOverWriters(t *testing.T) {
 		if i > 0 && e.At <= all[i-1].At {
 			t.Errorf("cursor %d after %d", e.At, all[i-1].At)
 		}
-		if string(e.Data) != strconv.Itoa(next[e.Repo]) {
-			t.Errorf("event %s of %s, want %d", e.Data, e.Repo, next[e.Repo])
+		if e.Target != strconv.Itoa(next[e.Repo]) {
+			t.Errorf("event %s of %s, want %d", e.Target, e.Repo, next[e.Repo])
 		}
 		next[e.Repo]++
 	}

@@ -29,12 +29,16 @@ func (t *Tx) Lease(id croft.ID) (croft.Lease, error) {
 
 // DeleteLease deletes a lease.
 func (t *Tx) DeleteLease(id croft.ID) error {
+	if l, err := t.Lease(id); err == nil {
+		t.story.WroteLease(l.Workspace)
+	}
 	_, err := t.exec(`DELETE FROM leases WHERE id = ?`, id)
 	return err
 }
 
 // DeleteLeases deletes all leases on a workspace.
 func (t *Tx) DeleteLeases(workspace croft.ID) error {
+	t.story.WroteLease(workspace)
 	_, err := t.exec(`DELETE FROM leases WHERE workspace = ?`, workspace)
 	return err
 }

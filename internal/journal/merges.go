@@ -32,6 +32,7 @@ type Merge struct {
 
 // PutMerge records a new or changed merge.
 func (t *Tx) PutMerge(m Merge) error {
+	t.story.WroteMerge(m.noun())
 	_, err := t.exec(`INSERT INTO merges
 		(id, repo, target, workspace, state, status, reason, commit_id, priority, untidy, published, merge)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -53,7 +54,7 @@ func (j *Journal) Merge(ctx context.Context, id croft.ID) (Merge, error) {
 
 // Merge finds a merge by its ID, as the transaction sees it.
 func (t *Tx) Merge(id croft.ID) (Merge, error) {
-	return firstRow(collect(t.ctx, t, scanMerge, oneMerge, id))
+	return firstRow(t.remember(collect(t.ctx, t, scanMerge, oneMerge, id)))
 }
 
 const waiting = `SELECT id, merge FROM merges WHERE repo = ? AND (? = '' OR target = ?) AND state <> 'done'
@@ -67,7 +68,7 @@ func (j *Journal) Waiting(ctx context.Context, repo croft.ID, target string, lim
 
 // Waiting lists the merges of a lane that have not ended, as the transaction sees them.
 func (t *Tx) Waiting(repo croft.ID, target string, limit int) ([]Merge, error) {
-	return collectList(t, scanMerge, waiting, repo, target, target, limit)
+	return t.remember(collectList(t, scanMerge, waiting, repo, target, target, limit))
 }
 
 // Merges lists the merges of a repository, the last first; with an empty target, those

@@ -75,6 +75,7 @@ func (t *Tx) Add(op Operation) error {
 }
 
 func (t *Tx) insert(op Operation) error {
+	t.story.Acted(op.Act, op.Workspaces)
 	var ended int64
 	if !op.EndedAt.IsZero() {
 		ended = op.EndedAt.UnixNano()
@@ -100,6 +101,7 @@ func (t *Tx) NoteError(id croft.ID, reason string) error {
 
 // End records how an operation ended.
 func (t *Tx) End(id croft.ID, state OpState, reason string, now time.Time) error {
+	t.story.Ended(id)
 	_, err := t.exec(`UPDATE operations SET state = ?, error = ?, ended_at = ? WHERE id = ?`, state, reason, now.UnixNano(), id)
 	return err
 }

@@ -62,8 +62,16 @@ type Record struct {
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that is making it; absent once it is made
 	Resolving  *Resolving        `json:"resolving,omitempty"`  // the conflicts that the last merge of its target left in it
 	Trash      *Trash            `json:"trash,omitempty"`
+	Seen       Seen              `json:"seen,omitzero"` // for events only: decisions go by git
 
 	Undiscarded *croft.MergeStatus `json:"undiscarded,omitempty"` // its merge status before it was discarded
+}
+
+// Seen is what an act last saw or did in a workspace that git has on record.
+type Seen struct {
+	Head       string `json:"head,omitempty"`
+	IsLocked   bool   `json:"isLocked,omitempty"`
+	LockReason string `json:"lockReason,omitempty"`
 }
 
 // Resolving is the conflicts that a merge of the target left in a workspace.
@@ -106,6 +114,11 @@ type Trash struct {
 	Stays    string    `json:"stays,omitempty"`    // why it could not be purged when its time had come
 }
 
+// IsRestorable reports whether a workspace is in the trash and can be restored.
+func (r *Record) IsRestorable() bool {
+	return r.Workspace.State == croft.Trashed && r.Trash != nil && !r.Trash.Purged && r.Workspace.Mode != croft.ModeLegacy
+}
+
 // withoutLookups returns the record without the fields that are looked up at each call.
 func (r Record) withoutLookups() Record {
 	w := &r.Workspace
@@ -141,6 +154,7 @@ func decodeTo(r *Record, b []byte) error {
 // PutRecord writes a new or changed record of a workspace.
 func (t *Tx) PutRecord(r Record) error {
 	w := r.Workspace
+	t.story.WroteWorkspace(r.noun())
 	_, err := t.exec(`INSERT INTO workspaces
 		(id, repo, name, path, path_fold, branch, mode, state, session, role, created_at, generation, record)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -155,7 +169,11 @@ func (t *Tx) PutRecord(r Record) error {
 // DeleteRecord deletes the record of a workspace that was never made, or is gone for
 // good.
 func (t *Tx) DeleteRecord(id croft.ID) error {
-	_, err := t.exec(`DELETE FROM workspaces WHERE id = ?`, id)
+	r, err := t.Record(id)
+	if err == nil {
+		t.story.Deleted(r.noun())
+	}
+	_, err = t.exec(`DELETE FROM workspaces WHERE id = ?`, id)
 	return err
 }
 
@@ -256,7 +274,11 @@ func (j *Journal) RecordsOf(ctx context.Context, ids []croft.ID) ([]Record, erro
 
 // Record finds a record by its ID, as the transaction sees it.
 func (t *Tx) Record(id croft.ID) (Record, error) {
-	return firstRow(collect(t.ctx, t, scanRecord, `SELECT id, record FROM workspaces WHERE id = ?`, id))
+	r, err := firstRow(collect(t.ctx, t, scanRecord, `SELECT id, record FROM workspaces WHERE id = ?`, id))
+	if err == nil {
+		t.story.Read(id, r.noun().Workspace)
+	}
+	return r, err
 }
 
 // LiveByName finds a live workspace by its name.

@@ -60,7 +60,7 @@ func TestStateComesBack(t *testing.T) {
 			o := old{keep(t, s.db()), keep(t, s.copy)}
 			s.fill(t)
 			want := s.contents(t)
-			if len(want.Records) != 100 || len(want.Events) != 101 || len(want.Pins) != 1 || len(want.Merges) != 1 {
+			if len(want.Records) != 100 || len(want.Events) != 104 || len(want.Pins) != 1 || len(want.Merges) != 1 {
 				t.Fatalf("the state to lose is not what it should be: %+v", want)
 			}
 			lose(t, s, o)
@@ -75,7 +75,7 @@ func TestStateComesBack(t *testing.T) {
 			}
 			j = s.open(t)
 			update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("after")) })
-			events, err := j.Events(t.Context(), want.Events[100].At, "", 10)
+			events, err := j.Events(t.Context(), want.Events[103].At, "", 10)
 			if err != nil || len(events) != 1 {
 				t.Errorf("the next event = %v, %v: its cursor is not after the last one", events, err)
 			}

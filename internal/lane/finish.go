@@ -132,7 +132,7 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 	if rec, err = svc.Journal.Record(ctx, w.ID); err != nil {
 		return nil, err
 	}
-	rec.Workspace.MergeStatus = croft.MergePending
+	rec.Workspace.MergeStatus, rec.Seen.Head = croft.MergePending, m.Head
 	return &m.Merge, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)),
 			svc.Note(tx, "finish", r.ID, rec))

@@ -167,7 +167,7 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal
 		if err != nil {
 			return err
 		}
-		now.Workspace.MergeStatus = croft.MergePending
+		now.Workspace.MergeStatus, now.Seen.Head = croft.MergePending, m.Head
 		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.PutRecord(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
 	})
 	if err != nil {

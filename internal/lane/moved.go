@@ -2,7 +2,6 @@ package lane
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -102,8 +101,9 @@ func targetMovedError(l croft.Lane) error {
 
 // laneEvent returns the event of a target that was moved outside of its lane.
 func (svc *Lanes) laneEvent(repo croft.ID, l croft.Lane) croft.Event {
-	data, _ := json.Marshal(l)
-	return croft.Event{Time: svc.Now(), Kind: croft.EventTargetMoved, Repo: repo, Data: data}
+	return croft.Event{
+		Time: svc.Now(), Kind: croft.EventTargetMoved, Subjects: croft.Subjects{Repo: repo, Target: l.Target}, After: &croft.Nouns{Lane: &l},
+	}
 }
 
 // ListLanes lists the lanes of a project that have moved their target, and how the target

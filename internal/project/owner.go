@@ -96,6 +96,11 @@ func CutActor(actor string) (shown string, workspace croft.ID) {
 	return rest[:at], croft.ID(rest[at+2:])
 }
 
+// ActorOfCall returns the name of the actor to show, and its workspace.
+func (p *Projects) ActorOfCall(context.Context) (shown string, workspace croft.ID) {
+	return CutActor(p.Actor())
+}
+
 // SetActor sets in a merge the actor that submits it.
 func (p *Projects) SetActor(m *croft.Merge) { m.Actor, m.ActorWorkspace = CutActor(p.Actor()) }
 

@@ -3,7 +3,6 @@ package project
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -106,9 +105,7 @@ func (p *Projects) FindByID(ctx context.Context, id croft.ID) (*Project, journal
 // OnlyTrashed returns the records of workspaces that can be restored, the last removed
 // first. It reuses the array of all.
 func OnlyTrashed(all []journal.Record) []journal.Record {
-	list := slices.DeleteFunc(all, func(rec journal.Record) bool {
-		return rec.Workspace.State != croft.Trashed || rec.Trash == nil || rec.Trash.Purged || rec.Workspace.Mode == croft.ModeLegacy
-	})
+	list := slices.DeleteFunc(all, func(rec journal.Record) bool { return !rec.IsRestorable() })
 	slices.SortStableFunc(list, func(a, b journal.Record) int { return b.Trash.RemovedAt.Compare(a.Trash.RemovedAt) })
 	return list
 }
@@ -203,21 +200,14 @@ func (r *Project) ScratchOf(w croft.Workspace) string {
 	return filepath.Join(w.Path, name)
 }
 
-// WorkspaceEvent returns an event about a workspace.
+// WorkspaceEvent returns an event about a workspace. The journal adds the nouns.
 func (p *Projects) WorkspaceEvent(kind string, rec journal.Record) croft.Event {
-	w := rec.Workspace
-	data, _ := json.Marshal(struct {
-		Name   string `json:"name"`
-		Branch string `json:"branch,omitempty"`
-		Path   string `json:"path"`
-	}{w.Name, w.Branch, w.Path})
-	return croft.Event{Time: p.Now(), Kind: kind, Repo: rec.RepoID, Workspace: w.ID, Data: data}
+	return croft.Event{Time: p.Now(), Kind: kind, Subjects: croft.Subjects{Repo: rec.RepoID, Workspace: rec.Workspace.ID}}
 }
 
 // MergeEvent returns an event about a merge.
 func (p *Projects) MergeEvent(kind string, m journal.Merge) croft.Event {
-	data, _ := json.Marshal(m.Merge)
-	return croft.Event{Time: p.Now(), Kind: kind, Repo: m.RepoID, Workspace: m.WorkspaceID, Data: data}
+	return croft.Event{Time: p.Now(), Kind: kind, Subjects: croft.Subjects{Repo: m.RepoID, Workspace: m.WorkspaceID, Merge: m.ID}}
 }
 
 // The beginnings of the refs of live and of removed workspaces. The workspace's ID

@@ -254,7 +254,10 @@ func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec jour
 	if err := svc.Pin(ctx, r, journal.Pin{Ref: reviewRef(work.ID), OID: pin}); err != nil {
 		return err
 	}
-	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.WorkspaceEvent(croft.EventReviewCreated, rec)) })
+	kept.Files = nil // there may be thousands
+	event := svc.WorkspaceEvent(croft.EventReviewCreated, rec)
+	event.Review, event.Target, event.After = work.ID, work.Target, &croft.Nouns{Review: &kept}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(event) })
 }
 
 // readReview reads a review that keepReview has pinned.

@@ -135,7 +135,9 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 	out := &croft.Snapshot{
 		ID: id, Workspace: w.ID, Name: w.Name, Commit: saved.Commit, Files: saved.Changed, Bytes: saved.Bytes, CreatedAt: svc.Now(),
 	}
-	return out, svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceSaved, rec)) })
+	event := svc.WorkspaceEvent(croft.EventWorkspaceSaved, rec)
+	event.Snapshot, event.After = id, &croft.Nouns{Snapshot: out}
+	return out, svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(event) })
 }
 
 // lastSnapshots returns the newest snapshots of a workspace. Several may have the same

@@ -257,7 +257,7 @@ func (svc *Rounds) endSession(ctx context.Context, ses *journal.Session) error {
 	}
 	ses.State, ses.EndedAt, ses.Ending = croft.SessionEnded, svc.Now(), true
 	if err := svc.saveSession(ctx, ses, func(tx *journal.Tx) error {
-		return tx.Emit(croft.Event{Time: svc.Now(), Kind: croft.EventSessionEnded, Repo: ses.RepoID, Data: eventData("session", string(ses.ID))})
+		return tx.Emit(svc.sessionEvent(croft.EventSessionEnded, ses))
 	}); err != nil {
 		return err
 	}

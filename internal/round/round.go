@@ -79,7 +79,9 @@ func sessionOverError(ses *journal.Session) error {
 }
 
 func (svc *Rounds) roundEvent(kind string, ses *journal.Session, t *journal.Round) croft.Event {
-	return croft.Event{Time: svc.Now(), Kind: kind, Repo: ses.RepoID, Data: eventData("round", string(t.ID))}
+	e := svc.sessionEvent(kind, ses)
+	e.Round, e.After.Round = t.ID, roundNoun(ses, t)
+	return e
 }
 
 // planRound adds a round to the session, with the labels, bases and homes of its agents. It
@@ -332,7 +334,8 @@ func (svc *Rounds) ShowRound(ctx context.Context, req croft.GetRequest) (*croft.
 }
 
 // shownRound returns a round as callers see it.
-func (svc *Rounds) shownRound(ctx context.Context, ses *journal.Session, t *journal.Round) (*croft.Round, error) {
+// roundNoun returns a round without its workspaces.
+func roundNoun(ses *journal.Session, t *journal.Round) *croft.Round {
 	out := &croft.Round{ID: t.ID, Session: ses.ID, Number: t.Number, State: croft.RoundOpen, StartedAt: t.StartedAt}
 	if t.Ended {
 		out.State, out.EndedAt = croft.RoundEnded, t.EndedAt
@@ -348,6 +351,13 @@ func (svc *Rounds) shownRound(ctx context.Context, ses *journal.Session, t *jour
 				Workspace: seat.Workspace, Agent: seat.Agent, Label: seat.Label, Path: seat.Absent,
 			})
 		}
+	}
+	return out
+}
+
+func (svc *Rounds) shownRound(ctx context.Context, ses *journal.Session, t *journal.Round) (*croft.Round, error) {
+	out := roundNoun(ses, t)
+	for _, seat := range t.Workspaces {
 		r, err := svc.ByID(ctx, seat.Repo)
 		if err != nil {
 			return nil, err

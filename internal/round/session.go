@@ -14,7 +14,6 @@ package round
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -114,7 +113,7 @@ func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was
 		if err := tx.PutSession(*ses); err != nil {
 			return err
 		}
-		return tx.Emit(croft.Event{Time: svc.Now(), Kind: croft.EventSessionStarted, Repo: ses.RepoID, Data: eventData("session", string(ses.ID))})
+		return tx.Emit(svc.sessionEvent(croft.EventSessionStarted, ses))
 	})
 	if err != nil && ses.Name != "" {
 		if open, ferr := svc.Journal.OpenSessions(ctx, ses.Name); ferr == nil && slices.ContainsFunc(open, func(o journal.Session) bool { return o.RepoID == ses.RepoID }) {
@@ -221,9 +220,10 @@ func retainedBranches(r croft.Retention) (int, error) {
 	return n, nil
 }
 
-func eventData(key, value string) json.RawMessage {
-	b, _ := json.Marshal(map[string]string{key: value})
-	return b
+func (svc *Rounds) sessionEvent(kind string, ses *journal.Session) croft.Event {
+	return croft.Event{
+		Time: svc.Now(), Kind: kind, Subjects: croft.Subjects{Repo: ses.RepoID, Session: ses.ID}, After: &croft.Nouns{Session: shownSession(ses)},
+	}
 }
 
 // saveSession writes a changed session to the journal. The caller holds the session's lock.

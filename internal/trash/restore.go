@@ -101,7 +101,7 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	}
 	rec.Undiscarded = nil
 	trash := rec.Trash
-	rec.Trash = nil
+	rec.Trash, rec.Seen = nil, journal.Seen{Head: trash.Tip}
 	err = svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", svc.Now()))
 	})

@@ -196,7 +196,7 @@ func (svc *Workspaces) writeIntent(ctx context.Context, s project.Location, op *
 			if err := svc.settlePlan(tx, s, p); err != nil {
 				return explain.WithWorkspace(p.req.Name, err)
 			}
-			if err := tx.PutRecord(p.record); err != nil {
+			if err := errors.Join(tx.PutRecord(p.record), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceCreating, p.record))); err != nil {
 				return err
 			}
 			op.Workspaces = append(op.Workspaces, p.record.Workspace.ID)
@@ -260,6 +260,7 @@ func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op
 func (svc *Workspaces) endCreation(ctx context.Context, op *oplog.Op, records []journal.Record) error {
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, rec := range records {
+			rec.Seen.Head = rec.Workspace.Base
 			if err := errors.Join(tx.PutRecord(rec), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceCreated, rec))); err != nil {
 				return err
 			}

@@ -255,7 +255,9 @@ func (svc *Workspaces) deleteLease(ctx context.Context, lease croft.ID) error {
 		if rec, err = tx.Record(l.Workspace); err != nil {
 			return err
 		}
-		return tx.Emit(svc.WorkspaceEvent(croft.EventLeaseReleased, rec))
+		e := svc.WorkspaceEvent(croft.EventLeaseReleased, rec)
+		e.Lease = lease
+		return tx.Emit(e)
 	})
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil
@@ -310,5 +312,7 @@ func (svc *Workspaces) putLease(tx *journal.Tx, rec journal.Record, l *croft.Lea
 	if err := tx.PutLease(*l); err != nil {
 		return err
 	}
-	return tx.Emit(svc.WorkspaceEvent(croft.EventLeaseTaken, rec))
+	e := svc.WorkspaceEvent(croft.EventLeaseTaken, rec)
+	e.Lease = l.ID
+	return tx.Emit(e)
 }

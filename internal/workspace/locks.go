@@ -24,7 +24,7 @@ func (svc *Workspaces) LockWorkspace(ctx context.Context, s project.Location, re
 		}
 	}
 	return svc.changeLock(ctx, s.Project, rec, lockChange{
-		act: "lock", event: croft.EventWorkspaceLocked,
+		act: "lock", event: croft.EventWorkspaceLocked, reason: req.Reason,
 		apply: func(tree project.Lockable, _ bool) error { return tree.SetLock(req.Reason) },
 	})
 }
@@ -47,6 +47,7 @@ func (svc *Workspaces) UnlockWorkspace(ctx context.Context, s project.Location, 
 // event that record it.
 type lockChange struct {
 	act, event string
+	reason     string // of a lock
 	apply      func(tree project.Lockable, isLeased bool) error
 }
 
@@ -73,7 +74,12 @@ func (svc *Workspaces) changeLock(ctx context.Context, r *project.Project, rec j
 	})
 	if err == nil {
 		err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-			return errors.Join(tx.Emit(svc.WorkspaceEvent(change.event, rec)), svc.Note(tx, change.act, r.ID, rec))
+			now, err := tx.Record(rec.Workspace.ID)
+			if err != nil {
+				return err
+			}
+			now.Seen.IsLocked, now.Seen.LockReason = change.event == croft.EventWorkspaceLocked, change.reason
+			return errors.Join(tx.PutRecord(now), tx.Emit(svc.WorkspaceEvent(change.event, rec)), svc.Note(tx, change.act, r.ID, rec))
 		})
 	}
 	if err != nil {

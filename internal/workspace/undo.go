@@ -143,7 +143,7 @@ func (svc *Workspaces) RecoverCreate(ctx context.Context, r *project.Project, op
 		return err
 	}
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		return tx.Emit(croft.Event{Time: svc.Now(), Kind: croft.EventOperationUndone, Repo: r.ID})
+		return tx.Emit(croft.Event{Time: svc.Now(), Kind: croft.EventOperationUndone, Subjects: croft.Subjects{Repo: r.ID, Operation: op.Act}})
 	})
 }
 

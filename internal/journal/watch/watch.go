@@ -1,8 +1,9 @@
-package journal
+// Package watch wakes goroutines when the journal's database has changed. Writes of this
+// process wake them at once; for the writes of other processes, one goroutine polls the
+// database's log for all of them. That goroutine runs only while another one waits.
+package watch
 
 import (
-	"context"
-	"database/sql"
 	"os"
 	"sync"
 	"time"
@@ -20,10 +21,14 @@ const (
 	watchAnyway = 5 * time.Second
 )
 
-// watchers are the goroutines that wait for the database to change. Writes of this
-// process wake them at once; for the writes of other processes, one goroutine polls the
-// log for all of them. That goroutine runs only while another one waits.
-type watchers struct {
+// Watchers are the goroutines that wait for one database to change.
+type Watchers struct {
+	// Log is the file that every write changes. Required.
+	Log string
+	// Last identifies the last transaction; ok is false where transactions are not
+	// counted, or cannot be read. Required.
+	Last func() (id any, ok bool)
+
 	mu      sync.Mutex
 	n       int
 	changed chan struct{} // closed at the next change
@@ -31,31 +36,30 @@ type watchers struct {
 }
 
 // Watch waits for changes of the database.
-type Watch struct{ j *Journal }
+type Watch struct{ all *Watchers }
 
-// Watch begins to wait for changes. The caller must call End.
-func (j *Journal) Watch() Watch {
-	w := &j.watchers
+// Begin begins to wait for changes. The caller must call End.
+func (w *Watchers) Begin() Watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.n++; w.n == 1 {
 		w.changed, w.stop = make(chan struct{}), make(chan struct{})
-		go j.pollLog(w.stop, j.stamp())
+		go w.pollLog(w.stop, w.stamp())
 	}
-	return Watch{j}
+	return Watch{w}
 }
 
 // Changed returns a channel that is closed when the database may have changed after the
 // call.
 func (w Watch) Changed() <-chan struct{} {
-	w.j.watchers.mu.Lock()
-	defer w.j.watchers.mu.Unlock()
-	return w.j.watchers.changed
+	w.all.mu.Lock()
+	defer w.all.mu.Unlock()
+	return w.all.changed
 }
 
 // End ends the waiting for changes.
 func (w Watch) End() {
-	all := &w.j.watchers
+	all := w.all
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.n--; all.n == 0 {
@@ -63,7 +67,8 @@ func (w Watch) End() {
 	}
 }
 
-func (w *watchers) wake() {
+// Wake wakes all that wait.
+func (w *Watchers) Wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.n > 0 {
@@ -79,8 +84,8 @@ type stamp struct {
 	settled bool
 }
 
-func (j *Journal) stamp() stamp {
-	info, err := os.Stat(j.path + "-wal")
+func (w *Watchers) stamp() stamp {
+	info, err := os.Stat(w.Log)
 	if err != nil {
 		return stamp{settled: true}
 	}
@@ -95,48 +100,34 @@ func (s stamp) isSame(now stamp) bool {
 }
 
 // pollLog wakes the waiting goroutines when another process has written.
-func (j *Journal) pollLog(stop <-chan struct{}, was stamp) {
+func (w *Watchers) pollLog(stop <-chan struct{}, was stamp) {
 	wait := watchFirst
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	asked, last := time.Now(), j.lastTransaction()
+	asked := time.Now()
+	last, _ := w.Last()
 	for {
 		select {
 		case <-stop:
 			return
 		case <-timer.C:
 		}
-		now := j.stamp()
+		now := w.stamp()
 		changed := !was.isSame(now)
 		wait = min(2*wait, watchLast)
 		if changed {
 			wait = watchFirst
 		}
 		if time.Since(asked) > watchAnyway {
-			before := last
-			asked, last = time.Now(), j.lastTransaction()
-			changed = changed || last == identity{} || last != before
+			before, ok := last, false
+			asked = time.Now()
+			last, ok = w.Last()
+			changed = changed || !ok || last != before
 		}
 		if changed {
-			j.watchers.wake()
+			w.Wake()
 		}
 		was = now
 		timer.Reset(wait)
 	}
-}
-
-// lastTransaction returns the identity of the database, which changes with every
-// transaction. It is the zero identity where transactions are not counted, or cannot be
-// read.
-func (j *Journal) lastTransaction() identity {
-	if j.copy == nil {
-		return identity{}
-	}
-	var id identity
-	ctx := context.Background()
-	_ = j.withDatabase(ctx, func(db *sql.DB, _ os.FileInfo) (err error) {
-		id, err = identify(ctx, db)
-		return err
-	})
-	return id
 }
