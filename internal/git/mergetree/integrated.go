@@ -17,7 +17,7 @@ const (
 	NotIntegrated Integration = ""
 	ByAncestry    Integration = "ancestor" // the commits are ancestors of the target
 	ByMerge       Integration = "merge"    // merging them would change nothing
-	ByPatches     Integration = "patches"  // the target has the patch of each commit that is no merge, in commits of its own
+	ByPatches     Integration = "patches"  // the target has the patch of each commit, in commits of its own; merge commits changed nothing themselves
 	BySquash      Integration = "squash"   // the target has all changes, in one commit
 )
 
@@ -57,20 +57,31 @@ func (r *Repository) Integrated(ctx context.Context, head, target string) (Integ
 
 // isMergeEmpty reports whether merging head into target gives target's tree.
 func (q *Quarantine) isMergeEmpty(ctx context.Context, head, target string) (bool, error) {
-	tree, err := q.run(ctx, "merge-tree", "--write-tree", target, head)
+	return q.isMergeResult(ctx, target, []string{target, head})
+}
+
+// isMergeResult reports whether commit has the tree to which git merges two commits without
+// a conflict. It is false for more than two.
+func (q *Quarantine) isMergeResult(ctx context.Context, commit string, parents []string) (bool, error) {
+	if len(parents) != 2 {
+		return false, nil
+	}
+	tree, err := q.run(ctx, "merge-tree", "--write-tree", "--allow-unrelated-histories", parents[0], parents[1])
 	if gitcmd.ExitCode(err) == 1 {
 		return false, nil // a conflict
 	}
 	if err != nil {
 		return false, err
 	}
-	want, err := q.Repo.Info(ctx, target+"^{tree}")
+	want, err := q.Repo.Info(ctx, commit+"^{tree}")
 	return tree == want.OID, err
 }
 
 // hasPatches reports whether there are commits that only head has, and the target has the
-// patch of each. Git compares no merge commits, so it does not see changes that only a merge
-// commit has.
+// patch of each. It is false if one of them is a merge commit that git would not have made by
+// itself: `git cherry` compares no merge commits, and the target may lack what was changed in
+// this one, such as the resolution of a conflict. A merge commit with more than two parents
+// counts as such.
 func (q *Quarantine) hasPatches(ctx context.Context, head, target string) (bool, error) {
 	out, err := q.run(ctx, "cherry", target, head)
 	if err != nil || out == "" {
@@ -79,6 +90,16 @@ func (q *Quarantine) hasPatches(ctx context.Context, head, target string) (bool,
 	for line := range strings.Lines(out) {
 		if !strings.HasPrefix(line, "- ") {
 			return false, nil
+		}
+	}
+	merges, err := q.run(ctx, "rev-list", "--merges", "--parents", head, "^"+target)
+	if err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(merges) {
+		f := strings.Fields(line)
+		if plain, err := q.isMergeResult(ctx, f[0], f[1:]); err != nil || !plain {
+			return false, err
 		}
 	}
 	return true, nil
