@@ -48,11 +48,14 @@
 //
 // # Calling again
 //
-// Requests are plain data. One that carries a Key may be sent again after a
-// crash: the same key with the same request returns the same workspaces
-// instead of making others. A key that comes back with a different request is
-// refused as [KeyConflict]. Requests that name several things answer for each
-// of them; one failure does not hide the others.
+// Requests are plain data. Every one that changes something can carry a Key, and may
+// then be sent again after a crash or later: the same key with the same request does
+// nothing a second time and returns the same, whatever was made, moved or removed
+// since. What an answer names as kept or failed is tried again. A key belongs to one
+// method and one repository; with a different request it is refused as [KeyConflict].
+// A dry run ignores it, a request that was refused leaves it free, and it is forgotten
+// with the history. Requests that name several things answer for each of them; one
+// failure does not hide the others.
 //
 // # What is never touched
 //

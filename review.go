@@ -78,6 +78,7 @@ type DiffRequest struct {
 
 // ReviewRequest names a workspace whose work is to be reviewed.
 type ReviewRequest struct {
+	Key       string `json:"key,omitempty"`
 	Repo      string `json:"repo,omitempty"`
 	Workspace string `json:"workspace,omitempty"`
 	Target    string `json:"target,omitempty"`
@@ -116,7 +117,8 @@ type Reviews interface {
 	Diff(ctx context.Context, req DiffRequest) (*Review, error)
 
 	// CreateReview freezes the work of a workspace without disturbing it. The review is
-	// on disk when CreateReview returns.
+	// on disk when CreateReview returns. Repeated with its Key, it may leave out the
+	// lines of a large review.
 	CreateReview(ctx context.Context, req ReviewRequest) (*Review, error)
 
 	// Review finds a review by its ID, without the lines of its hunks, or fails with

@@ -20,6 +20,7 @@ type Snapshot struct {
 
 // SnapshotRequest names the workspace to save.
 type SnapshotRequest struct {
+	Key       string `json:"key,omitempty"`
 	Repo      string `json:"repo,omitempty"`
 	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
 }

@@ -18,6 +18,8 @@ type call struct {
 
 	// For doIn and doOn:
 	repo     string // a directory of the project; empty: the engine's own
+	key      string // the request's idempotency key, unless the room looks after it
+	verb     string // what the key is for; default: op
 	needs    projectKind
 	recovers recovery
 }
@@ -67,7 +69,9 @@ func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 		if err != nil {
 			return out, err
 		}
-		return work(ctx, s, req)
+		return project.Once(ctx, e.projects, s, cmp.Or(c.verb, c.op), c.key, req, func(ctx context.Context) (T, error) {
+			return work(ctx, s, req)
+		})
 	})
 }
 
@@ -76,7 +80,7 @@ func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 // removed it.
 func doOn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, project.Location, journal.Record, R) (T, error)) (T, error) {
 	return doIn(ctx, e, c, req, func(ctx context.Context, s project.Location, req R) (out T, err error) {
-		rec, err := e.projects.Find(ctx, s, c.workspace)
+		rec, err := e.projects.FindOnce(ctx, s, c.workspace)
 		if err != nil {
 			return out, err
 		}

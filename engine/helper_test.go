@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,8 @@ type task struct {
 	Hold     croft.ID                `json:"hold,omitempty"`
 	GC       bool                    `json:"gc,omitempty"`
 	Read     bool                    `json:"read,omitempty"` // make every call that only reads
+	Call     string                  `json:"call,omitempty"` // the name of a method, which is called with Request
+	Request  json.RawMessage         `json:"request,omitempty"`
 	Dir      string                  `json:"dir,omitempty"`
 	Wait     bool                    `json:"wait,omitempty"` // until it is killed, or its stdin ends
 }
@@ -135,6 +138,9 @@ func help(text string) error {
 	if err := marked(job.bringBack(ctx, e)); err != nil {
 		return err
 	}
+	if _, err := job.call(ctx, e); err != nil {
+		return marked(err)
+	}
 	if job.GC {
 		if _, err := e.GC(ctx, croft.GCRequest{}); err != nil {
 			return err
@@ -151,6 +157,24 @@ func help(text string) error {
 		return nil
 	}
 	return e.Close()
+}
+
+// call calls the method that a task names, and returns its answer as JSON.
+func (job task) call(ctx context.Context, e croft.Service) (string, error) {
+	if job.Call == "" {
+		return "", nil
+	}
+	method := reflect.ValueOf(e).MethodByName(job.Call)
+	req := reflect.New(method.Type().In(1))
+	if err := json.Unmarshal(job.Request, req.Interface()); err != nil {
+		return "", err
+	}
+	out := method.Call([]reflect.Value{reflect.ValueOf(ctx), req.Elem()})
+	if err, _ := reflect.TypeAssert[error](out[1]); err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(out[0].Interface())
+	return string(b), err
 }
 
 // restoreOrSave does the parts of a task that restore a state or save one.

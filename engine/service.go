@@ -73,7 +73,7 @@ func (e *Engine) Status(ctx context.Context, req croft.StatusRequest) (*croft.St
 
 // Remove moves workspaces to the trash, and says for each whether it was removed.
 func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error) {
-	return doIn(ctx, e, call{op: "remove", repo: req.Repo, recovers: beforeActing}, req, e.removals.RemoveRequested)
+	return doIn(ctx, e, call{op: "remove", repo: req.Repo, key: req.Key, recovers: beforeActing}, req, e.removals.RemoveRequested)
 }
 
 // CountActive counts the live workspaces.
@@ -136,7 +136,7 @@ func (e *Engine) Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mo
 
 // TakeSnapshot saves the state of a workspace.
 func (e *Engine) TakeSnapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error) {
-	return doOn(ctx, e, call{op: "snapshot", workspace: req.Workspace, repo: req.Repo, needs: gitRepository, recovers: beforeActing}, req, e.rewinds.TakeSnapshot)
+	return doOn(ctx, e, call{op: "snapshot", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing}, req, e.rewinds.TakeSnapshot)
 }
 
 // Snapshot finds a snapshot.
@@ -165,7 +165,7 @@ func (e *Engine) Trash(ctx context.Context, req croft.TrashRequest) (*croft.List
 
 // Restore restores a removed workspace, or rewinds one to a snapshot.
 func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.Workspace, error) {
-	return doIn(ctx, e, call{op: "restore", workspace: req.Ref, repo: req.Repo, needs: gitRepository, recovers: beforeActing}, req, e.rewinds.RestoreRequested)
+	return doIn(ctx, e, call{op: "restore", workspace: req.Ref, repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing}, req, e.rewinds.RestoreRequested)
 }
 
 // History lists acts, the last first.
@@ -187,7 +187,7 @@ func (e *Engine) PlanUndo(ctx context.Context, req croft.UndoRequest) (*croft.Un
 
 // Undo undoes an act.
 func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operation, error) {
-	return doIn(ctx, e, call{op: "undo", repo: req.Repo, needs: gitRepository, recovers: beforeActing}, req, e.history.UndoAct)
+	return doIn(ctx, e, call{op: "undo", repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing}, req, e.history.UndoAct)
 }
 
 // Finish records that the agent of a workspace has ended, and commits its uncommitted
@@ -269,7 +269,7 @@ func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review
 
 // CreateReview saves the present work of a workspace for a review.
 func (e *Engine) CreateReview(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error) {
-	return doOn(ctx, e, call{op: "review", workspace: req.Workspace, repo: req.Repo, needs: gitRepository, recovers: beforeActing}, req, e.reviews.ReviewWork)
+	return doOn(ctx, e, call{op: "review", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing}, req, e.reviews.ReviewWork)
 }
 
 // Review finds a review.

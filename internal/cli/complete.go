@@ -129,10 +129,9 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	registerCompletion(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// addKeyFlag adds the flag --key to a command. A call that is repeated with the same key
-// is carried out once.
-func addKeyFlag(cmd *cobra.Command, key *string, what string) {
-	cmd.Flags().StringVar(key, "key", "", "the same call with the same `key` returns the same "+what)
+// addKeyFlag adds the flag --key to a command that changes something.
+func addKeyFlag(cmd *cobra.Command, key *string) {
+	cmd.Flags().StringVar(key, "key", "", "the same call with the same `key` does nothing more and returns the same; a dry run ignores it")
 	registerCompletion(cmd, "key", cobra.NoFileCompletions)
 }
 

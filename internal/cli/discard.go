@@ -35,7 +35,7 @@ and you are asked.`,
 			})
 		},
 	}
-	addKeyFlag(cmd, &key, "answer")
+	addKeyFlag(cmd, &key)
 	agreement.addFlags(cmd)
 	cmd.Flags().BoolVar(&isAll, "all-pending", false, "every workspace of the project whose work is pending")
 	return cmd

@@ -47,7 +47,7 @@ of files that git was told not to look at; they are named.`,
 	flags := cmd.Flags()
 	flags.StringVar((*string)(&req.Outcome), "outcome", string(croft.Succeeded), "succeeded, failed or killed")
 	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")
-	addKeyFlag(cmd, &req.Key, "merge")
+	addKeyFlag(cmd, &req.Key)
 	flags.BoolVar(&isMerge, "merge", false, "merge it if it succeeded, whatever the layout says")
 	flags.BoolVar(&isKeep, "keep", false, "do not merge it, whatever the layout says")
 	return cmd

@@ -89,7 +89,7 @@ goes further back. An undo can be undone by its name; "croft history" shows all.
 	}
 	cmd.Flags().BoolVar(&isForced, "force", false, "also what holds uncommitted work; it goes to the trash; does not ask")
 	agreement.addFlags(cmd)
-	addKeyFlag(cmd, &key, "undo, and takes back nothing else")
+	addKeyFlag(cmd, &key)
 	return cmd
 }
 

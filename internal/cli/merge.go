@@ -65,7 +65,7 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 	flags.StringVar(&req.Target, "into", "", "the target `branch` (default: the workspace's)")
 	flags.StringVar((*string)(&req.Strategy), "strategy", "", "no-ff or squash (default: the target's configuration)")
 	flags.StringVarP(&req.Message, "message", "m", "", "the merge's `message`")
-	addKeyFlag(cmd, &req.Key, "merge")
+	addKeyFlag(cmd, &req.Key)
 	flags.StringVar(&req.Head, "head", "", "only if the workspace is at this `commit`, with nothing uncommitted")
 	flags.StringVar((*string)(&req.Review), "review", "", "only if the work is that of this `review`")
 	flags.IntVar(&req.Priority, "priority", 0, "go before merges of a lower priority")

@@ -63,13 +63,13 @@ printed.`,
 	flags.StringVar(&opts.part.Agent, "agent", "", "the agent that will work there")
 	flags.StringVar(&opts.part.Layout, "layout", "", "where they lie and how their branches are called: a `preset`")
 	flags.StringVar((*string)(&opts.part.Mode), "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
-	flags.StringVar(&opts.key, "key", "", "the same call with the same `key` returns the same workspaces")
+	addKeyFlag(cmd, &opts.key)
 	flags.BoolVarP(&opts.isDryRun, "dry-run", "n", false, "only tell what would be made: name, branch and path")
 	completeWords(cmd, "layout", "default", "agents", layoutSwarm, "sibling", "rounds", "massgen")
 	completeWords(cmd, "mode", modeWords()...)
 	registerCompletion(cmd, "session", a.completeSession)
 	registerCompletion(cmd, "role", a.completeRole)
-	for _, flag := range []string{"base", "branch", "target", "agent", "key"} {
+	for _, flag := range []string{"base", "branch", "target", "agent"} {
 		registerCompletion(cmd, flag, cobra.NoFileCompletions)
 	}
 	return cmd

@@ -69,7 +69,7 @@ workspace in which a process is at work is never removed.`,
 	agreement.addFlags(cmd)
 	addWordFlag(cmd, &req.Branch, croft.BranchKeep, "keep-branch", "", "leave the branches")
 	flags.BoolVar(&isMissingOK, "missing-ok", false, "a workspace that is not there is removed already")
-	addKeyFlag(cmd, &req.Key, "answer, and removes nothing that was made since")
+	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 

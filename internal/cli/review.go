@@ -34,6 +34,7 @@ a part of it.`,
 	flags := cmd.Flags()
 	flags.StringVar(&req.Target, "target", "", "the target `branch` (default: the workspace's)")
 	flags.StringVarP(&message, "message", "m", "", "the commit's `message`")
+	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 

@@ -39,13 +39,12 @@ func newSessionStart(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&req.Key, "key", "", "the same call with the same `key` returns the same session")
+	addKeyFlag(cmd, &req.Key)
 	flags.StringVar((*string)(&req.Retention), "keep", "one", "how many branches of an agent are alive at once: one, all or a `number`")
 	flags.StringVar(&req.Layout, "layout", "", "how branches and scratch directories are called: rounds or massgen")
 	addWordFlag(cmd, &req.Context, croft.ContextNone, "no-repo", "", "work on nothing: the session gets an empty project of its own")
 	completeWords(cmd, "keep", "one", "all")
 	completeWords(cmd, "layout", "rounds", "massgen")
-	registerCompletion(cmd, "key", cobra.NoFileCompletions)
 	return cmd
 }
 

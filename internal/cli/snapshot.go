@@ -10,6 +10,7 @@ import (
 
 func newSnapshotCommand(a *app) *cobra.Command {
 	var isList bool
+	var key string
 	cmd := &cobra.Command{
 		Use:   "snapshot [NAME]",
 		Short: "Save the whole state of a workspace",
@@ -23,7 +24,7 @@ untracked, and whatever is in progress. The workspace is not disturbed.
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			req := croft.SnapshotRequest{Repo: a.dir(), Workspace: a.optionalRef(args)}
+			req := croft.SnapshotRequest{Key: key, Repo: a.dir(), Workspace: a.optionalRef(args)}
 			if isList {
 				return a.runSnapshots(ctx, svc, req)
 			}
@@ -31,6 +32,7 @@ untracked, and whatever is in progress. The workspace is not disturbed.
 		}),
 	}
 	cmd.Flags().BoolVarP(&isList, "list", "l", false, "list the snapshots there are, of NAME or of all")
+	addKeyFlag(cmd, &key)
 	return cmd
 }
 

@@ -173,7 +173,7 @@ snapshot first, and "croft undo" goes back to it.`,
 		ValidArgsFunction: completeFirst(a.completeTrash),
 	}
 	addWordFlag(cmd, &req.Mode, croft.RestoreCommits, "commits", "", "do without a directory that cannot be found: what git has comes back")
-	addKeyFlag(cmd, &req.Key, "workspace")
+	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 

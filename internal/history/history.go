@@ -23,6 +23,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/page"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
@@ -321,7 +322,7 @@ func nothingToUndoError(message string) error {
 // UndoAct undoes an act. A call with a key undoes the act that the first call with that key
 // found; once that is undone, it returns the undo.
 func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.UndoRequest) (*croft.Operation, error) {
-	if req.Key != "" {
+	if once.HasKey(ctx) {
 		before, err := svc.pinUndone(ctx, s.Project, &req)
 		if before != nil || err != nil {
 			return before, err
@@ -332,7 +333,11 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 		return nil, err
 	}
 	first := u.ops[0]
-	a := project.Act{ID: project.NewID(), Undoes: first.Act}
+	a := project.Act{Undoes: first.Act}
+	// The steps of a call that was killed and those of the repeated call are one act.
+	if a.ID, err = once.PinID(ctx, "undo", project.NewID); err != nil {
+		return nil, err
+	}
 	notes, err := svc.takeSteps(ctx, s.Project, u.steps, a, req.Mode)
 	if err != nil {
 		return nil, err
@@ -345,17 +350,17 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 	if !changed { // other calls have undone all of it before
 		done = []journal.Operation{svc.emptyUndo(u.ops, a)}
 	}
+	out := describeAct(done, changed)
+	out.Notes = notes
 	err = svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
 		if !changed {
 			err = tx.Add(done[0])
 		}
-		return errors.Join(err, recordUndone(tx, first))
+		return errors.Join(err, recordUndone(tx, first), once.Answer(ctx, tx, &out))
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := describeAct(done, changed)
-	out.Notes = notes
 	return &out, nil
 }
 

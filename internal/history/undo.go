@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 )
@@ -50,11 +51,10 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 }
 
 // pinUndone lets a request with a key name the act that the first call with the key found.
-// If that act is undone, pinUndone returns the undo.
+// If that act is undone, pinUndone returns the undo: the first process was killed before it
+// answered, or another undo came first.
 func (svc *History) pinUndone(ctx context.Context, r *project.Project, req *croft.UndoRequest) (*croft.Operation, error) {
-	asked := *req
-	asked.Key, asked.Repo = "", ""
-	pinned, err := svc.PinKey(ctx, r, "undo", req.Key, asked, func() (croft.ID, error) {
+	pinned, err := once.Pin(ctx, "act", func() (croft.ID, error) {
 		u, err := svc.findUndoable(ctx, r, *req)
 		if err != nil {
 			return "", err
@@ -86,7 +86,9 @@ func (svc *History) pinUndone(ctx context.Context, r *project.Project, req *crof
 		return nil, err
 	}
 	// The process that took the last step may have died before it recorded that.
-	return &out, svc.Journal.Update(ctx, func(tx *journal.Tx) error { return recordUndone(tx, ops[0]) })
+	return &out, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(recordUndone(tx, ops[0]), once.Answer(ctx, tx, &out))
+	})
 }
 
 // undoMode returns the mode in which an undo removes a workspace. A workspace that the

@@ -54,8 +54,9 @@ func (j *Journal) Events(ctx context.Context, after int64, repo croft.ID, limit 
 const pruneWindow = 20
 
 // Prune deletes the oldest operations and events that are from before a time, at most
-// some of each, and reports whether there may be more. Operations on live workspaces
-// stay, with the keys by which they are found.
+// some of each, and reports whether there may be more; if there are none, it deletes the
+// keys from before that time, too. Operations on live workspaces stay, with the keys by which
+// they are found.
 func (t *Tx) Prune(before time.Time, some int) (more bool, err error) {
 	ids, err := collect(t.ctx, t, scanOne[croft.ID], `SELECT id FROM (SELECT * FROM operations ORDER BY seq LIMIT ?3) o
 		WHERE state <> 'running' AND json_valid(workspaces) AND started_at < ?1 AND ended_at < ?1 AND NOT EXISTS
@@ -75,7 +76,10 @@ func (t *Tx) Prune(before time.Time, some int) (more bool, err error) {
 		}
 	}
 	pruned, err := t.pruneEvents(before, some)
-	return len(ids) == some || pruned == some, err
+	if more = len(ids) == some || pruned == some; err == nil && !more {
+		err = t.pruneKeys(before)
+	}
+	return more, err
 }
 
 // pruneEvents deletes the oldest events that are from before a time, at most some, and

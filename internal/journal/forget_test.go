@@ -26,6 +26,13 @@ func TestForget(t *testing.T) {
 			tx.PutRecord(record("live", "live")), tx.Emit(croft.Event{Kind: "made", Time: j0, Subjects: croft.Subjects{Workspace: "live"}}), add(tx, "wrong", young.Add(1000*time.Hour), "gone"), add(tx, "on live", j0, "live"),
 			tx.Begin(journal.Operation{ID: "runs", Act: "runs", Kind: "remove", Repo: "repo", StartedAt: j0}),
 			tx.PutKey(journal.Key{Repo: "repo", Verb: "merge", Key: "merge", Operation: "a merge"}),
+			tx.SetKey(journal.Key{Repo: "repo", Verb: "lock", Key: "old", Operation: croft.ID(fmt.Sprintf(`{"at":%d}`, j0.UnixNano()))}),
+			tx.SetKey(journal.Key{Repo: "repo", Verb: "lock", Key: "young", Operation: croft.ID(fmt.Sprintf(`{"at":%d}`, young.UnixNano()))}),
+			// As earlier versions recorded them.
+			tx.PutKey(journal.Key{Repo: "repo", Verb: "undo", Key: "old", Operation: "old 0"}),
+			tx.PutKey(journal.Key{Repo: "repo", Verb: "undo", Key: "kept", Operation: "on live"}),
+			tx.PutKey(journal.Key{Repo: "repo", Verb: "remove", Key: "old", Operation: `{"act":"old 1"}`}),
+			tx.PutKey(journal.Key{Repo: "repo", Verb: "remove", Key: "kept", Operation: `{"act":"on live"}`}),
 		}
 		for i := range 25 {
 			errs = append(errs, add(tx, fmt.Sprint("old ", i), j0, "gone"))
@@ -63,6 +70,9 @@ func TestForget(t *testing.T) {
 	for verb, keys := range map[string]map[string]bool{
 		"create": {"old 0": false, "old 24": false, "young": true, "on live": true},
 		"merge":  {"merge": true},
+		"lock":   {"old": false, "young": true},
+		"undo":   {"old": false, "kept": true},
+		"remove": {"old": false, "kept": true},
 	} {
 		for key, want := range keys {
 			if _, err := j.FindKey(t.Context(), "repo", verb, key); (err == nil) != want {

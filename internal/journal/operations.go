@@ -150,7 +150,8 @@ func scanOperation(rows *sql.Rows) (op Operation, err error) {
 	return op, err
 }
 
-// Key is an idempotency key, with the request and the operation that it was used for.
+// Key is an idempotency key, with the request and the operation that it was used for, or
+// what package once records of its call.
 type Key struct {
 	Repo      croft.ID
 	Verb, Key string
@@ -162,6 +163,33 @@ type Key struct {
 func (t *Tx) PutKey(k Key) error {
 	_, err := t.exec(`INSERT INTO keys (repo, verb, key, request, operation) VALUES (?, ?, ?, ?, ?)`,
 		k.Repo, k.Verb, k.Key, k.Request, k.Operation)
+	return err
+}
+
+// SetKey records an idempotency key, or what has become of it since.
+func (t *Tx) SetKey(k Key) error {
+	_, err := t.exec(`INSERT INTO keys (repo, verb, key, request, operation) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (repo, verb, key) DO UPDATE SET operation = excluded.operation`,
+		k.Repo, k.Verb, k.Key, k.Request, k.Operation)
+	return err
+}
+
+// FreeKey deletes an idempotency key.
+func (t *Tx) FreeKey(repo croft.ID, verb, key string) error {
+	_, err := t.exec(`DELETE FROM keys WHERE repo = ? AND verb = ? AND key = ?`, repo, verb, key)
+	return err
+}
+
+// pruneKeys deletes the keys that were first used before a time. Keys of merges, sessions
+// and workspaces, which have no time, stay as long as these; those of an earlier version
+// stay as long as the operations of their act.
+func (t *Tx) pruneKeys(before time.Time) error {
+	_, err := t.exec(`DELETE FROM keys WHERE json_valid(operation) AND json_extract(operation, '$.at') < ?`, before.UnixNano())
+	if err == nil {
+		_, err = t.exec(`DELETE FROM keys WHERE verb IN ('undo', 'restore', 'remove')
+			AND coalesce(CASE WHEN json_valid(operation) THEN json_extract(operation, '$.at') END, 0) = 0
+			AND coalesce(CASE WHEN json_valid(operation) THEN json_extract(operation, '$.act') END, operation) NOT IN (SELECT act FROM operations)`)
+	}
 	return err
 }
 

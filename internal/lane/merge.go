@@ -3,21 +3,18 @@ package lane
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
-	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/page"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -304,11 +301,11 @@ func (svc *Lanes) RunOnce(ctx context.Context, key *journal.Key, req any, act fu
 	if err := layout.CheckKey(key.Key); err != nil {
 		return nil, err
 	}
-	key.Request = project.DigestOf(req)
+	key.Request = once.DigestOf(req)
 	if m, err := svc.mergedBefore(ctx, *key); m != nil || err != nil {
 		return m, err
 	}
-	l, err := svc.lockKey(ctx, *key)
+	l, err := once.Lock(ctx, svc.DirOf(key.Repo), key.Verb, key.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -341,29 +338,11 @@ func (svc *Lanes) mergedBefore(ctx context.Context, key journal.Key) (*croft.Mer
 	case err != nil:
 		return nil, err
 	case used.Request != key.Request:
-		return nil, project.KeyConflictError(key.Key)
+		return nil, once.KeyConflictError(key.Key)
 	}
 	m, err := svc.Journal.Merge(ctx, used.Operation)
 	if err != nil {
 		return nil, err
 	}
 	return &m.Merge, nil
-}
-
-// lockKey takes the lock of an idempotency key. The process that holds the lock deletes
-// the file before it releases the lock, so the locked file has to be the one at the
-// path.
-func (svc *Lanes) lockKey(ctx context.Context, key journal.Key) (*flock.Lock, error) {
-	sum := sha256.Sum256([]byte(key.Verb + "\x00" + key.Key))
-	path := filepath.Join(svc.DirOf(key.Repo), "keys", hex.EncodeToString(sum[:12]))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	for {
-		l, err := flock.Acquire(ctx, path)
-		if err != nil || l.IsAt(path) {
-			return l, err
-		}
-		_ = l.Unlock()
-	}
 }

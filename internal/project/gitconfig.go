@@ -6,6 +6,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
 )
 
 // ShowConfig compares the repository's git configuration with the accepted one, which
@@ -29,7 +30,7 @@ func gitConfig(report gitcmd.ConfigReport) *croft.GitConfig {
 		out.Filters = append(out.Filters, croft.GitConfigChange(c))
 	}
 	if len(out.Changes)+len(out.Filters) > 0 {
-		out.Hash = DigestOf([][]croft.GitConfigChange{out.Changes, out.Filters})
+		out.Hash = once.DigestOf([][]croft.GitConfigChange{out.Changes, out.Filters})
 	}
 	return out
 }

@@ -2,9 +2,7 @@ package project
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"strings"
@@ -46,20 +44,6 @@ func Random(n int) int {
 // IsID reports whether a text has the form of an ID from NewID.
 func IsID(text string) bool {
 	return len(text) == 16 && strings.Trim(text, IDAlphabet) == ""
-}
-
-// DigestOf returns the SHA-256 of a value's JSON, in hexadecimal.
-func DigestOf(v any) string {
-	b, _ := json.Marshal(v)
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
-// KeyConflictError says that a key was used for another request.
-func KeyConflictError(key string) error {
-	return &croft.Error{
-		Code: croft.KeyConflict, Message: fmt.Sprintf("key %q was used for another request", key), Hint: "use a new key",
-	}
 }
 
 // Count returns a number with its noun: "1 file", "2 files".

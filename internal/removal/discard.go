@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -84,7 +85,7 @@ func (svc *Removals) discardCall(ctx context.Context, s project.Location, req cr
 	}
 	d.key = journal.Key{Repo: s.ID, Verb: "discard", Key: req.Key, Operation: d.ID}
 	req.Repo, req.Agreed = "", nil // a call that is repeated shows what is left of it
-	d.key.Request = project.DigestOf(req)
+	d.key.Request = once.DigestOf(req)
 	used, err := svc.Journal.FindKey(ctx, s.ID, d.key.Verb, req.Key)
 	if errors.Is(err, journal.ErrNotFound) {
 		return d, nil
@@ -93,7 +94,7 @@ func (svc *Removals) discardCall(ctx context.Context, s project.Location, req cr
 		return nil, err
 	}
 	if used.Request != d.key.Request {
-		return nil, project.KeyConflictError(req.Key)
+		return nil, once.KeyConflictError(req.Key)
 	}
 	d.ID, d.isNew = used.Operation, false
 	if _, err := svc.Journal.FindKey(ctx, s.ID, discardEnd, req.Key); err == nil {

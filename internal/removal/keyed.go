@@ -2,11 +2,11 @@ package removal
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -22,7 +22,7 @@ type pin struct {
 // earlier call with the same key has removed is added to the result, also if it was
 // restored since.
 func (svc *Removals) begin(ctx context.Context, s project.Location, req croft.RemoveRequest, res *croft.RemoveResult) (project.Act, []journal.Record, error) {
-	if req.Key == "" || req.DryRun == croft.DryRunOn {
+	if !once.HasKey(ctx) {
 		records, err := svc.recordsToRemove(ctx, s, req, res)
 		return project.NewAct(), records, err
 	}
@@ -55,26 +55,17 @@ func (svc *Removals) begin(ctx context.Context, s project.Location, req croft.Re
 	return project.Act{ID: p.Act}, left, nil
 }
 
-func (svc *Removals) pinRemoval(ctx context.Context, s project.Location, req croft.RemoveRequest) (p pin, err error) {
-	asked := req
-	asked.Key, asked.Repo = "", ""
-	text, err := svc.PinKey(ctx, s.Project, "remove", req.Key, asked, func() (croft.ID, error) {
+// pinRemoval returns what the first call with the key found.
+func (svc *Removals) pinRemoval(ctx context.Context, s project.Location, req croft.RemoveRequest) (pin, error) {
+	return once.Pin(ctx, "removal", func() (pin, error) {
 		var found croft.RemoveResult
 		records, err := svc.recordsToRemove(ctx, s, req, &found)
-		if err != nil {
-			return "", err
-		}
 		first := pin{Act: project.NewID(), Unknown: found.Unknown}
 		for _, rec := range records {
 			first.Workspaces = append(first.Workspaces, rec.Workspace.ID)
 		}
-		text, err := json.Marshal(first)
-		return croft.ID(text), err
+		return first, err
 	})
-	if err != nil {
-		return p, err
-	}
-	return p, json.Unmarshal([]byte(text), &p)
 }
 
 // removedBy returns the workspaces that an act has removed.

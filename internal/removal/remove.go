@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -35,10 +36,6 @@ func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, re
 	for _, rec := range records {
 		done, err := svc.RemoveOrPlan(ctx, s.Project, rec, how, AgreedMode(req.Agreed, rec, req.Mode), req.DryRun)
 		if errors.Is(err, croft.WorktreeNotFound) { // another process removed it first
-			if by, err := svc.removedBy(ctx, act.ID); err == nil && by[rec.Workspace.ID] { // with the same key
-				res.Removed = append(res.Removed, croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name, Trash: rec.Workspace.ID})
-				continue
-			}
 			res.Unknown = append(res.Unknown, rec.Workspace.Name)
 			continue
 		}
@@ -50,6 +47,9 @@ func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, re
 			continue
 		}
 		res.Removed = append(res.Removed, *done)
+	}
+	if len(res.Kept) > 0 {
+		once.KeepOpen(ctx)
 	}
 	svc.NoticeTrash(ctx, s.Project)
 	return res, nil

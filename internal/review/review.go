@@ -41,6 +41,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/work"
@@ -109,18 +110,18 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 	if err := svc.Commits.RequireVerified(ctx, s.Project, rec); err != nil {
 		return nil, err
 	}
+	id, err := once.PinID(ctx, "review", project.NewID)
+	if err != nil {
+		return nil, err
+	}
 	attempts, err := s.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		return nil, err
 	}
 	defer attempts.Close()
-	work, err := svc.compareWork(ctx, s.Project, rec, req.Target, attempts)
-	if err == nil && req.Applied == croft.AppliedHidden {
-		err = svc.leaveOutApplied(ctx, attempts, work)
-	}
-	if err == nil {
-		work.ID = project.NewID()
-		err = svc.keepReview(ctx, s.Project, rec, attempts, work)
+	work, err := svc.keptBefore(ctx, s.Project, id, attempts)
+	if err == nil && work == nil {
+		work, err = svc.freeze(ctx, s.Project, rec, req, attempts, id)
 	}
 	if err == nil {
 		// The review outlives the workspace, and needs its submodule commits. If the
@@ -133,7 +134,63 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 	if err != nil {
 		return nil, err
 	}
-	return work, nil
+	return work, svc.endReview(ctx, rec, work)
+}
+
+// endReview tells of a review that is kept, and records it as the answer of a call with a
+// key; if it is large, without the lines.
+func (svc *Reviews) endReview(ctx context.Context, rec journal.Record, work *croft.Review) error {
+	answer, lines := work, 0
+	for _, f := range work.Files {
+		for _, h := range f.Hunks {
+			lines += len(h.Text) + len(h.Raw)
+		}
+	}
+	if lines > answerLines {
+		answer = withoutLines(work)
+	}
+	told := *work
+	told.Files = nil // there may be thousands
+	event := svc.WorkspaceEvent(croft.EventReviewCreated, rec)
+	event.Review, event.Target, event.After = work.ID, work.Target, &croft.Nouns{Review: &told}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return errors.Join(tx.Emit(event), once.Answer(ctx, tx, answer)) })
+}
+
+// answerLines is how many bytes of lines the recorded answer of a call may have.
+const answerLines = 1 << 20
+
+// keptBefore returns the review that an earlier call with the same key has kept, with its
+// lines, or nil. The process was killed before it answered.
+func (svc *Reviews) keptBefore(ctx context.Context, r *project.Project, id croft.ID, attempts *mergetree.Session) (*croft.Review, error) {
+	if !once.HasKey(ctx) {
+		return nil, nil
+	}
+	work, err := svc.readReview(ctx, r, id)
+	if errors.Is(err, croft.ReviewNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	patch, err := attempts.Patch(ctx, work.Base, work.Head)
+	work.Files = merge.ReviewFiles(patch)
+	return work, err
+}
+
+// freeze compares the work of a workspace and keeps it as a review with an ID.
+func (svc *Reviews) freeze(ctx context.Context, r *project.Project, rec journal.Record, req croft.ReviewRequest, attempts *mergetree.Session, id croft.ID) (*croft.Review, error) {
+	work, err := svc.compareWork(ctx, r, rec, req.Target, attempts)
+	if err == nil && req.Applied == croft.AppliedHidden {
+		err = svc.leaveOutApplied(ctx, attempts, work)
+	}
+	if err != nil {
+		return nil, err
+	}
+	work.ID = id
+	if err := svc.keepReview(ctx, r, attempts, work); err != nil {
+		return nil, err
+	}
+	return work, failpoint.Hit("review.pinned")
 }
 
 // compareWork compares the work of a workspace, uncommitted work included, with the
@@ -216,16 +273,8 @@ const reviewVersion = 1
 
 // keepReview stores a review in a commit whose parents are the commits that it needs, and
 // pins that commit by a ref, so that git gc keeps them.
-func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec journal.Record, attempts *mergetree.Session, work *croft.Review) error {
-	kept := *work
-	kept.Files = slices.Clone(work.Files)
-	for i, f := range kept.Files {
-		kept.Files[i].Hunks = slices.Clone(f.Hunks)
-		for j := range f.Hunks {
-			kept.Files[i].Hunks[j].Text, kept.Files[i].Hunks[j].Raw = "", nil
-		}
-	}
-	b, err := json.Marshal(reviewRecord{reviewVersion, kept})
+func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, attempts *mergetree.Session, work *croft.Review) error {
+	b, err := json.Marshal(reviewRecord{reviewVersion, *withoutLines(work)})
 	if err != nil {
 		return err
 	}
@@ -251,13 +300,20 @@ func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec jour
 	if err := failpoint.Hit("review.kept"); err != nil {
 		return err
 	}
-	if err := svc.Pin(ctx, r, journal.Pin{Ref: reviewRef(work.ID), OID: pin}); err != nil {
-		return err
+	return svc.Pin(ctx, r, journal.Pin{Ref: reviewRef(work.ID), OID: pin})
+}
+
+// withoutLines returns a copy of a review without the lines of its hunks.
+func withoutLines(work *croft.Review) *croft.Review {
+	kept := *work
+	kept.Files = slices.Clone(work.Files)
+	for i, f := range kept.Files {
+		kept.Files[i].Hunks = slices.Clone(f.Hunks)
+		for j := range f.Hunks {
+			kept.Files[i].Hunks[j].Text, kept.Files[i].Hunks[j].Raw = "", nil
+		}
 	}
-	kept.Files = nil // there may be thousands
-	event := svc.WorkspaceEvent(croft.EventReviewCreated, rec)
-	event.Review, event.Target, event.After = work.ID, work.Target, &croft.Nouns{Review: &kept}
-	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(event) })
+	return &kept
 }
 
 // readReview reads a review that keepReview has pinned.

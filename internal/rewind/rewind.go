@@ -11,7 +11,6 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
-	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
@@ -435,51 +434,4 @@ func (svc *Rewinds) moveBranch(ctx context.Context, r *project.Project, rec jour
 		return err
 	}
 	return r.Git.UpdateRefs(ctx, refs.Update{Ref: ref, New: head.OID, Old: now})
-}
-
-// RestoreRequested restores a removed workspace, or rewinds one to a snapshot.
-func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, req croft.RestoreRequest) (*croft.Workspace, error) {
-	asked := req
-	asked.Key, asked.Repo = "", ""
-	act, done, err := svc.ActFor(ctx, s.Project, "restore", req.Key, asked)
-	if err != nil {
-		return nil, err
-	}
-	if len(done) > 0 {
-		return svc.Views.ViewOf(ctx, s.Project, done[0].Workspaces[0])
-	}
-	rec, err := svc.Trash.FindTrashed(ctx, s.Project, req.Ref)
-	if errors.Is(err, croft.WorktreeNotFound) && project.IsID(req.Ref) {
-		snap, lost := svc.findSnapshot(ctx, s.Project, req.Ref)
-		if lost != nil {
-			return nil, lost
-		}
-		if snap != nil {
-			return svc.restoreSnapshot(ctx, s.Project, *snap, act)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	was := svc.Trash.WhatIsLeft(ctx, s.Project, rec)
-	if was == croft.LeftAway && req.Mode == croft.RestoreCommits && s.FindTrash(ctx, rec) == "" {
-		was = croft.LeftCommits
-	}
-	if err := svc.Trash.RestoreOne(ctx, s.Project, rec, req.Mode, act); err != nil {
-		return nil, explain.WithWorkspace(rec.Workspace.Name, err)
-	}
-	w, err := svc.Views.ViewOf(ctx, s.Project, rec.Workspace.ID)
-	if err == nil {
-		w.Notes = svc.RestoreNotes(ctx, s.Project, rec, was)
-	}
-	return w, explain.WithWorkspace(rec.Workspace.Name, err)
-}
-
-// restoreSnapshot rewinds a workspace to a snapshot.
-func (svc *Rewinds) restoreSnapshot(ctx context.Context, r *project.Project, snap croft.Snapshot, act project.Act) (*croft.Workspace, error) {
-	if err := svc.Rewind(ctx, r, snap, act); err != nil {
-		return nil, explain.WithWorkspace(snap.Name, err)
-	}
-	w, err := svc.Views.ViewOf(ctx, r, snap.Workspace)
-	return w, explain.WithWorkspace(snap.Name, err)
 }

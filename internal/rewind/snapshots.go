@@ -25,6 +25,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -44,16 +45,27 @@ func snapshotRef(workspace, id croft.ID) string {
 	return project.SnapshotRefs + string(workspace) + "/" + string(id)
 }
 
-// TakeSnapshot saves the state of a workspace.
+// TakeSnapshot saves the state of a workspace. A call with a key draws the snapshot's ID
+// before it saves, so that the repeated call finds a snapshot that is whole and takes no
+// second one.
 func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec journal.Record, _ croft.SnapshotRequest) (*croft.Snapshot, error) {
-	saved, err := svc.saveWith(ctx, s.Project, rec, saving{})
-	if err == nil {
-		err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return svc.Note(tx, "snapshot", s.ID, rec) })
+	id, err := once.PinID(ctx, "snapshot", project.NewID)
+	if err != nil {
+		return nil, err
+	}
+	var saved *croft.Snapshot
+	if once.HasKey(ctx) {
+		saved, err = svc.findSnapshot(ctx, s.Project, string(id))
+	}
+	if err == nil && saved == nil {
+		saved, err = svc.save(ctx, s.Project, rec, saving{id: id})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return saved, nil
+	return saved, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(tx.Emit(svc.savedEvent(rec, saved)), svc.Note(tx, "snapshot", s.ID, rec), once.Answer(ctx, tx, saved))
+	})
 }
 
 // SaveAlso saves a workspace together with ignored files that are about to be replaced,
@@ -62,16 +74,32 @@ func (svc *Rewinds) SaveAlso(ctx context.Context, r *project.Project, rec journa
 	return svc.saveWith(ctx, r, rec, saving{also: ignored})
 }
 
+// saveWith saves the state of a workspace, as save does, and emits the event.
+func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journal.Record, what saving) (*croft.Snapshot, error) {
+	saved, err := svc.save(ctx, r, rec, what)
+	if err != nil || slices.ContainsFunc(what.last, func(s croft.Snapshot) bool { return s.ID == saved.ID }) {
+		return saved, err
+	}
+	return saved, svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.savedEvent(rec, saved)) })
+}
+
+func (svc *Rewinds) savedEvent(rec journal.Record, saved *croft.Snapshot) croft.Event {
+	event := svc.WorkspaceEvent(croft.EventWorkspaceSaved, rec)
+	event.Snapshot, event.After = saved.ID, &croft.Nouns{Snapshot: saved}
+	return event
+}
+
 // saving says for what a snapshot is taken.
 type saving struct {
+	id     croft.ID         // of the snapshot; default: a new one
 	before string           // a snapshot that is going to be restored over the workspace
 	also   []string         // patterns of ignored files that are going to be replaced
 	seen   **snapshot.Seen  // set to what was seen of the files, with before
 	last   []croft.Snapshot // if one of them has the present state of the workspace, it is returned
 }
 
-// saveWith saves the state of a workspace and pins it.
-func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journal.Record, what saving) (*croft.Snapshot, error) {
+// save saves the state of a workspace and pins it.
+func (svc *Rewinds) save(ctx context.Context, r *project.Project, rec journal.Record, what saving) (*croft.Snapshot, error) {
 	w := rec.Workspace
 	if w.Mode == croft.ModeLegacy {
 		return nil, &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation has no state of its own"}
@@ -82,7 +110,7 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
 		return nil, r.BrokenNowError(ctx, rec, h)
 	}
-	id := project.NewID()
+	id := cmp.Or(what.id, project.NewID())
 	endDraft, err := svc.BeginDraft(r, id, snapshotRef(w.ID, id))
 	if err != nil {
 		return nil, err
@@ -132,12 +160,9 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 	if err := failpoint.Hit("snapshot.pinned"); err != nil {
 		return nil, err
 	}
-	out := &croft.Snapshot{
+	return &croft.Snapshot{
 		ID: id, Workspace: w.ID, Name: w.Name, Commit: saved.Commit, Files: saved.Changed, Bytes: saved.Bytes, CreatedAt: svc.Now(),
-	}
-	event := svc.WorkspaceEvent(croft.EventWorkspaceSaved, rec)
-	event.Snapshot, event.After = id, &croft.Nouns{Snapshot: out}
-	return out, svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(event) })
+	}, nil
 }
 
 // lastSnapshots returns the newest snapshots of a workspace. Several may have the same

@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/workspace"
 )
@@ -51,7 +52,7 @@ func (svc *Rounds) presentRound(ctx context.Context, ses *journal.Session, req c
 	if req.Home != "" {
 		asked = append(asked, req.Home)
 	}
-	request := project.DigestOf(asked)
+	request := once.DigestOf(asked)
 	for _, f := range ses.Finals {
 		if f.Repo != g.ID || f.Request != request {
 			continue

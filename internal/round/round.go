@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/workspace"
 )
@@ -40,8 +41,8 @@ func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req cro
 	request.Number, request.Repos = 0, nil // the spelling of directories is no part of the request
 	t := ses.Round(req.Number)
 	switch {
-	case t != nil && t.Request != project.DigestOf(request):
-		return nil, project.KeyConflictError(fmt.Sprintf("round %d", req.Number))
+	case t != nil && t.Request != once.DigestOf(request):
+		return nil, once.KeyConflictError(fmt.Sprintf("round %d", req.Number))
 	case t != nil && !t.Starting:
 		return t, svc.showBranches(ctx, ses, t) // the process that started the round may have died before this
 	case t == nil && ses.State != croft.SessionOpen:
@@ -51,7 +52,7 @@ func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req cro
 		if t, err = svc.planRound(ctx, ses, req); err != nil {
 			return nil, err
 		}
-		t.Request = project.DigestOf(request)
+		t.Request = once.DigestOf(request)
 	}
 	if err := svc.saveSession(ctx, ses, nil); err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journ
 		// The order must not reveal the agents by the age of their directories, and has
 		// to be the same after a crash.
 		slices.SortFunc(req.Workspaces, func(a, b croft.CreateRequest) int {
-			return strings.Compare(project.DigestOf(string(t.ID)+a.Agent), project.DigestOf(string(t.ID)+b.Agent))
+			return strings.Compare(once.DigestOf(string(t.ID)+a.Agent), once.DigestOf(string(t.ID)+b.Agent))
 		})
 		made, err := svc.Workspaces.CreateMany(ctx, req, seats)
 		if err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/view"
@@ -68,7 +69,7 @@ func (svc *Rounds) startSession(ctx context.Context, req croft.SessionRequest) (
 	}
 	repo := req.Repo
 	req.Repo = ""
-	ses.Request = project.DigestOf(req)
+	ses.Request = once.DigestOf(req)
 	if req.Context == croft.ContextNone {
 		// The project is made once it is known that the session is new.
 		ses.RepoID = noRepo
@@ -102,7 +103,7 @@ func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was
 		old, err := tx.SessionByKey(ses.RepoID, ses.Key)
 		if err == nil {
 			if old.Request != ses.Request {
-				return project.KeyConflictError(ses.Key)
+				return once.KeyConflictError(ses.Key)
 			}
 			was = &old
 			return nil

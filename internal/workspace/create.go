@@ -18,6 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -146,7 +147,7 @@ func digestOfRequest(req croft.CreateAllRequest) string {
 	for i := range req.Workspaces {
 		req.Workspaces[i].Key, req.Workspaces[i].Repo = "", ""
 	}
-	return project.DigestOf(req)
+	return once.DigestOf(req)
 }
 
 // answerRepeated answers a request whose key was used before. It reports false if the
@@ -160,7 +161,7 @@ func (svc *Workspaces) answerRepeated(ctx context.Context, s project.Location, r
 		return nil, false, err
 	}
 	if key.Request != digestOfRequest(req) {
-		return nil, false, project.KeyConflictError(req.Key)
+		return nil, false, once.KeyConflictError(req.Key)
 	}
 	op, err := svc.Ops.Await(ctx, key.Operation, svc.Recover)
 	if err != nil || op.State != journal.OpDone {

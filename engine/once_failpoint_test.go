@@ -1,0 +1,205 @@
+//go:build failpoints
+
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// calling returns a task that calls a method.
+func calling(t *testing.T, method string, req any) task {
+	t.Helper()
+	b, err := json.Marshal(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task{Call: method, Request: b}
+}
+
+// eachKill kills a process at every failpoint of a call with a key, and before and after
+// every transaction. Then it makes the call twice, and fails unless both return the same.
+// want checks what was done.
+func eachKill(t *testing.T, setting func(t *testing.T) (*gittest.Repo, task), want func(t *testing.T, r *gittest.Repo, e *engine.Engine, answer string)) {
+	t.Helper()
+	for _, kind := range []string{"", "-commits"} {
+		r, job := setting(t)
+		log := filepath.Join(r.Home, "points")
+		if out, err := run(t, helper(t, r, job, "CROFT_FAILPOINT=log"+kind+"="+log)); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		points := strings.Fields(read(t, log))
+		if len(points) == 0 {
+			t.Fatal("no failpoint was passed")
+		}
+		step := 1
+		if os.Getenv("CROFT_LONG") == "" {
+			step = 1 + len(points)/12
+		}
+		for n := 1; n <= len(points); n += step {
+			t.Run(fmt.Sprintf("%d%s", n, kind), func(t *testing.T) {
+				t.Parallel()
+				r, job := setting(t)
+				killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill%s=#%d", kind, n)))
+				e := engineIn(t, r, 0)
+				first, err := job.call(t.Context(), e)
+				if err != nil {
+					t.Fatalf("after %s: %v", points[n-1], err)
+				}
+				if again, err := job.call(t.Context(), e); err != nil || again != first {
+					t.Errorf("after %s: %v\n%s\n%s", points[n-1], err, first, again)
+				}
+				want(t, r, e, first)
+			})
+		}
+	}
+}
+
+// wantEvents fails unless there are n events of a kind.
+func wantEvents(t *testing.T, e *engine.Engine, kind string, n int) {
+	t.Helper()
+	got := 0
+	for ev, err := range e.Events(t.Context(), croft.EventsRequest{Kinds: []string{kind}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got++; got > n {
+			t.Errorf("one more event: %+v", ev)
+		}
+	}
+	if got < n {
+		t.Errorf("%d events of %s, want %d", got, kind, n)
+	}
+}
+
+// wantNoted fails unless the history has n acts of a kind.
+func wantNoted(t *testing.T, e *engine.Engine, kind string, n int) {
+	t.Helper()
+	list, err := e.History(t.Context(), croft.HistoryRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := 0
+	for _, op := range list.Items {
+		if op.Kind == kind {
+			got++
+		}
+	}
+	if got != n {
+		t.Errorf("the history has %d acts %q, want %d: %+v", got, kind, n, list.Items)
+	}
+}
+
+// oneDirty returns a repository with a workspace that has uncommitted work.
+func oneDirty(t *testing.T) *gittest.Repo {
+	t.Helper()
+	r := gittest.New(t)
+	brief(t, r, func(e *engine.Engine) {
+		w := create(t, e, croft.CreateRequest{Name: "a"})
+		gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "wip\n")
+	})
+	return r
+}
+
+// TestKilledSnapshotWithKey: one snapshot is taken, one event and one act tell of it.
+func TestKilledSnapshotWithKey(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		return oneDirty(t), calling(t, "TakeSnapshot", croft.SnapshotRequest{Key: "k", Workspace: "a"})
+	}
+	eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, answer string) {
+		list, err := e.Snapshots(t.Context(), croft.SnapshotsRequest{})
+		if err != nil || len(list.Items) != 1 || !strings.Contains(answer, string(list.Items[0].ID)) {
+			t.Errorf("snapshots %+v, %v; the answer was %s", list, err, answer)
+		}
+		wantEvents(t, e, croft.EventWorkspaceSaved, 1)
+		wantNoted(t, e, "snapshot", 1)
+	})
+}
+
+// TestKilledReviewWithKey: one review is kept, and one event tells of it.
+func TestKilledReviewWithKey(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		return oneDirty(t), calling(t, "CreateReview", croft.ReviewRequest{Key: "k", Workspace: "a"})
+	}
+	eachKill(t, setting, func(t *testing.T, r *gittest.Repo, e *engine.Engine, answer string) {
+		if refs := strings.Fields(r.Git("for-each-ref", "--format=%(refname)", "refs/croft/review")); len(refs) != 1 {
+			t.Errorf("reviews %v", refs)
+		}
+		if !strings.Contains(answer, "+wip") {
+			t.Errorf("the answer has not the lines: %s", answer)
+		}
+		wantEvents(t, e, croft.EventReviewCreated, 1)
+	})
+}
+
+// TestKilledUndoWithKey kills a process that undoes its last act, and repeats the request:
+// the act before it stays, and there is one undo.
+func TestKilledUndoWithKey(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := gittest.New(t)
+		brief(t, r, func(e *engine.Engine) {
+			create(t, e, croft.CreateRequest{Name: "a"})
+			create(t, e, croft.CreateRequest{Name: "b"})
+		})
+		return r, calling(t, "Undo", croft.UndoRequest{Key: "k"})
+	}
+	eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, _ string) {
+		if live := names(t, e); len(live) != 1 || live[0] != "a" {
+			t.Errorf("live: %v, want a alone", live)
+		}
+		wantNoted(t, e, "undo", 1)
+	})
+}
+
+// TestKilledRemovalWithKey kills a process that removes a workspace, and repeats the
+// request, also after another workspace got the name: that one stays.
+func TestKilledRemovalWithKey(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := gittest.New(t)
+		brief(t, r, func(e *engine.Engine) { create(t, e, croft.CreateRequest{Name: "a"}) })
+		return r, calling(t, "Remove", croft.RemoveRequest{Key: "k", Workspaces: []string{"a"}})
+	}
+	eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, first string) {
+		if live := names(t, e); len(live) != 0 {
+			t.Fatalf("live: %v", live)
+		}
+		create(t, e, croft.CreateRequest{Name: "a"})
+		again, err := calling(t, "Remove", croft.RemoveRequest{Key: "k", Workspaces: []string{"a"}}).call(t.Context(), e)
+		if live := names(t, e); err != nil || again != first || len(live) != 1 {
+			t.Errorf("live: %v, want the new workspace; %v, %s, %s", live, err, first, again)
+		}
+	})
+}
+
+// TestKilledRestoreWithKey kills a process that restores a removed workspace to a snapshot.
+// The repeated request answers when the workspace has the files of the snapshot.
+func TestKilledRestoreWithKey(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := oneDirty(t)
+		var snap *croft.Snapshot
+		brief(t, r, func(e *engine.Engine) {
+			var err error
+			if snap, err = e.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); err != nil {
+				t.Fatal(err)
+			}
+			gittest.WriteFile(t, filepath.Join(show(t, e, "a").Path, "wip.txt"), "later\n")
+			if _, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return r, calling(t, "Restore", croft.RestoreRequest{Key: "k", Ref: string(snap.ID)})
+	}
+	eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, _ string) {
+		if got := read(t, filepath.Join(show(t, e, "a").Path, "wip.txt")); got != "wip\n" {
+			t.Errorf("the file has %q", got)
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package servicetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/google/go-cmp/cmp"
+)
+
+// once makes a call with a key three times, the third time by another Service, and fails the
+// test if one of the later answers is not the first.
+func once[R, T any](t *testing.T, f *fixture, call func(croft.Service) func(context.Context, R) (*T, error), req R) *T {
+	t.Helper()
+	first, err := call(f.Service)(t.Context(), req)
+	must(t, err)
+	again(t, f, call, req, first)
+	return first
+}
+
+// again repeats a call with a key, and fails the test unless the answer is the first one.
+func again[R, T any](t *testing.T, f *fixture, call func(croft.Service) func(context.Context, R) (*T, error), req R, first *T) {
+	t.Helper()
+	for _, svc := range []croft.Service{f.Service, f.at(f.Dir)} {
+		got, err := call(svc)(t.Context(), req)
+		if diff := cmp.Diff(first, got); diff != "" || err != nil {
+			t.Errorf("repeated: %v (-first +again):\n%s", err, diff)
+		}
+	}
+}
+
+// atOnce makes the same call several times at the same time, and returns the answers.
+func atOnce[R, T any](t *testing.T, f *fixture, call func(croft.Service) func(context.Context, R) (*T, error), req R) []*T {
+	t.Helper()
+	out, errs := make([]*T, 4), make([]error, 4)
+	var wg sync.WaitGroup
+	for i := range out {
+		svc := f.at(f.Dir)
+		wg.Go(func() { out[i], errs[i] = call(svc)(t.Context(), req) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		must(t, err)
+	}
+	return out
+}
+
+func takeSnapshot(svc croft.Service) func(context.Context, croft.SnapshotRequest) (*croft.Snapshot, error) {
+	return svc.TakeSnapshot
+}
+
+// TakeSnapshot: repeated with its key, it returns the first snapshot, also once the
+// workspace has other files, and once it is removed and another one has its name.
+func (keyScenarios) TakeSnapshot(t *testing.T, f *fixture) {
+	w := f.createWith("a", "a.txt", "one\n")
+	req := croft.SnapshotRequest{Key: "k", Workspace: "a"}
+	first := once(t, f, takeSnapshot, req)
+	f.commitIn(w.Path, "a.txt", "two\n")
+	again(t, f, takeSnapshot, req, first)
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	f.create(croft.CreateRequest{Name: "a"})
+	again(t, f, takeSnapshot, req, first)
+	if list, err := f.Snapshots(t.Context(), croft.SnapshotsRequest{}); err != nil || len(list.Items) != 1 || list.Items[0].ID != first.ID {
+		t.Errorf("snapshots %+v, %v", list, err)
+	}
+	wantCode(t, errOf(f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Key: "k", Workspace: "b"})), croft.KeyConflict)
+	wantCode(t, errOf(f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Key: "a\nb", Workspace: "a"})), croft.InvalidName)
+}
+
+// TakeSnapshotWhereItLies: a request that names no workspace means the one that the
+// directory lies in; with the same key, another one is another request.
+func (keyScenarios) TakeSnapshotWhereItLies(t *testing.T, f *fixture) {
+	a, b := f.create(croft.CreateRequest{Name: "a"}), f.create(croft.CreateRequest{Name: "b"})
+	first := once(t, f, takeSnapshot, croft.SnapshotRequest{Key: "k", Repo: a.Path})
+	if first.Workspace != a.ID {
+		t.Errorf("snapshot %+v of %s", first, a.ID)
+	}
+	wantCode(t, errOf(f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Key: "k", Repo: b.Path})), croft.KeyConflict)
+}
+
+// TakeSnapshotAtOnce: several calls with one key take one snapshot.
+func (keyScenarios) TakeSnapshotAtOnce(t *testing.T, f *fixture) {
+	f.createWith("a", "a.txt", "one\n")
+	for _, s := range atOnce(t, f, takeSnapshot, croft.SnapshotRequest{Key: "k", Workspace: "a"}) {
+		if list, err := f.Snapshots(t.Context(), croft.SnapshotsRequest{}); err != nil || len(list.Items) != 1 || list.Items[0].ID != s.ID {
+			t.Errorf("snapshots %+v, %v, want %s", list, err, s.ID)
+		}
+	}
+	list := events(t, f, croft.EventsRequest{Kinds: []string{croft.EventWorkspaceSaved}})
+	if len(list) != 1 {
+		t.Errorf("events: %v", kinds(list))
+	}
+}
+
+// FreeAfterFailure: a call that fails before it does anything leaves its key free.
+func (keyScenarios) FreeAfterFailure(t *testing.T, f *fixture) {
+	wantCode(t, errOf(f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Key: "k", Workspace: "a"})), croft.WorktreeNotFound)
+	b := f.create(croft.CreateRequest{Name: "b"})
+	if s := once(t, f, takeSnapshot, croft.SnapshotRequest{Key: "k", Workspace: "b"}); s.Workspace != b.ID {
+		t.Errorf("snapshot %+v", s)
+	}
+}
+
+func createReview(svc croft.Service) func(context.Context, croft.ReviewRequest) (*croft.Review, error) {
+	return svc.CreateReview
+}
+
+// CreateReview: repeated with its key, it returns the first review, with its lines.
+func (keyScenarios) CreateReview(t *testing.T, f *fixture) {
+	w := f.createWith("a", "a.txt", "one\n")
+	req := croft.ReviewRequest{Key: "k", Workspace: "a"}
+	first := once(t, f, createReview, req)
+	if len(first.Files) != 1 || len(first.Files[0].Hunks) != 1 || first.Files[0].Hunks[0].Text == "" {
+		t.Fatalf("review %+v", first)
+	}
+	f.commitIn(w.Path, "b.txt", "two\n")
+	again(t, f, createReview, req, first)
+	if list := events(t, f, croft.EventsRequest{Kinds: []string{croft.EventReviewCreated}}); len(list) != 1 {
+		t.Errorf("events: %v", kinds(list))
+	}
+	wantCode(t, errOf(f.CreateReview(t.Context(), croft.ReviewRequest{Key: "k", Workspace: "a", Target: "other"})), croft.KeyConflict)
+}
+
+func undo(svc croft.Service) func(context.Context, croft.UndoRequest) (*croft.Operation, error) {
+	return svc.Undo
+}
+
+// UndoAtOnce: several calls with one key undo one act, and all answer with the same undo.
+func (keyScenarios) UndoAtOnce(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	f.create(croft.CreateRequest{Name: "b"})
+	answers := atOnce(t, f, undo, croft.UndoRequest{Key: "k"})
+	for _, op := range answers {
+		if op.ID != answers[0].ID {
+			t.Errorf("undone by %s and %s", answers[0].ID, op.ID)
+		}
+	}
+	f.wantNames("a")
+	list, err := f.History(t.Context(), croft.HistoryRequest{})
+	if err != nil || len(list.Items) != 3 {
+		t.Errorf("history %+v, %v", list, err)
+	}
+}
+
+// Another verb has keys of its own.
+func (keyScenarios) PerVerb(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Key: "k", Name: "a"})
+	must(t, errOf(f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Key: "k", Workspace: "a"})))
+	must(t, errOf(f.CreateReview(t.Context(), croft.ReviewRequest{Key: "k", Workspace: "a"})))
+}
