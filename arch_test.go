@@ -146,7 +146,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/rules": {
 		".", "internal/base", "internal/config", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout",
-		"internal/project", "internal/workspace",
+		"internal/once", "internal/project", "internal/workspace",
 	},
 	"internal/lane": {
 		".", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/git/...", "internal/journal",
@@ -154,7 +154,7 @@ var mayImport = map[string][]string{
 		"internal/work", "internal/workspace",
 	},
 	"internal/resolve": {
-		".", "internal/checkout", "internal/failpoint", "internal/git/...", "internal/journal", "internal/merge", "internal/oplog",
+		".", "internal/checkout", "internal/failpoint", "internal/git/...", "internal/journal", "internal/merge", "internal/once", "internal/oplog",
 		"internal/project", "internal/removal", "internal/rewind", "internal/view", "internal/work",
 	},
 	"internal/review": {

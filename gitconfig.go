@@ -10,6 +10,7 @@ type GitConfigRequest struct {
 // AcceptGitConfigRequest asks Croft to accept a repository's git configuration as it is
 // now.
 type AcceptGitConfigRequest struct {
+	Key  string `json:"key,omitempty"`
 	Repo string `json:"repo,omitempty"`
 	// Hash is the hash of the differences that the person has seen. It is required, so
 	// that only these are accepted.

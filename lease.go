@@ -92,6 +92,7 @@ type Leases interface {
 
 // LockRequest asks to lock or unlock a workspace.
 type LockRequest struct {
+	Key       string `json:"key,omitempty"` // the same call does not lock what was unlocked since
 	Repo      string `json:"repo,omitempty"`
 	Workspace string `json:"workspace"` // required: a name, an ID or a path
 	Reason    string `json:"reason,omitempty"`

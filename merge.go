@@ -203,6 +203,7 @@ const (
 
 // QueueRequest changes merges that wait in a lane.
 type QueueRequest struct {
+	Key    string      `json:"key,omitempty"` // the same call changes no merge that was submitted since
 	Repo   string      `json:"repo,omitempty"`
 	Action QueueAction `json:"action"`
 	Merges []string    `json:"merges,omitempty"` // IDs or names of workspaces; default: all that wait

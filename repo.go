@@ -71,6 +71,7 @@ const (
 
 // RoleRequest names a role, and for copying the workspace that gets it.
 type RoleRequest struct {
+	Key       string `json:"key,omitempty"` // for copying
 	Repo      string `json:"repo,omitempty"`
 	Role      string `json:"role,omitempty"`      // default for copying: the workspace's own
 	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path

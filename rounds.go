@@ -209,6 +209,7 @@ type PresentRequest struct {
 
 // ArchiveRequest asks for a copy of a workspace's scratch.
 type ArchiveRequest struct {
+	Key       string `json:"key,omitempty"`
 	Repo      string `json:"repo,omitempty"`
 	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path
 	Label     string `json:"label,omitempty"`     // default: the workspace's label, else the end of its branch

@@ -10,6 +10,7 @@ type ChecksRequest struct {
 
 // ApproveRequest allows the checks of a target to run.
 type ApproveRequest struct {
+	Key    string `json:"key,omitempty"`
 	Repo   string `json:"repo,omitempty"`
 	Target string `json:"target,omitempty"`
 	// Hash is the hash of the checks that the person has seen. It is required, so that

@@ -203,3 +203,78 @@ func TestKilledRestoreWithKey(t *testing.T) {
 		}
 	})
 }
+
+// TestKilledQueueWithKey kills a process that cancels all waiting merges. A merge that was
+// submitted since stays in the queue when the request is repeated.
+func TestKilledQueueWithKey(t *testing.T) {
+	submit := func(t *testing.T, e *engine.Engine, name string) {
+		t.Helper()
+		w := create(t, e, croft.CreateRequest{Name: name})
+		gittest.WriteFile(t, filepath.Join(w.Path, name), "work\n")
+		if _, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := gittest.New(t)
+		brief(t, r, func(e *engine.Engine) { submit(t, e, "a") })
+		return r, calling(t, "ChangeQueue", croft.QueueRequest{Key: "k", Action: croft.QueueCancel})
+	}
+	eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, first string) {
+		submit(t, e, "b")
+		again, err := calling(t, "ChangeQueue", croft.QueueRequest{Key: "k", Action: croft.QueueCancel}).call(t.Context(), e)
+		list, lerr := e.Merges(t.Context(), croft.MergesRequest{})
+		if err != nil || again != first || lerr != nil || len(list.Items) != 1 || list.Items[0].Workspace != "b" {
+			t.Errorf("%v\n%s\n%s\nwaiting: %+v, %v", err, first, again, list, lerr)
+		}
+		wantEvents(t, e, croft.EventMergeCanceled, 1)
+		wantNoted(t, e, "queue cancel", 1)
+	})
+}
+
+// TestQueueKeyPinsItsMerges kills a process that has found the merges that it is about to
+// cancel. The repeated request leaves one alone that was submitted between the two.
+func TestQueueKeyPinsItsMerges(t *testing.T) {
+	r := gittest.New(t)
+	submit := func(e *engine.Engine, name string) {
+		w := create(t, e, croft.CreateRequest{Name: name})
+		gittest.WriteFile(t, filepath.Join(w.Path, name), "work\n")
+		if _, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	brief(t, r, func(e *engine.Engine) { submit(e, "a") })
+	job := calling(t, "ChangeQueue", croft.QueueRequest{Key: "k", Action: croft.QueueCancel})
+	killed(t, helper(t, r, job, "CROFT_FAILPOINT=kill=queue.found"))
+	e := engineIn(t, r, 0)
+	submit(e, "b")
+	if _, err := job.call(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	list, err := e.Merges(t.Context(), croft.MergesRequest{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Workspace != "b" {
+		t.Errorf("waiting: %+v, %v", list, err)
+	}
+}
+
+// TestKilledLockWithKey: the workspace is locked, and one event and one act tell of it. Once
+// it is unlocked, the repeated request does not lock it.
+func TestKilledLockWithKey(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		return oneDirty(t), calling(t, "Lock", croft.LockRequest{Key: "k", Workspace: "a", Reason: "mine"})
+	}
+	eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, first string) {
+		if w := show(t, e, "a"); !w.IsLocked || w.LockReason != "mine" {
+			t.Errorf("the workspace is %+v", w)
+		}
+		wantEvents(t, e, croft.EventWorkspaceLocked, 1)
+		wantNoted(t, e, "lock", 1)
+		if _, err := e.Unlock(t.Context(), croft.LockRequest{Workspace: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := calling(t, "Lock", croft.LockRequest{Key: "k", Workspace: "a", Reason: "mine"}).call(t.Context(), e)
+		if err != nil || again != first || show(t, e, "a").IsLocked {
+			t.Errorf("%v\n%s\n%s", err, first, again)
+		}
+	})
+}

@@ -89,17 +89,17 @@ func (e *Engine) Role(ctx context.Context, req croft.RoleRequest) (*croft.Role, 
 // CopyRole copies a role's files into a workspace, also over the files that Croft
 // copied before.
 func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Role, error) {
-	return doOn(ctx, e, call{op: "role", workspace: req.Workspace, repo: req.Repo, needs: gitRepository}, req, e.workspaces.UpdateRole)
+	return doOn(ctx, e, call{op: "role", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository}, req, e.workspaces.UpdateRole)
 }
 
 // Lock sets the user's lock of a workspace.
 func (e *Engine) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
-	return doOn(ctx, e, call{op: "lock", workspace: req.Workspace, repo: req.Repo}, req, e.workspaces.LockWorkspace)
+	return doOn(ctx, e, call{op: "lock", workspace: req.Workspace, repo: req.Repo, key: req.Key}, req, e.workspaces.LockWorkspace)
 }
 
 // Unlock removes the user's lock of a workspace.
 func (e *Engine) Unlock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
-	return doOn(ctx, e, call{op: "unlock", workspace: req.Workspace, repo: req.Repo}, req, e.workspaces.UnlockWorkspace)
+	return doOn(ctx, e, call{op: "unlock", workspace: req.Workspace, repo: req.Repo, key: req.Key}, req, e.workspaces.UnlockWorkspace)
 }
 
 // Hold takes a lease on a workspace, and renews it until it is released or the engine
@@ -222,7 +222,7 @@ func (e *Engine) DriveLanes(ctx context.Context, req croft.DriveRequest) (*croft
 
 // ChangeQueue holds, releases or cancels merges that wait.
 func (e *Engine) ChangeQueue(ctx context.Context, req croft.QueueRequest) (*croft.QueueResult, error) {
-	return doIn(ctx, e, call{op: "queue", repo: req.Repo}, req, e.lanes.ChangeQueue)
+	return doIn(ctx, e, call{op: "queue", repo: req.Repo, key: req.Key}, req, e.lanes.ChangeQueue)
 }
 
 // Lanes lists the targets that lanes have moved.
@@ -234,12 +234,12 @@ func (e *Engine) Lanes(ctx context.Context, req croft.LanesRequest) (*croft.List
 
 // AcceptTarget accepts the commit that a target is at now.
 func (e *Engine) AcceptTarget(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error) {
-	return doIn(ctx, e, call{op: "queue", repo: req.Repo, needs: gitRepository}, req, e.lanes.AcceptMoved)
+	return doIn(ctx, e, call{op: "queue", repo: req.Repo, key: req.Key, verb: "accept", needs: gitRepository}, req, e.lanes.AcceptMoved)
 }
 
 // Resolve brings the target into a workspace.
 func (e *Engine) Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error) {
-	return doOn(ctx, e, call{op: "resolve", workspace: req.Workspace, repo: req.Repo, needs: gitRepository, recovers: beforeActing}, req, e.resolver.ResolveConflicts)
+	return doOn(ctx, e, call{op: "resolve", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing}, req, e.resolver.ResolveConflicts)
 }
 
 // PlanRevert returns the plan of a revert, with its conflicts.
@@ -327,7 +327,7 @@ func (e *Engine) EndSession(ctx context.Context, req croft.EndSessionRequest) (*
 
 // ArchiveScratch copies the scratch directory of a live workspace to the archives.
 func (e *Engine) ArchiveScratch(ctx context.Context, req croft.ArchiveRequest) (*croft.Archive, error) {
-	return doOn(ctx, e, call{op: "archive", workspace: req.Workspace, repo: req.Repo}, req, e.workspaces.ArchiveScratch)
+	return doOn(ctx, e, call{op: "archive", workspace: req.Workspace, repo: req.Repo, key: req.Key}, req, e.workspaces.ArchiveScratch)
 }
 
 // Prompt describes a workspace to its agent.
@@ -379,7 +379,7 @@ func (e *Engine) GitConfig(ctx context.Context, req croft.GitConfigRequest) (*cr
 // AcceptGitConfig makes Croft use the repository's git configuration from now on. It
 // refuses inside a workspace: only the user may accept it, not an agent.
 func (e *Engine) AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigRequest) (*croft.GitConfig, error) {
-	return doIn(ctx, e, call{op: "config", repo: req.Repo, needs: gitRepository}, req, e.projects.AcceptConfig)
+	return doIn(ctx, e, call{op: "config", repo: req.Repo, key: req.Key, needs: gitRepository}, req, e.projects.AcceptConfig)
 }
 
 // Notices returns the sentences for the user that belong to no call's result.

@@ -2,6 +2,8 @@ package servicetest
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -148,4 +150,123 @@ func (keyScenarios) PerVerb(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Key: "k", Name: "a"})
 	must(t, errOf(f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Key: "k", Workspace: "a"})))
 	must(t, errOf(f.CreateReview(t.Context(), croft.ReviewRequest{Key: "k", Workspace: "a"})))
+}
+
+func changeQueue(svc croft.Service) func(context.Context, croft.QueueRequest) (*croft.QueueResult, error) {
+	return svc.ChangeQueue
+}
+
+// ChangeQueue: repeated with its key, it changes neither what was submitted since, nor what
+// was changed by others since.
+func (keyScenarios) ChangeQueue(t *testing.T, f *fixture) {
+	f.createWith("a", "a.txt", "a\n")
+	must(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})))
+	hold := croft.QueueRequest{Key: "k", Action: croft.QueueHold}
+	first := once(t, f, changeQueue, hold)
+	if len(first.Merges) != 1 || !first.Merges[0].IsHeld {
+		t.Fatalf("held %+v", first)
+	}
+	f.createWith("b", "b.txt", "b\n")
+	must(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "b"})))
+	f.queue(croft.QueueRelease, "a")
+	again(t, f, changeQueue, hold, first)
+	list, err := f.Merges(t.Context(), croft.MergesRequest{})
+	must(t, err)
+	for _, m := range list.Items {
+		if m.IsHeld {
+			t.Errorf("the repeated call held %+v", m)
+		}
+	}
+	dry := croft.QueueRequest{Key: "k", Action: croft.QueueCancel, DryRun: croft.DryRunOn}
+	if plan, err := f.ChangeQueue(t.Context(), dry); err != nil || len(plan.Merges) != 2 {
+		t.Errorf("a dry run ignores the key: %+v, %v", plan, err)
+	}
+	wantCode(t, errOf(f.ChangeQueue(t.Context(), croft.QueueRequest{Key: "k", Action: croft.QueueCancel})), croft.KeyConflict)
+	f.wantQueue("a", "b")
+}
+
+func lockOne(svc croft.Service) func(context.Context, croft.LockRequest) (*croft.Workspace, error) {
+	return svc.Lock
+}
+
+func unlockOne(svc croft.Service) func(context.Context, croft.LockRequest) (*croft.Workspace, error) {
+	return svc.Unlock
+}
+
+// Lock: repeated with its key after another call unlocked, it does not lock again, and the
+// other way round.
+func (keyScenarios) Lock(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	lock, unlock := croft.LockRequest{Key: "k", Workspace: "a", Reason: "mine"}, croft.LockRequest{Key: "k", Workspace: "a"}
+	locked := once(t, f, lockOne, lock)
+	if !locked.IsLocked {
+		t.Fatalf("locked: %+v", locked)
+	}
+	unlocked := once(t, f, unlockOne, unlock)
+	again(t, f, lockOne, lock, locked)
+	if f.show("a").IsLocked {
+		t.Error("the repeated call locked it again")
+	}
+	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a"})))
+	again(t, f, unlockOne, unlock, unlocked)
+	if !f.show("a").IsLocked {
+		t.Error("the repeated call unlocked it again")
+	}
+	wantCode(t, errOf(f.Lock(t.Context(), croft.LockRequest{Key: "k", Workspace: "a", Reason: "other"})), croft.KeyConflict)
+	if list := events(t, f, croft.EventsRequest{}); len(list) != 4 {
+		t.Errorf("events: %v", kinds(list))
+	}
+}
+
+func acceptTarget(svc croft.Service) func(context.Context, croft.AcceptRequest) (*croft.Lane, error) {
+	return svc.AcceptTarget
+}
+
+// AcceptTarget: repeated with its key, it accepts no later commit.
+func (keyScenarios) AcceptTarget(t *testing.T, f *fixture) {
+	f.landed("a")
+	f.commitIn(f.Dir, "moved.txt", "moved\n")
+	req := croft.AcceptRequest{Key: "k", Target: "main"}
+	first := once(t, f, acceptTarget, req)
+	f.commitIn(f.Dir, "moved.txt", "moved again\n")
+	again(t, f, acceptTarget, req, first)
+	if l := f.lane(); l.Known != first.Tip || l.Known == l.Tip {
+		t.Errorf("the lane is %+v; accepted was %s", l, first.Tip)
+	}
+}
+
+func resolveOne(svc croft.Service) func(context.Context, croft.MergeRequest) (*croft.Resolution, error) {
+	return svc.Resolve
+}
+
+// Resolve: repeated with its key, it does not merge a later commit of the target.
+func (keyScenarios) Resolve(t *testing.T, f *fixture) {
+	w := f.createWith("a", "a.txt", "a\n")
+	f.commitIn(f.Dir, "moved.txt", "moved\n")
+	req := croft.MergeRequest{Key: "k", Workspace: "a"}
+	first := once(t, f, resolveOne, req)
+	f.commitIn(f.Dir, "moved.txt", "moved again\n")
+	again(t, f, resolveOne, req, first)
+	if b, err := os.ReadFile(filepath.Join(w.Path, "moved.txt")); err != nil || string(b) != "moved\n" {
+		t.Errorf("the workspace has %q, %v", b, err)
+	}
+}
+
+func copyRole(svc croft.Service) func(context.Context, croft.RoleRequest) (*croft.Role, error) {
+	return svc.CopyRole
+}
+
+// CopyRole: repeated with its key, it leaves a role alone that the workspace got since.
+func (keyScenarios) CopyRole(t *testing.T, f *fixture) {
+	f.Roles("one", "two")
+	f.Repo.Commit("roles")
+	f.create(croft.CreateRequest{Name: "a"})
+	req := croft.RoleRequest{Key: "k", Workspace: "a", Role: "one"}
+	first := once(t, f, copyRole, req)
+	must(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a", Role: "two"})))
+	again(t, f, copyRole, req, first)
+	if w := f.show("a"); w.Role != "two" {
+		t.Errorf("the role is %s", w.Role)
+	}
+	wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Key: "k", Workspace: "a", Role: "two"})), croft.KeyConflict)
 }

@@ -11,6 +11,7 @@ import (
 
 func newAcceptCommand(a *app) *cobra.Command {
 	var isYes bool
+	var key string
 	cmd := &cobra.Command{
 		Use:   "accept",
 		Short: "Show and accept what changed in the repository's git configuration",
@@ -30,14 +31,15 @@ them. Inside of a workspace nothing is accepted.`,
 			case !a.canAsk():
 				agreed = consentDryRun
 			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return a.runAccept(ctx, svc, agreed) })
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return a.runAccept(ctx, svc, key, agreed) })
 		},
 	}
 	cmd.Flags().BoolVarP(&isYes, "yes", "y", false, "accept without asking")
+	addKeyFlag(cmd, &key)
 	return cmd
 }
 
-func (a *app) runAccept(ctx context.Context, svc croft.GitConfigs, agreed consent) error {
+func (a *app) runAccept(ctx context.Context, svc croft.GitConfigs, key string, agreed consent) error {
 	c, err := svc.GitConfig(ctx, croft.GitConfigRequest{Repo: a.dir()})
 	if err != nil {
 		return err
@@ -53,7 +55,7 @@ func (a *app) runAccept(ctx context.Context, svc croft.GitConfigs, agreed consen
 		}
 	}
 	if accepted {
-		if _, err := svc.AcceptGitConfig(ctx, croft.AcceptGitConfigRequest{Repo: a.dir(), Hash: c.Hash}); err != nil {
+		if _, err := svc.AcceptGitConfig(ctx, croft.AcceptGitConfigRequest{Key: key, Repo: a.dir(), Hash: c.Hash}); err != nil {
 			return err
 		}
 	}

@@ -50,6 +50,15 @@ func (g *agreement) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&g.isDryRun, "dry-run", "n", false, "only tell")
 }
 
+// requireYes refuses a key where a person is asked: the repeated call could not show what
+// the first one has done.
+func (g *agreement) requireYes(cmd *cobra.Command, key string) error {
+	if key == "" || g.isYes || g.isDryRun {
+		return nil
+	}
+	return usageError(cmd, "with --key say --yes")
+}
+
 // consentFor decides by the flags and the reach of an act whether a command asks. It
 // fails with NotConfirmed if the command had to ask and there is no person.
 func (a *app) consentFor(cmd *cobra.Command, g agreement, r reach) (consent, error) {

@@ -76,7 +76,7 @@ goes further back. An undo can be undone by its name; "croft history" shows all.
 			if isForced {
 				req.Mode, agreement.isYes = croft.RemoveForce, true
 			}
-			if key != "" && len(args) == 0 && !agreement.isYes {
+			if key != "" && len(args) == 0 && !agreement.isYes && !agreement.isDryRun {
 				return usageError(cmd, "with --key name the act, or say --yes")
 			}
 			return a.serveAgreed(cmd, agreement, reach, func(ctx context.Context, svc croft.Service, agreed consent) error {

@@ -8,7 +8,7 @@ import (
 )
 
 func newLockCommand(a *app) *cobra.Command {
-	var reason string
+	var reason, key string
 	cmd := &cobra.Command{
 		Use:   "lock NAME",
 		Short: "Protect a workspace from removal",
@@ -18,26 +18,30 @@ git honours it too, and "git worktree lock" sets the same one.`,
 		Args:              takesOne("workspace", "its name"),
 		ValidArgsFunction: a.completeOne,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			req := croft.LockRequest{Repo: a.dir(), Workspace: a.workspaceRef(args[0]), Reason: reason}
+			req := croft.LockRequest{Key: key, Repo: a.dir(), Workspace: a.workspaceRef(args[0]), Reason: reason}
 			return a.runLock(ctx, svc.Lock, req, "locked")
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who find the workspace locked")
 	registerCompletion(cmd, "reason", cobra.NoFileCompletions)
+	addKeyFlag(cmd, &key)
 	return cmd
 }
 
 func newUnlockCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var key string
+	cmd := &cobra.Command{
 		Use:               "unlock NAME",
 		Short:             "Take the protection away",
 		Args:              takesOne("workspace", "its name"),
 		ValidArgsFunction: a.completeOne,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			req := croft.LockRequest{Repo: a.dir(), Workspace: a.workspaceRef(args[0])}
+			req := croft.LockRequest{Key: key, Repo: a.dir(), Workspace: a.workspaceRef(args[0])}
 			return a.runLock(ctx, svc.Unlock, req, "unlocked")
 		}),
 	}
+	addKeyFlag(cmd, &key)
+	return cmd
 }
 
 // runLock calls Lock or Unlock of the Service.

@@ -51,7 +51,8 @@ func newQueueCommand(a *app) *cobra.Command {
 }
 
 func newQueueAcceptCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var key string
+	cmd := &cobra.Command{
 		Use:   "accept TARGET",
 		Short: "Accept that others moved a target",
 		Long: `Show the commits that came to a target branch outside of its lane, and accept
@@ -61,23 +62,29 @@ a target before. Nothing is accepted from inside a workspace.
 What stayed pending is tried again by "croft queue run".`,
 		Args: takesOne("target", "the name of its branch"),
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			return a.runQueueAccept(ctx, svc, croft.AcceptRequest{Repo: a.dir(), Target: args[0], From: a.env.Dir})
+			return a.runQueueAccept(ctx, svc, croft.AcceptRequest{Key: key, Repo: a.dir(), Target: args[0], From: a.env.Dir})
 		}),
 		ValidArgsFunction: completeFirst(a.completeLane),
 	}
+	addKeyFlag(cmd, &key)
+	return cmd
 }
 
 func newQueueAction(a *app, action croft.QueueAction, use, short string, target *string) *cobra.Command {
-	return &cobra.Command{
+	var key string
+	cmd := &cobra.Command{
 		Use: use, Short: short, ValidArgsFunction: a.completeMany,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			return a.runQueueAction(ctx, svc, croft.QueueRequest{Repo: a.dir(), Action: action, Merges: args, Target: *target})
+			return a.runQueueAction(ctx, svc, croft.QueueRequest{Key: key, Repo: a.dir(), Action: action, Merges: args, Target: *target})
 		}),
 	}
+	addKeyFlag(cmd, &key)
+	return cmd
 }
 
 func newQueueCancelCommand(a *app, target *string) *cobra.Command {
 	var agreement agreement
+	var key string
 	cmd := &cobra.Command{
 		Use: "cancel [NAME...]", Short: "Take merges out of the queue",
 		Long: `Take merges out of the queue; their workspaces stay. Without a name it is all
@@ -87,13 +94,17 @@ that wait: they are listed first, and you are asked.`,
 			reach := reachNamed
 			if len(args) == 0 {
 				reach = reachFurther
+				if err := agreement.requireYes(cmd, key); err != nil {
+					return err
+				}
 			}
 			return a.serveAgreed(cmd, agreement, reach, func(ctx context.Context, svc croft.Service, agreed consent) error {
-				return a.runQueueCancel(ctx, svc, croft.QueueRequest{Repo: a.dir(), Action: croft.QueueCancel, Merges: args, Target: *target}, agreed)
+				return a.runQueueCancel(ctx, svc, croft.QueueRequest{Key: key, Repo: a.dir(), Action: croft.QueueCancel, Merges: args, Target: *target}, agreed)
 			})
 		},
 	}
 	agreement.addFlags(cmd)
+	addKeyFlag(cmd, &key)
 	return cmd
 }
 

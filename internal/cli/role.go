@@ -32,6 +32,7 @@ func newRoleCommand(a *app) *cobra.Command {
 
 func newRoleUpdateCommand(a *app) *cobra.Command {
 	var mode croft.RoleMode
+	var key string
 	cmd := &cobra.Command{
 		Use:   "update [NAME]",
 		Short: "Copy a workspace's role files in again",
@@ -43,19 +44,21 @@ then the workspace is saved as a snapshot first, with them.`,
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			return a.runRoleUpdate(ctx, svc, a.workspaceRequest(args), mode)
+			return a.runRoleUpdate(ctx, svc, a.workspaceRequest(args), croft.RoleRequest{Key: key, Mode: mode})
 		}),
 	}
 	addWordFlag(cmd, &mode, croft.RoleReplace, "force", "f", "also files that were changed in the workspace; they are saved first")
+	addKeyFlag(cmd, &key)
 	return cmd
 }
 
-func (a *app) runRoleUpdate(ctx context.Context, svc roleCopier, req croft.WorkspaceRequest, mode croft.RoleMode) error {
+func (a *app) runRoleUpdate(ctx context.Context, svc roleCopier, req croft.WorkspaceRequest, copying croft.RoleRequest) error {
 	ws, err := svc.Workspace(ctx, req)
 	if err != nil {
 		return err
 	}
-	role, err := svc.CopyRole(ctx, croft.RoleRequest{Repo: req.Repo, Workspace: string(ws.ID), Mode: mode})
+	copying.Repo, copying.Workspace = req.Repo, string(ws.ID)
+	role, err := svc.CopyRole(ctx, copying)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ func newRoundArchive(a *app) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&req.Label, "label", "", "the `name` of the copy (default: the workspace's label)")
+	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func newTrustCommand(a *app) *cobra.Command {
-	var target string
+	var target, key string
 	var isYes, isDry bool
 	cmd := &cobra.Command{
 		Use:   "trust",
@@ -37,16 +37,17 @@ these commands for good; the same variable approves them for one croft merge.`,
 			case a.canAsk():
 				agreed = consentAsk
 			}
-			return a.runTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target}, agreed)
+			return a.runTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target}, key, agreed)
 		}),
 	}
 	cmd.Flags().StringVar(&target, "target", "", "the `branch` whose checks are meant")
 	cmd.Flags().BoolVarP(&isYes, "yes", "y", false, "approve without asking, at a terminal")
 	cmd.Flags().BoolVarP(&isDry, "dry-run", "n", false, "show the commands and their hash, and approve nothing")
+	addKeyFlag(cmd, &key)
 	return cmd
 }
 
-func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksRequest, agreed consent) error {
+func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksRequest, key string, agreed consent) error {
 	plan, err := svc.Checks(ctx, req)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksReq
 		}
 	}
 	if isAgreed {
-		plan, err = svc.Approve(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target, Hash: plan.Hash, From: a.env.Dir})
+		plan, err = svc.Approve(ctx, croft.ApproveRequest{Key: key, Repo: req.Repo, Target: plan.Target, Hash: plan.Hash, From: a.env.Dir})
 		if err != nil {
 			return err
 		}

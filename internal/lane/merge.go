@@ -212,10 +212,7 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 			return nil, err
 		}
 	}
-	var changed []croft.Merge
-	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		changed = []croft.Merge{}
-		var records []journal.Record
+	waiting := func(tx *journal.Tx) ([]journal.Merge, error) {
 		all, err := tx.Waiting(s.ID, req.Target, -1)
 		for _, m := range again {
 			now, merr := tx.Merge(m.ID)
@@ -223,10 +220,21 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 				all = append(all, now)
 			}
 		}
+		return all, err
+	}
+	meant, err := svc.meantMerges(ctx, req, waiting)
+	if err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("queue.found"); err != nil {
+		return nil, err
+	}
+	res := &croft.QueueResult{}
+	return res, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		res.Merges = []croft.Merge{}
+		var records []journal.Record
+		all, err := waiting(tx)
 		if err != nil {
-			return err
-		}
-		if err := requireWaiting(all, req.Merges); err != nil {
 			return err
 		}
 		highest := 0
@@ -234,26 +242,44 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 			highest = max(highest, m.Priority)
 		}
 		for _, m := range all {
-			if len(req.Merges) > 0 && !slices.Contains(req.Merges, string(m.ID)) && !slices.Contains(req.Merges, m.Workspace) {
+			if !meant[m.ID] {
 				continue
 			}
 			isLate := m.State != croft.MergeQueued && m.State != croft.MergeDone
 			if isLate || req.DryRun == croft.DryRunOn {
-				changed = append(changed, m.Merge)
+				res.Merges = append(res.Merges, m.Merge)
 				continue
 			}
 			if err := svc.applyQueueAction(tx, &m, req.Action, highest); err != nil {
 				return err
 			}
-			changed = append(changed, m.Merge)
+			res.Merges = append(res.Merges, m.Merge)
 			records = append(records, journal.Record{Workspace: croft.Workspace{ID: m.WorkspaceID, Name: m.Workspace}})
 		}
-		if len(records) == 0 {
-			return nil
+		if len(records) > 0 {
+			err = svc.Note(tx, "queue "+string(req.Action), s.ID, records...)
 		}
-		return svc.Note(tx, "queue "+string(req.Action), s.ID, records...)
+		return errors.Join(err, once.Answer(ctx, tx, res))
 	})
-	return &croft.QueueResult{Merges: changed}, err
+}
+
+// meantMerges returns the waiting merges that a request means: all, or the named ones. A
+// repeated call with a key means those that the first call found.
+func (svc *Lanes) meantMerges(ctx context.Context, req croft.QueueRequest, waiting func(*journal.Tx) ([]journal.Merge, error)) (map[croft.ID]bool, error) {
+	return once.Pin(ctx, "merges", func() (map[croft.ID]bool, error) {
+		meant := map[croft.ID]bool{}
+		return meant, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+			clear(meant)
+			all, err := waiting(tx)
+			if err == nil {
+				err = requireWaiting(all, req.Merges)
+			}
+			for _, m := range all {
+				meant[m.ID] = len(req.Merges) == 0 || slices.Contains(req.Merges, string(m.ID)) || slices.Contains(req.Merges, m.Workspace)
+			}
+			return err
+		})
+	})
 }
 
 // requireWaiting refuses names that no waiting merge has.

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -188,6 +189,16 @@ func (svc *Lanes) AcceptMoved(ctx context.Context, s project.Location, req croft
 		if err != nil {
 			return nil, project.TargetError(req.Target, err)
 		}
+		meant, err := once.Pin(ctx, "tip", func() (string, error) { return tip, nil })
+		if err != nil {
+			return nil, err
+		}
+		if meant != tip {
+			return nil, &croft.Error{
+				Code: croft.TargetMoved, Message: fmt.Sprintf("the branch %q has moved since the first call with this key", req.Target),
+				Details: "then " + meant + "\nnow  " + tip, Hint: "croft queue",
+			}
+		}
 		l, err := svc.laneAt(ctx, s.Project, req.Target, tip)
 		if err != nil {
 			return nil, err
@@ -204,7 +215,7 @@ func (svc *Lanes) AcceptMoved(ctx context.Context, s project.Location, req croft
 			if isNow = known == l.Known; !isNow {
 				return nil // the lane moved the target meanwhile
 			}
-			return errors.Join(tx.PutLaneTip(s.ID, req.Target, tip), svc.Note(tx, "accept", s.ID))
+			return errors.Join(tx.PutLaneTip(s.ID, req.Target, tip), svc.Note(tx, "accept", s.ID), once.Answer(ctx, tx, &l))
 		})
 		if err != nil || isNow {
 			return &l, err

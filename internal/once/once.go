@@ -217,15 +217,15 @@ func (r *running) free(ctx context.Context) error {
 }
 
 // identify returns the digest of what a request asks for, and whether it is a dry run. The
-// key, the spelling of the project's directory and what a person was shown are no part of
-// it.
+// key, the directories that the caller works in and what a person was shown are no part
+// of it.
 func identify(c Call) (digest string, isDry bool) {
 	v := reflect.New(reflect.TypeOf(c.Request)).Elem()
 	v.Set(reflect.ValueOf(c.Request))
 	if dry := v.FieldByName("DryRun"); dry.IsValid() && dry.String() == string(croft.DryRunOn) {
 		isDry = true
 	}
-	for _, name := range []string{"Key", "Repo", "Agreed", "Shown"} {
+	for _, name := range []string{"Key", "Repo", "From", "Agreed", "Shown"} {
 		if f := v.FieldByName(name); f.IsValid() {
 			f.SetZero()
 		}

@@ -43,10 +43,20 @@ func (p *Projects) AcceptConfig(ctx context.Context, s Location, req croft.Accep
 		return nil, err
 	}
 	report, err := s.Git.ConfigReport()
-	if err == nil && (req.Hash == "" || gitConfig(report).Hash != req.Hash) {
+	if err != nil {
+		return nil, err
+	}
+	now := gitConfig(report).Hash
+	_, err = once.Pin(ctx, "hash", func() (string, error) {
+		if req.Hash == "" || now != req.Hash {
+			return "", &gitcmd.ConfigChangedError{Changes: append(report.Changes, report.Filters...)}
+		}
+		return now, nil
+	})
+	if err == nil && now != "" && now != req.Hash { // if it is empty, an earlier call with the key has accepted all
 		err = &gitcmd.ConfigChangedError{Changes: append(report.Changes, report.Filters...)}
 	}
-	if err == nil {
+	if err == nil && now != "" {
 		err = p.UnderLock(ctx, s.Project, func() error { return s.Git.AcceptConfig(report) })
 	}
 	if err == nil {

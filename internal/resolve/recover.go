@@ -51,13 +51,10 @@ func (svc *Resolver) noteMerging(ctx context.Context, op *oplog.Op, before croft
 	return failpoint.Hit("resolve.merging")
 }
 
-// endResolve ends a resolution. If it failed while git changed the files it is rolled back;
-// if that fails too, the next command tries again.
-func (svc *Resolver) endResolve(ctx context.Context, r *project.Project, op *oplog.Op, cause error) error {
+// failResolve ends a resolution that failed. If it failed while git changed the files it is
+// rolled back; if that fails too, the next command tries again.
+func (svc *Resolver) failResolve(ctx context.Context, r *project.Project, op *oplog.Op, cause error) error {
 	ctx = context.WithoutCancel(ctx)
-	if cause == nil {
-		return op.EndDone(ctx)
-	}
 	if _, isHalf := errors.AsType[*git.HalfMergedError](cause); !isHalf {
 		return op.EndFailed(ctx, cause)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/rewind"
@@ -85,14 +86,20 @@ func (svc *Resolver) ResolveConflicts(ctx context.Context, s project.Location, r
 	}
 	defer op.Close()
 	err = svc.bringTarget(ctx, s.Project, rec, out, func(head string) error { return svc.noteMerging(ctx, op, *before, head) })
-	if err := svc.endResolve(ctx, s.Project, op, err); err != nil {
-		return nil, err
-	}
-	view, err := svc.Views.ViewOf(ctx, s.Project, w.ID)
 	if err != nil {
+		return nil, svc.failResolve(ctx, s.Project, op, err)
+	}
+	// Its files are those of the merge, so it is done whether it can be shown or not.
+	view, err := svc.Views.ViewOf(ctx, s.Project, w.ID)
+	if err == nil {
+		out.Workspace = *view
+	}
+	eerr := svc.Journal.Update(context.WithoutCancel(ctx), func(tx *journal.Tx) error {
+		return errors.Join(op.EndIn(tx, journal.OpDone, ""), once.Answer(ctx, tx, out))
+	})
+	if err = cmp.Or(eerr, err); err != nil {
 		return nil, err
 	}
-	out.Workspace = *view
 	return out, nil
 }
 

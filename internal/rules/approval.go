@@ -22,6 +22,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/workspace"
 )
@@ -187,6 +188,14 @@ func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (
 	if err := svc.guardApproval(ctx, req); err != nil {
 		return nil, err
 	}
+	s, err := svc.LocateGit(ctx, req.Repo)
+	if err != nil {
+		return nil, err
+	}
+	return project.Once(ctx, svc.Projects, s, "approve", req.Key, req, func(ctx context.Context) (*croft.CheckPlan, error) { return svc.approve(ctx, req) })
+}
+
+func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
 	r, plan, err := svc.checkPlan(ctx, croft.ChecksRequest{Repo: req.Repo, Target: req.Target})
 	if err == nil && plan.Hash != req.Hash {
 		err = &croft.Error{
@@ -197,14 +206,13 @@ func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (
 	if err == nil {
 		err = svc.WriteApproval(r, plan)
 	}
-	if err == nil {
-		err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return svc.Note(tx, "trust", r.ID) })
-	}
 	if err != nil {
 		return nil, err
 	}
 	plan.IsApproved = true
-	return plan, nil
+	return plan, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(svc.Note(tx, "trust", r.ID), once.Answer(ctx, tx, plan))
+	})
 }
 
 // guardApproval refuses an approval that is requested from inside a workspace, where the

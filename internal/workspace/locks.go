@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -73,17 +74,21 @@ func (svc *Workspaces) changeLock(ctx context.Context, r *project.Project, rec j
 		return change.apply(r.Trees.At(project.SpecOf(rec)), isLeased)
 	})
 	if err == nil {
-		err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-			now, err := tx.Record(rec.Workspace.ID)
-			if err != nil {
-				return err
-			}
-			now.Seen.IsLocked, now.Seen.LockReason = change.event == croft.EventWorkspaceLocked, change.reason
-			return errors.Join(tx.PutRecord(now), tx.Emit(svc.WorkspaceEvent(change.event, rec)), svc.Note(tx, change.act, r.ID, rec))
-		})
+		err = failpoint.Hit("lock.changed")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return svc.Views.ViewOf(ctx, r, rec.Workspace.ID)
+	w, err := svc.Views.ViewOf(ctx, r, rec.Workspace.ID)
+	if err != nil {
+		return nil, err
+	}
+	return w, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		now, err := tx.Record(rec.Workspace.ID)
+		if err != nil {
+			return err
+		}
+		now.Seen.IsLocked, now.Seen.LockReason = change.event == croft.EventWorkspaceLocked, change.reason
+		return errors.Join(tx.PutRecord(now), tx.Emit(svc.WorkspaceEvent(change.event, rec)), svc.Note(tx, change.act, r.ID, rec), once.Answer(ctx, tx, w))
+	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/provision"
 )
@@ -144,7 +145,9 @@ func (svc *Workspaces) UpdateRole(ctx context.Context, s project.Location, rec j
 	}
 	if err == nil {
 		rec.Workspace.Role = name
-		err = svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return svc.Note(tx, "role", s.ID, rec) })
+		err = svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
+			return errors.Join(svc.Note(tx, "role", s.ID, rec), once.Answer(ctx, tx, &role))
+		})
 	}
 	if err != nil {
 		return nil, err
