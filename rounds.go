@@ -155,6 +155,7 @@ const (
 
 // RoundRequest asks for a round.
 type RoundRequest struct {
+	Key     string   `json:"key,omitempty"`    // of this session
 	Session ID       `json:"session"`          // an ID, or a name
 	Number  int      `json:"number,omitempty"` // of a round that was started before: that one. Default: the next
 	Agents  []string `json:"agents"`           // required; names that only the caller sees
@@ -189,17 +190,20 @@ const (
 
 // EndRoundRequest names a round to end.
 type EndRoundRequest struct {
+	Key   string  `json:"key,omitempty"` // of this round
 	Round ID      `json:"round"`
 	Mode  EndMode `json:"mode,omitempty"`
 }
 
 // EndSessionRequest names a session to end.
 type EndSessionRequest struct {
-	Session ID `json:"session"` // an ID, or a name
+	Key     string `json:"key,omitempty"`
+	Session ID     `json:"session"` // an ID, or a name
 }
 
 // PresentRequest asks for the workspace in which a session's result is finished.
 type PresentRequest struct {
+	Key     string `json:"key,omitempty"`  // of this session
 	Session ID     `json:"session"`        // an ID, or a name
 	Winner  string `json:"winner"`         // an agent, or the ID of one of its workspaces
 	Repo    string `json:"repo,omitempty"` // of several; default: the first

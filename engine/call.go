@@ -69,7 +69,7 @@ func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 		if err != nil {
 			return out, err
 		}
-		return project.Once(ctx, e.projects, s, cmp.Or(c.verb, c.op), c.key, req, func(ctx context.Context) (T, error) {
+		return project.Once(ctx, e.projects, project.KeyScope{Repo: s.ID, Verb: cmp.Or(c.verb, c.op), Where: s.Place.WorkDir}, c.key, req, func(ctx context.Context) (T, error) {
 			return work(ctx, s, req)
 		})
 	})

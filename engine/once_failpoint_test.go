@@ -278,3 +278,64 @@ func TestKilledLockWithKey(t *testing.T) {
 		}
 	})
 }
+
+// oneSession returns a repository with an open session.
+func oneSession(t *testing.T) (*gittest.Repo, croft.ID) {
+	t.Helper()
+	r := gittest.New(t)
+	var id croft.ID
+	brief(t, r, func(e *engine.Engine) {
+		ses, err := e.StartSession(t.Context(), croft.SessionRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = ses.ID
+	})
+	return r, id
+}
+
+// TestKilledRoundWithKey: one round is started, with one workspace for each agent.
+func TestKilledRoundWithKey(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r, ses := oneSession(t)
+		return r, calling(t, "StartRound", croft.RoundRequest{Key: "k", Session: ses, Agents: []string{"x", "y"}})
+	}
+	eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, _ string) {
+		list, err := e.Sessions(t.Context(), croft.SessionsRequest{})
+		if err != nil || len(list.Items) != 1 || len(list.Items[0].Rounds) != 1 {
+			t.Fatalf("sessions %+v, %v", list, err)
+		}
+		if live := names(t, e); len(live) != 2 {
+			t.Errorf("live: %v", live)
+		}
+		wantEvents(t, e, croft.EventRoundStarted, 1)
+	})
+}
+
+// TestKilledEndOfRoundWithKey: the round ends once, and a later one is left alone.
+func TestKilledEndOfRoundWithKey(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r, ses := oneSession(t)
+		var round *croft.Round
+		brief(t, r, func(e *engine.Engine) {
+			var err error
+			if round, err = e.StartRound(t.Context(), croft.RoundRequest{Session: ses, Agents: []string{"x", "y"}}); err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range round.Workspaces {
+				gittest.WriteFile(t, filepath.Join(w.Path, w.Agent), "work\n")
+			}
+		})
+		return r, calling(t, "EndRound", croft.EndRoundRequest{Key: "k", Round: round.ID})
+	}
+	eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, _ string) {
+		if live := names(t, e); len(live) != 0 {
+			t.Errorf("live: %v", live)
+		}
+		wantEvents(t, e, croft.EventRoundEnded, 1)
+		trash, err := e.Trash(t.Context(), croft.TrashRequest{})
+		if err != nil || len(trash.Items) != 2 {
+			t.Errorf("the trash has %+v, %v", trash, err)
+		}
+	})
+}

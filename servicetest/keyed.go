@@ -270,3 +270,54 @@ func (keyScenarios) CopyRole(t *testing.T, f *fixture) {
 	}
 	wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Key: "k", Workspace: "a", Role: "two"})), croft.KeyConflict)
 }
+
+func startRound(svc croft.Service) func(context.Context, croft.RoundRequest) (*croft.Round, error) {
+	return svc.StartRound
+}
+
+func endRound(svc croft.Service) func(context.Context, croft.EndRoundRequest) (*croft.Round, error) {
+	return svc.EndRound
+}
+
+func endSession(svc croft.Service) func(context.Context, croft.EndSessionRequest) (*croft.Session, error) {
+	return svc.EndSession
+}
+
+func present(svc croft.Service) func(context.Context, croft.PresentRequest) (*croft.Workspace, error) {
+	return svc.Present
+}
+
+// Rounds: a round that is started twice with one key is one round, also once it has ended;
+// a session that has ended is found by its key when no session has its name any more.
+func (keyScenarios) Rounds(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{Name: "one"})
+	start := croft.RoundRequest{Key: "k", Session: "one", Agents: []string{"x", "y"}}
+	first := once(t, f, startRound, start)
+	end := croft.EndRoundRequest{Key: "k", Round: first.ID}
+	ended := once(t, f, endRound, end)
+	again(t, f, startRound, start, first)
+	second, err := f.StartRound(t.Context(), croft.RoundRequest{Key: "k2", Session: "one", Agents: []string{"x", "y"}})
+	if err != nil || second.Number != 2 {
+		t.Fatalf("another key: %+v, %v", second, err)
+	}
+	must(t, errOf(f.EndRound(t.Context(), croft.EndRoundRequest{Key: "k", Round: second.ID}))) // keys are those of a round
+	again(t, f, endRound, end, ended)
+	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Key: "k", Session: "one", Agents: []string{"x"}})), croft.KeyConflict)
+
+	show := croft.PresentRequest{Key: "k", Session: "one", Winner: "x"}
+	final := once(t, f, present, show)
+	f.remove(croft.RemoveRequest{Workspaces: []string{string(final.ID)}, Mode: croft.RemoveForce})
+	again(t, f, present, show, final)
+
+	over := once(t, f, endSession, croft.EndSessionRequest{Key: "k", Session: "one"})
+	if over.ID != ses.ID || over.State != croft.SessionEnded {
+		t.Errorf("ended: %+v", over)
+	}
+	again(t, f, present, show, final)
+	other := f.session(croft.SessionRequest{Name: "one"})
+	again(t, f, endSession, croft.EndSessionRequest{Key: "k", Session: "one"}, over)
+	if got, err := f.Session(t.Context(), croft.GetRequest{Ref: croft.Ref(other.ID)}); err != nil || got.State != croft.SessionOpen {
+		t.Errorf("the new session of the name: %+v, %v", got, err)
+	}
+	f.wantNames()
+}

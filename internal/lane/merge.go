@@ -331,7 +331,7 @@ func (svc *Lanes) RunOnce(ctx context.Context, key *journal.Key, req any, act fu
 	if m, err := svc.mergedBefore(ctx, *key); m != nil || err != nil {
 		return m, err
 	}
-	l, err := once.Lock(ctx, svc.DirOf(key.Repo), key.Verb, key.Key)
+	l, err := once.Lock(ctx, *key, svc.Ops.LockPath)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@
 // Another request with the same key and verb is refused. Of several calls with one key at
 // the same time, in this and other processes, one acts and the others wait for it.
 //
-// A call that fails before it has pinned more than its workspace leaves the key free. The
+// A call that fails before it has pinned more than its subject leaves the key free. The
 // key is deleted with the history, after history.retention.
 package once
 
@@ -35,15 +35,15 @@ import (
 type Call struct {
 	Journal   *journal.Journal
 	Now       func() time.Time
-	Dir       string // Croft's own directory of the project
+	Lock      func(name string) (path string) // where the lock file with a name lies
 	Repo      croft.ID
 	Verb, Key string
 	Request   any
 	Where     string // the directory that a request means which names no workspace
 }
 
-// Workspace is the pin of the workspace that a call is about.
-const Workspace = "workspace"
+// Subject is the pin of the workspace, or of the session, that a call is about.
+const Subject = "subject"
 
 // state is the JSON that is recorded with a key.
 type state struct {
@@ -78,7 +78,7 @@ func Do[T any](ctx context.Context, c Call, work func(context.Context) (T, error
 	if err := r.load(ctx); err != nil || r.Answer != nil {
 		return decode[T](r.Answer, err)
 	}
-	l, err := Lock(ctx, c.Dir, c.Verb, c.Key)
+	l, err := Lock(ctx, journal.Key{Repo: c.Repo, Verb: c.Verb, Key: c.Key}, c.Lock)
 	if err != nil {
 		return out, err
 	}
@@ -118,7 +118,7 @@ func Pin[T any](ctx context.Context, name string, choose func() (T, error)) (out
 	if r == nil {
 		return choose()
 	}
-	if r.was != nil && name != Workspace {
+	if r.was != nil && name != Subject {
 		r.Pins, r.was = map[string]json.RawMessage{name: r.was}, nil
 	}
 	if text, ok := r.Pins[name]; ok {
@@ -208,9 +208,9 @@ func (r *running) put(tx *journal.Tx) error {
 	return tx.SetKey(journal.Key{Repo: r.Repo, Verb: r.Verb, Key: r.Key, Request: r.digest, Operation: croft.ID(text)})
 }
 
-// free deletes the key of a call that has failed, if nothing was pinned but its workspace.
+// free deletes the key of a call that has failed, if nothing was pinned but its subject.
 func (r *running) free(ctx context.Context) error {
-	if _, ok := r.Pins[Workspace]; !ok || len(r.Pins) > 1 || r.was != nil {
+	if _, ok := r.Pins[Subject]; !ok || len(r.Pins) > 1 || r.was != nil {
 		return nil
 	}
 	return r.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.FreeKey(r.Repo, r.Verb, r.Key) })
@@ -238,9 +238,9 @@ func identify(c Call) (digest string, isDry bool) {
 
 // Lock takes the lock of an idempotency key. The process that holds the lock deletes the
 // file before it releases the lock, so the locked file has to be the one at the path.
-func Lock(ctx context.Context, dir, verb, key string) (*flock.Lock, error) {
-	sum := sha256.Sum256([]byte(verb + "\x00" + key))
-	path := filepath.Join(dir, "keys", hex.EncodeToString(sum[:12]))
+func Lock(ctx context.Context, k journal.Key, place func(name string) (path string)) (*flock.Lock, error) {
+	sum := sha256.Sum256([]byte(string(k.Repo) + "\x00" + k.Verb + "\x00" + k.Key))
+	path := place("key-" + hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/work"
@@ -23,6 +24,11 @@ import (
 // EndRound ends a round: it commits and archives the work of its agents, and removes the
 // checkouts. With EndForce it also ends a checkout that is absent or in use.
 func (svc *Rounds) EndRound(ctx context.Context, req croft.EndRoundRequest) (*croft.Round, error) {
+	in := project.KeyScope{Verb: "round end " + string(req.Round)}
+	return project.Once(ctx, svc.Projects, in, req.Key, req, func(ctx context.Context) (*croft.Round, error) { return svc.endRound(ctx, req) })
+}
+
+func (svc *Rounds) endRound(ctx context.Context, req croft.EndRoundRequest) (*croft.Round, error) {
 	ses, err := svc.holdRound(ctx, req.Round)
 	if err != nil {
 		return nil, err
@@ -42,7 +48,9 @@ func (svc *Rounds) EndRound(ctx context.Context, req croft.EndRoundRequest) (*cr
 	if err != nil {
 		return nil, err
 	}
-	out.Failed = failed
+	if out.Failed = failed; len(failed) > 0 {
+		once.KeepOpen(ctx)
+	}
 	return out, nil
 }
 
@@ -228,15 +236,30 @@ func (svc *Rounds) keepWork(ctx context.Context, ses *journal.Session, t *journa
 
 // EndNamedSession ends the session that an ID or a name means.
 func (svc *Rounds) EndNamedSession(ctx context.Context, req croft.EndSessionRequest) (*croft.Session, error) {
-	ses, err := svc.holdSession(ctx, req.Session)
+	return project.Once(ctx, svc.Projects, svc.keyScope(ctx, "session end", req.Session), req.Key, req, func(ctx context.Context) (*croft.Session, error) {
+		id, err := once.Pin(ctx, once.Subject, func() (croft.ID, error) { return svc.sessionID(ctx, req.Session) })
+		if err != nil {
+			return nil, err
+		}
+		ses, err := svc.holdSession(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		defer ses.release()
+		if err := svc.endSession(ctx, ses.Session); err != nil {
+			return nil, err
+		}
+		return svc.SessionNamed(ctx, croft.GetRequest{Ref: croft.Ref(ses.ID)})
+	})
+}
+
+// sessionID returns the ID of the session that a name or an ID means.
+func (svc *Rounds) sessionID(ctx context.Context, ref croft.ID) (croft.ID, error) {
+	ses, err := svc.findSession(ctx, ref)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	defer ses.release()
-	if err := svc.endSession(ctx, ses.Session); err != nil {
-		return nil, err
-	}
-	return svc.SessionNamed(ctx, croft.GetRequest{Ref: croft.Ref(ses.ID)})
+	return ses.ID, nil
 }
 
 func (svc *Rounds) endSession(ctx context.Context, ses *journal.Session) error {

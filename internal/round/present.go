@@ -20,12 +20,14 @@ const presenter = "presenter"
 
 // PresentWinner makes the workspace that presents the result of a session.
 func (svc *Rounds) PresentWinner(ctx context.Context, req croft.PresentRequest) (*croft.Workspace, error) {
-	ses, err := svc.holdSession(ctx, req.Session)
-	if err != nil {
-		return nil, err
-	}
-	defer ses.release()
-	return svc.presentRound(ctx, ses.Session, req)
+	return project.Once(ctx, svc.Projects, svc.keyScope(ctx, "present "+req.Repo, req.Session), req.Key, req, func(ctx context.Context) (*croft.Workspace, error) {
+		ses, err := svc.holdSession(ctx, req.Session)
+		if err != nil {
+			return nil, err
+		}
+		defer ses.release()
+		return svc.presentRound(ctx, ses.Session, req)
+	})
 }
 
 func (svc *Rounds) presentRound(ctx context.Context, ses *journal.Session, req croft.PresentRequest) (*croft.Workspace, error) {

@@ -23,23 +23,46 @@ import (
 
 // NewRound starts a round and makes its workspaces.
 func (svc *Rounds) NewRound(ctx context.Context, req croft.RoundRequest) (*croft.Round, error) {
-	ses, err := svc.holdSession(ctx, req.Session)
-	if err != nil {
-		return nil, err
+	return project.Once(ctx, svc.Projects, svc.keyScope(ctx, "round", req.Session), req.Key, req, func(ctx context.Context) (*croft.Round, error) {
+		ses, err := svc.holdSession(ctx, req.Session)
+		if err != nil {
+			return nil, err
+		}
+		defer ses.release()
+		t, err := svc.startRound(ctx, ses.Session, req)
+		if err != nil {
+			return nil, err
+		}
+		return svc.shownRound(ctx, ses.Session, t)
+	})
+}
+
+// keyScope returns the scope of a key for a verb that concerns a session: keys of different
+// sessions differ. A name is that of a session of this project.
+func (svc *Rounds) keyScope(ctx context.Context, verb string, session croft.ID) project.KeyScope {
+	in := project.KeyScope{Verb: verb + " " + string(session)}
+	if project.IsID(string(session)) {
+		return in
 	}
-	defer ses.release()
-	t, err := svc.startRound(ctx, ses.Session, req)
-	if err != nil {
-		return nil, err
+	in.Repo = noRepo
+	if here, err := svc.Locate(ctx, ""); err == nil {
+		in.Repo = here.ID
 	}
-	return svc.shownRound(ctx, ses.Session, t)
+	return in
 }
 
 func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Round, error) {
-	req.Session = ""
+	req.Session, req.Key = "", ""
 	request := req
 	request.Number, request.Repos = 0, nil // the spelling of directories is no part of the request
+	id, err := once.PinID(ctx, "round", project.NewID)
+	if err != nil {
+		return nil, err
+	}
 	t := ses.Round(req.Number)
+	if i := slices.IndexFunc(ses.Rounds, func(t journal.Round) bool { return t.ID == id }); i >= 0 {
+		t = &ses.Rounds[i] // an earlier call with the same key began it
+	}
 	switch {
 	case t != nil && t.Request != once.DigestOf(request):
 		return nil, once.KeyConflictError(fmt.Sprintf("round %d", req.Number))
@@ -48,8 +71,7 @@ func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req cro
 	case t == nil && ses.State != croft.SessionOpen:
 		return nil, sessionOverError(ses)
 	case t == nil:
-		var err error
-		if t, err = svc.planRound(ctx, ses, req); err != nil {
+		if t, err = svc.planRound(ctx, ses, req, id); err != nil {
 			return nil, err
 		}
 		t.Request = once.DigestOf(request)
@@ -87,7 +109,7 @@ func (svc *Rounds) roundEvent(kind string, ses *journal.Session, t *journal.Roun
 
 // planRound adds a round to the session, with the labels, bases and homes of its agents. It
 // makes no workspace yet.
-func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Round, error) {
+func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest, id croft.ID) (*journal.Round, error) {
 	if err := checkRound(req); err != nil {
 		return nil, err
 	}
@@ -111,7 +133,7 @@ func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req crof
 	if req.Number == 0 {
 		number++
 	}
-	t := journal.Round{ID: project.NewID(), Number: number, Starting: true, StartedAt: svc.Now().Truncate(time.Second)}
+	t := journal.Round{ID: id, Number: number, Starting: true, StartedAt: svc.Now().Truncate(time.Second)}
 	repos := req.Repos
 	if len(repos) == 0 {
 		for _, g := range ses.Repos {

@@ -192,7 +192,7 @@ func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (
 	if err != nil {
 		return nil, err
 	}
-	return project.Once(ctx, svc.Projects, s, "approve", req.Key, req, func(ctx context.Context) (*croft.CheckPlan, error) { return svc.approve(ctx, req) })
+	return project.Once(ctx, svc.Projects, project.KeyScope{Repo: s.ID, Verb: "approve"}, req.Key, req, func(ctx context.Context) (*croft.CheckPlan, error) { return svc.approve(ctx, req) })
 }
 
 func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
