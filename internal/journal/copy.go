@@ -70,6 +70,9 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 				return err
 			}
 		case err != nil || has.Epoch != id.Epoch:
+			if err != nil && id.isFresh() && j.copy.Size() >= 0 {
+				said = "the state database was lost, and its second copy is damaged and was set aside: croft doctor --import shows what git knows"
+			}
 			j.copy.SetAside(j.asideSuffix()) // it is of another database, or damaged: a user may still need it
 		}
 		unwritten = j.dumpCopy(ctx, q)
@@ -134,7 +137,9 @@ var tables = []string{"repos", "workspaces", "operations", "keys", "leases", "me
 
 // restoreFromCopy brings a database to the state of its copy: with the whole copy if
 // the database is new or older than the copy's dump, otherwise with the transactions
-// that it lacks. A damaged copy is replayed up to the damage and then set aside.
+// that it lacks. A copy with a damaged or missing transaction is replayed up to the damage,
+// one with a damaged dump without the damaged lines; then it is set aside. Damage of the dump
+// does not matter if the database has what was dumped.
 func (j *Journal) restoreFromCopy(ctx context.Context, t *Tx, id identity, has txlog.State) (string, error) {
 	from := id.txn
 	if id.isFresh() || has.Base > id.txn {
@@ -156,6 +161,9 @@ func (j *Journal) restoreFromCopy(ctx context.Context, t *Tx, id identity, has t
 		done = number
 		return nil
 	})
+	if errors.Is(err, txlog.ErrDump) && from >= has.Base {
+		err = nil
+	}
 	damaged := errors.Is(err, txlog.ErrBehind)
 	if err != nil && !damaged {
 		return "", err
@@ -295,8 +303,10 @@ func (j *Journal) rewriteCopy(ctx context.Context, db *sql.DB, file os.FileInfo)
 	return j.withoutWriters(ctx, db, file, lockIsHeld, func(t *Tx) error { return j.dumpCopy(ctx, t) })
 }
 
-// checkCopy reads the whole copy, and writes it anew unless it is of this database and its
-// transactions lead without a gap to the last one of the database. It does not compare rows.
+// checkCopy reads the whole copy, and writes it anew unless it is of this database, its dump
+// is whole and its transactions lead without a gap to the last one of the database. It does
+// not compare rows. If the database has rows that cannot be read, a damaged copy is set
+// aside: it may have them.
 func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
 	return j.withoutWriters(ctx, db, file, lockToMake, func(t *Tx) error {
 		id, err := identify(ctx, t)
@@ -313,6 +323,9 @@ func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) e
 		}
 		if err == nil && has.Header == id.Header && last == id.txn {
 			return nil
+		}
+		if rows, uerr := unreadable(ctx, t, ""); was && (uerr != nil || len(rows) > 0) {
+			j.copy.SetAside(j.asideSuffix())
 		}
 		if err := j.dumpCopy(ctx, t); err != nil {
 			j.noticeUnwritten(err)

@@ -7,15 +7,17 @@
 //	checksum number json
 //
 // where the number is that of the last transaction that the line belongs to. The
-// first line is a [Header]; then come the rows of the dump, with the header's
-// number, and then the transactions, each with the next number. The caller appends a
+// first line is a [Header], with the number of lines of the dump; then come the rows of
+// the dump, with the header's number, and then the transactions, each with the next
+// number. Logs that earlier builds wrote lack the number of lines. The caller appends a
 // line while it holds the database's lock for writing, and before it commits the
 // transaction. So a number may be there twice: a process died between the two, and
 // the later line counts.
 //
-// The package keeps true that a line is believed only with its checksum, that no
-// transaction is replayed after one that is missing, and that the file at the path is
-// either the one before or the one after a Write.
+// The package keeps true that a line is believed only with its checksum, that a log with a
+// damaged line is not replayed without an error unless the line was cut when a process died
+// or does not count, that no transaction is replayed after one that is missing, and that the
+// file at the path is either the one before or the one after a Write.
 package txlog
 
 import (
@@ -55,11 +57,43 @@ type Header struct {
 	Version int    `json:"version"` // of the schema
 }
 
+// firstLine is the header as it is written.
+type firstLine struct {
+	Header
+	// Lines is how many lines the dump has, in ten digits: Write knows the number only after
+	// it has written the dump, and then writes the line again. Empty in logs of earlier
+	// builds.
+	Lines string `json:"lines,omitempty"`
+}
+
+func newFirstLine(h Header, lines int) firstLine { return firstLine{h, fmt.Sprintf("%010d", lines)} }
+
+// parseFirstLine decodes the header and the number of lines of the dump, which is -1 if the
+// header lacks it.
+func parseFirstLine(b []byte) (l line, h Header, lines int, err error) {
+	l, ok := parseLine(b)
+	first := firstLine{}
+	if !ok || json.Unmarshal(l.text, &first) != nil || first.Epoch == "" {
+		return l, h, 0, fmt.Errorf("%w: its beginning is damaged", ErrNone)
+	}
+	lines = -1
+	if first.Lines != "" {
+		if lines, err = strconv.Atoi(first.Lines); err != nil {
+			err = fmt.Errorf("%w: %w", ErrNone, err)
+		}
+	}
+	return l, first.Header, lines, err
+}
+
 // ErrNone says that there is no log, or that it cannot be read.
 var ErrNone = errors.New("there is no second copy of the state")
 
 // ErrBehind says that the log lacks transactions, so that it has to be written anew.
 var ErrBehind = errors.New("the second copy of the state lacks transactions")
+
+// ErrDump is an [ErrBehind] which says that lines of the dump are damaged, and that no
+// transaction after the dump is missing.
+var ErrDump = fmt.Errorf("%w: its dump is damaged", ErrBehind)
 
 // ErrOtherFile says that the log is of another database file than the one in which a
 // transaction was made.
@@ -122,11 +156,11 @@ func readState(f *os.File) (s State, err error) {
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	header, ok := parseLine(first)
-	if !ok || json.Unmarshal(header.text, &s.Header) != nil || s.Epoch == "" {
-		return s, fmt.Errorf("%w: its beginning is damaged", ErrNone)
+	header, h, _, err := parseFirstLine(first)
+	if err != nil {
+		return s, err
 	}
-	s.Base = header.number
+	s.Header, s.Base = h, header.number
 	s.Last, err = lastNumber(f)
 	return s, err
 }
@@ -276,76 +310,6 @@ func (l *Log) Size() int64 {
 // SetAside renames the file, if there is one: it appends a suffix to the name.
 func (l *Log) SetAside(suffix string) { _ = os.Rename(l.path, l.path+suffix) }
 
-// Replay calls run with the statements of every line but the first, in their order. It skips
-// a line whose checksum is wrong, and fails with ErrBehind if the number of a transaction is
-// missing before the next. So it does not notice that a line of the dump, or the last line,
-// is damaged. Of lines with the same number after the dump, only the last counts.
-func (l *Log) Replay(run func(number int64, list []Statement) error) error {
-	f, err := os.Open(l.path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<16)
-	header, _, err := readLine(in)
-	if err != nil {
-		return err
-	}
-	last := header.number
-	var held *line // the next line may replace it
-	runHeld := func() error {
-		if held == nil {
-			return nil
-		}
-		var list []Statement
-		if err := json.Unmarshal(held.text, &list); err != nil {
-			return fmt.Errorf("%w: %w", ErrBehind, err)
-		}
-		return run(held.number, list)
-	}
-	for {
-		next, ok, err := readLine(in)
-		if errors.Is(err, io.EOF) {
-			return runHeld()
-		}
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue // a process was writing the line when it died; a transaction that is damaged leaves a gap
-		}
-		isDump := next.number == header.number
-		switch {
-		case next.number == last+1, isDump && last == header.number:
-			if err := runHeld(); err != nil {
-				return err
-			}
-		case next.number != last:
-			return fmt.Errorf("%w: after %d comes %d", ErrBehind, last, next.number)
-		}
-		held, last = &next, next.number
-	}
-}
-
-func readLine(in *bufio.Reader) (line, bool, error) {
-	var b []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		if len(b)+len(part) > maxLine {
-			return line{}, false, fmt.Errorf("a line of the second copy is longer than %d bytes", maxLine)
-		}
-		b = append(b, part...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err != nil {
-			return line{}, false, err
-		}
-		l, ok := parseLine(b)
-		return l, ok, nil
-	}
-}
-
 // dumpRows is how many rows one line of a dump holds.
 const dumpRows = 200
 
@@ -370,22 +334,32 @@ func (l *Log) Write(h Header, number int64, dump func(add func(Statement) error)
 		return err
 	}
 	var list []Statement
-	err = writeLine(h)
+	lines := 0
+	writeList := func() error {
+		err := writeLine(list)
+		list, lines = list[:0], lines+1
+		return err
+	}
+	err = writeLine(newFirstLine(h, 0))
 	if err == nil {
 		err = dump(func(s Statement) error {
 			if list = append(list, s); len(list) < dumpRows {
 				return nil
 			}
-			err := writeLine(list)
-			list = list[:0]
-			return err
+			return writeList()
 		})
 	}
 	if err == nil && len(list) > 0 {
-		err = writeLine(list)
+		err = writeList()
 	}
 	if err == nil {
 		err = out.Flush()
+	}
+	if err == nil {
+		var text []byte
+		if text, err = formatLine(number, newFirstLine(h, lines)); err == nil {
+			_, err = f.WriteAt(text, 0)
+		}
 	}
 	if err == nil {
 		err = f.Sync()
