@@ -24,10 +24,14 @@ type BranchError struct {
 	Elsewhere string // the git directory of another checkout that has the branch
 	Symbolic  string // the target of the branch, if that is a symbolic ref
 
-	// IsDiverged says that an isolated checkout is on the branch at the commit At, and
-	// that the repository's branch of that name has diverged from it.
+	// At is the commit that the checkout is at: where it diverged, or where HEAD is not on
+	// the branch and has commits that the branch lacks. IsAhead says that the commit also
+	// has those of the branch.
+	At      string
+	IsAhead bool
+	// IsDiverged says that an isolated checkout is on the branch, and that the repository's
+	// branch of that name has diverged from it.
 	IsDiverged bool
-	At         string
 	// IsGone says that the repository no longer has a branch of that name.
 	IsGone bool
 }
@@ -60,7 +64,7 @@ func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
 		return err
 	}
 	if on != headRef(branch) {
-		return &BranchError{Branch: branch, On: strings.TrimPrefix(on, "refs/heads/")}
+		return w.otherBranchError(ctx, branch, on)
 	}
 	if branch == "" {
 		return nil
@@ -90,6 +94,27 @@ func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
 		err = &BranchError{Branch: branch, On: branch, IsDiverged: true, At: at}
 	}
 	return err
+}
+
+// otherBranchError says that HEAD is on another branch, and which commits it has there. The
+// repository may lack those of an isolated checkout.
+func (w *Worktree) otherBranchError(ctx context.Context, branch, on string) error {
+	wrong := &BranchError{Branch: branch, On: strings.TrimPrefix(on, "refs/heads/")}
+	tip, err := w.Repo.ReadRef(ctx, headRef(branch))
+	if branch == "" || err != nil {
+		return wrong
+	}
+	_, at, err := w.PrivateHead(w.Repo.RefSnapshot())
+	if err != nil || at == "" {
+		return wrong
+	}
+	if isIn, err := w.Repo.IsAncestor(ctx, at, tip); err == nil && isIn {
+		return wrong
+	}
+	wrong.At = at
+	wrong.IsAhead, err = w.Repo.IsAncestor(ctx, tip, at)
+	wrong.IsAhead = wrong.IsAhead && err == nil
+	return wrong
 }
 
 // requireHead is RequireBranch by the admin directory's HEAD, without a look at other

@@ -49,6 +49,11 @@ func ExplainBranch(rec journal.Record, err error) error {
 	default:
 		e.Message = fmt.Sprintf("HEAD is on %s, and the workspace's branch is %q", namedBranch(wrong.On), w.Branch)
 		e.Hint = "git -C " + w.Path + " switch " + w.Branch
+		if wrong.IsAhead {
+			e.Hint = "git -C " + w.Path + " switch -C " + w.Branch
+		} else if wrong.At != "" {
+			e.Hint += " && git -C " + w.Path + " merge " + wrong.At
+		}
 	}
 	return e
 }
