@@ -136,7 +136,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/trash": {
 		".", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
-		"internal/git/...", "internal/journal", "internal/oplog", "internal/proc", "internal/project", "internal/provision", "internal/removal",
+		"internal/git/...", "internal/journal", "internal/once", "internal/oplog", "internal/proc", "internal/project", "internal/provision", "internal/removal",
 		"internal/snapshot", "internal/snapshot/restore", "internal/workspace",
 	},
 	"internal/rewind": {
@@ -167,16 +167,16 @@ var mayImport = map[string][]string{
 	},
 	"internal/upkeep": {
 		".", "internal/checkout/worktree", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/lane", "internal/proc", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
+		"internal/lane", "internal/once", "internal/proc", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
 		"internal/workspace",
 	},
 	"internal/uninstall": {
 		".", "internal/checkout/worktree", "internal/explain", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/lane", "internal/proc", "internal/project", "internal/radar", "internal/trash", "internal/workspace",
+		"internal/lane", "internal/once", "internal/proc", "internal/project", "internal/radar", "internal/trash", "internal/workspace",
 	},
 	"internal/doctor": {
 		".", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/layout", "internal/oplog", "internal/proc", "internal/project", "internal/rewind", "internal/trash", "internal/work",
+		"internal/layout", "internal/once", "internal/oplog", "internal/proc", "internal/project", "internal/rewind", "internal/trash", "internal/work",
 		"internal/workspace",
 	},
 	"internal/history": {

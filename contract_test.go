@@ -47,6 +47,48 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// withoutKey are the methods whose requests need no Key, with the reason: those that only
+// read, and those for which a second call means the same as the first.
+var withoutKey = map[string]string{
+	"Repo": reads, "CheckRepo": reads, "Branch": reads, "PlanCreate": reads, "Workspaces": reads, "Workspace": reads,
+	"Worktrees": reads, "Status": reads, "CountActive": reads, "Role": reads, "Mounts": reads, "Snapshot": reads,
+	"Snapshots": reads, "Conflicts": reads, "Trash": reads, "History": reads, "Operation": reads, "PlanUndo": reads,
+	"WaitMerge": reads, "Merges": reads, "Lanes": reads, "PlanRevert": reads, "Merge": reads, "Diff": reads, "Review": reads,
+	"Session": reads, "Sessions": reads, "Round": reads, "Prompt": reads, "Checks": reads, "GitConfig": reads, "Events": reads,
+
+	"DriveLanes": "merges what was submitted, each under the key of its own request; it adds nothing",
+	"Hold":       "a lease of the calling process, which ends with it",
+	"HoldFor":    "the same process gets the same lease again",
+	"Renew":      "only the last renewal counts",
+	"Release":    "releasing again succeeds",
+	"Close":      "the end of a Service",
+}
+
+const reads = "reads"
+
+// TestChangesHaveKeys: every call that changes something can be repeated after a crash.
+func TestChangesHaveKeys(t *testing.T) {
+	for method := range reflect.TypeFor[croft.Service]().Methods() {
+		why, isExempt := withoutKey[method.Name]
+		hasKey := false
+		if method.Type.NumIn() == 2 {
+			field, ok := method.Type.In(1).FieldByName("Key")
+			hasKey = ok && field.Type.Kind() == reflect.String && field.Tag.Get("json") == "key,omitempty"
+		}
+		switch {
+		case !hasKey && !isExempt:
+			t.Errorf("%s changes something, and its request has no Key", method.Name)
+		case hasKey && isExempt && why != reads: // a reader may share the request of a change
+			t.Errorf("%s has a Key: it is in withoutKey because of %q", method.Name, why)
+		}
+	}
+	for name := range withoutKey {
+		if _, ok := reflect.TypeFor[croft.Service]().MethodByName(name); !ok {
+			t.Errorf("withoutKey has %s, which is no method of Service", name)
+		}
+	}
+}
+
 // checkFields fails the test where a type of the contract would lose something in JSON,
 // or has a number that nobody can read.
 func checkFields(t *testing.T, method string, at reflect.Type, seen map[reflect.Type]bool) {

@@ -7,6 +7,7 @@ import (
 // ReapRequest asks for the removal of orphans: workspaces whose lease expired
 // and whose owner is provably gone.
 type ReapRequest struct {
+	Key  string `json:"key,omitempty"` // the same call removes nothing that was orphaned since
 	Repo string `json:"repo,omitempty"`
 	// OlderThan, if positive, also takes idle workspaces of that age that
 	// nobody leased and whose commits are in their target.
@@ -32,6 +33,7 @@ const (
 // CleanRequest asks for the removal of everything that is provably finished,
 // or of everything.
 type CleanRequest struct {
+	Key    string  `json:"key,omitempty"` // the same call removes nothing that was finished since
 	Repo   string  `json:"repo,omitempty"`
 	All    Scope   `json:"all,omitempty"` // ScopeAll: finished or not
 	DryRun DryRun  `json:"dryRun,omitempty"`
@@ -52,6 +54,7 @@ type CleanResult struct {
 
 // GCRequest names the project whose upkeep is done.
 type GCRequest struct {
+	Key  string `json:"key,omitempty"` // the same call deletes no trash that expired since
 	Repo string `json:"repo,omitempty"`
 }
 
@@ -127,6 +130,7 @@ type DoctorResult struct {
 
 // DoctorRequest asks for an examination.
 type DoctorRequest struct {
+	Key    string     `json:"key,omitempty"` // the same call mends nothing that broke since
 	Repo   string     `json:"repo,omitempty"`
 	Fix    FixMode    `json:"fix,omitempty"`
 	Import ImportMode `json:"import,omitempty"`
@@ -138,6 +142,9 @@ type DoctorRequest struct {
 // UninstallRequest asks for the removal of all that is Croft's own from a
 // repository, or from the machine.
 type UninstallRequest struct {
+	// Key: the same call leaves a repository alone that Croft was used in again. With All
+	// it goes with the state, and then nothing is known that could be removed.
+	Key  string `json:"key,omitempty"`
 	Repo string `json:"repo,omitempty"`
 	// All: ScopeAll removes it from every repository that is known, and then the
 	// state, with its second copy, if no repository was kept.

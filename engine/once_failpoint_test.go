@@ -339,3 +339,48 @@ func TestKilledEndOfRoundWithKey(t *testing.T) {
 		}
 	})
 }
+
+// TestKilledCleanWithKey: what the first call found is removed once. A workspace that was
+// made or restored since stays.
+func TestKilledCleanWithKey(t *testing.T) {
+	req := croft.CleanRequest{Key: "k", All: croft.ScopeAll}
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := gittest.New(t)
+		brief(t, r, func(e *engine.Engine) {
+			create(t, e, croft.CreateRequest{Name: "a"})
+			create(t, e, croft.CreateRequest{Name: "b"})
+		})
+		return r, calling(t, "Clean", req)
+	}
+	eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, first string) {
+		if live := names(t, e); len(live) != 0 {
+			t.Fatalf("live: %v", live)
+		}
+		wantEvents(t, e, croft.EventWorkspaceRemoved, 2)
+		create(t, e, croft.CreateRequest{Name: "c"})
+		if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := calling(t, "Clean", req).call(t.Context(), e)
+		if live := names(t, e); err != nil || again != first || len(live) != 2 {
+			t.Errorf("live: %v; %v\n%s\n%s", live, err, first, again)
+		}
+	})
+}
+
+// TestCleanKeyPinsItsWorkspaces kills a process that cleans before it has removed anything.
+// The repeated request leaves a workspace alone that was made between the two.
+func TestCleanKeyPinsItsWorkspaces(t *testing.T) {
+	r := gittest.New(t)
+	brief(t, r, func(e *engine.Engine) { create(t, e, croft.CreateRequest{Name: "a"}) })
+	job := calling(t, "Clean", croft.CleanRequest{Key: "k", All: croft.ScopeAll})
+	killed(t, helper(t, r, job, "CROFT_FAILPOINT=kill=key.pinned"))
+	e := engineIn(t, r, 0)
+	create(t, e, croft.CreateRequest{Name: "b"})
+	if _, err := job.call(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if live := names(t, e); len(live) != 1 || live[0] != "b" {
+		t.Errorf("live: %v, want b alone", live)
+	}
+}

@@ -337,22 +337,22 @@ func (e *Engine) Prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft
 
 // Reap removes orphaned workspaces.
 func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error) {
-	return doIn(ctx, e, call{op: "reap", repo: req.Repo, recovers: beforeActing}, req, e.upkeep.ReapOrphans)
+	return doIn(ctx, e, call{op: "reap", repo: req.Repo, key: req.Key, recovers: beforeActing}, req, e.upkeep.ReapOrphans)
 }
 
 // Clean removes workspaces whose work is merged, or with ScopeAll every workspace.
 func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.CleanResult, error) {
-	return doIn(ctx, e, call{op: "clean", repo: req.Repo, recovers: beforeActing}, req, e.upkeep.CleanUp)
+	return doIn(ctx, e, call{op: "clean", repo: req.Repo, key: req.Key, recovers: beforeActing}, req, e.upkeep.CleanUp)
 }
 
 // GC deletes trash, branches and all else that is not needed any more.
 func (e *Engine) GC(ctx context.Context, req croft.GCRequest) (*croft.GCResult, error) {
-	return doIn(ctx, e, call{op: "gc", repo: req.Repo, recovers: beforeActing}, req, e.upkeep.Collect)
+	return doIn(ctx, e, call{op: "gc", repo: req.Repo, key: req.Key, recovers: beforeActing}, req, e.upkeep.Collect)
 }
 
 // Doctor compares records, refs, registrations and disk, and returns what is wrong.
 func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) (*croft.DoctorResult, error) {
-	return doIn(ctx, e, call{op: "doctor", repo: req.Repo, needs: gitRepository}, req, e.doctor.Examine)
+	return doIn(ctx, e, call{op: "doctor", repo: req.Repo, key: req.Key, needs: gitRepository}, req, e.doctor.Examine)
 }
 
 // Uninstall removes everything of Croft's from a repository, or from the machine.

@@ -27,6 +27,9 @@ left, and the emptied directory.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			req.Repo = a.dir()
+			if err := agreement.requireYes(cmd, req.Key); err != nil {
+				return err
+			}
 			return a.serveAgreed(cmd, agreement, reachFurther, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				return a.runClean(ctx, svc, req, agreed)
 			})
@@ -35,6 +38,7 @@ left, and the emptied directory.`,
 	addWordFlag(cmd, &req.All, croft.ScopeAll, "all", "", "every workspace, finished or not")
 	addWordFlag(cmd, &req.Branches, croft.ScopeAll, "branches", "", "only recorded branches that have no workspace any more, merged or not; their tips are kept")
 	agreement.addFlags(cmd)
+	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 

@@ -31,20 +31,24 @@ a workspace, as after a backup was brought back, is bound in the same way.
 
 The exit status is 0 only when nothing is left to fix.`,
 		Args: takesNothing,
-		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			req.Repo = a.dir()
+			if req.Key != "" && isImporting && !isSure {
+				return usageError(cmd, "with --key say --yes")
+			}
 			switch {
 			case isImporting && isSure:
 				req.Import = croft.ImportAll
 			case isImporting:
 				req.Import = croft.ImportShow
 			}
-			return a.runDoctor(ctx, svc, req)
-		}),
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return a.runDoctor(ctx, svc, req) })
+		},
 	}
 	addWordFlag(cmd, &req.Fix, croft.FixAll, "fix", "", "mend what can be mended")
 	cmd.Flags().BoolVar(&isImporting, "import", false, "show what git knows of workspaces without a record, and ask whether to bind it")
 	cmd.Flags().BoolVar(&isSure, "yes", false, "with --import, do not ask")
+	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 

@@ -25,6 +25,7 @@ type gcResult struct {
 
 func newGCCommand(a *app) *cobra.Command {
 	var isAuto bool
+	var key string
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Delete old trash and integrated branches",
@@ -44,6 +45,9 @@ most once an hour. It also removes orphans, as "croft reap" does, and says
 nothing.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if isAuto && key != "" {
+				return usageError(cmd, "either --auto or --key")
+			}
 			a.silent = isAuto
 			if isAuto && a.env.Background != nil {
 				a.env.Background()
@@ -52,16 +56,17 @@ nothing.`,
 				if isAuto {
 					return runAutoGC(ctx, svc, a.dir())
 				}
-				return a.runGC(ctx, svc, a.dir())
+				return a.runGC(ctx, svc, croft.GCRequest{Key: key, Repo: a.dir()})
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&isAuto, "auto", false, "reap orphans too, and say nothing")
+	addKeyFlag(cmd, &key)
 	return cmd
 }
 
-func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
-	result, err := svc.GC(ctx, croft.GCRequest{Repo: repo})
+func (a *app) runGC(ctx context.Context, svc collector, req croft.GCRequest) error {
+	result, err := svc.GC(ctx, req)
 	if err != nil {
 		return err
 	}

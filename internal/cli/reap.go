@@ -25,6 +25,7 @@ type cleanResult struct {
 func newReapCommand(a *app) *cobra.Command {
 	var olderThan age
 	var isForced bool
+	var key string
 	var agreement agreement
 	cmd := &cobra.Command{
 		Use:   "reap",
@@ -37,9 +38,12 @@ you are asked.`,
 		Example: `  croft reap --older-than 7d --dry-run`,
 		Args:    takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			req := croft.ReapRequest{Repo: a.dir(), OlderThan: croft.Duration(olderThan)}
+			req := croft.ReapRequest{Key: key, Repo: a.dir(), OlderThan: croft.Duration(olderThan)}
 			if isForced {
 				req.Mode, agreement.isYes = croft.RemoveForce, true
+			}
+			if err := agreement.requireYes(cmd, key); err != nil {
+				return err
 			}
 			return a.serveAgreed(cmd, agreement, reachFurther, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				return a.runReap(ctx, svc, req, agreed)
@@ -50,6 +54,7 @@ you are asked.`,
 	flags.Var(&olderThan, "older-than", "also idle workspaces of this age, such as 24h or 7d")
 	flags.BoolVarP(&isForced, "force", "f", false, "also with work that is nowhere else; does not ask")
 	agreement.addFlags(cmd)
+	addKeyFlag(cmd, &key)
 	return cmd
 }
 

@@ -35,10 +35,14 @@ changed anything; "croft queue --all" has the IDs of the others.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")
 	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
+	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 
 func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertRequest, isDryRun bool) error {
+	if req.Key != "" && !isDryRun { // once the merge is reverted, there is nothing to plan
+		return a.revert(ctx, svc, req)
+	}
 	plan, err := svc.PlanRevert(ctx, req)
 	if err != nil {
 		return err
@@ -56,6 +60,10 @@ func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertReque
 	if isDryRun {
 		return nil
 	}
+	return a.revert(ctx, svc, req)
+}
+
+func (a *app) revert(ctx context.Context, svc reverter, req croft.RevertRequest) error {
 	m, err := a.waitFor(ctx, svc)(svc.SubmitRevert(ctx, req))
 	if err != nil {
 		return err

@@ -77,6 +77,7 @@ func newRoundStart(a *app) *cobra.Command {
 	flags.StringVar(&opts.config, "config", "", "take the mode from an orchestrator's configuration `file`")
 	completeWords(cmd, "mode", modeWords()...)
 	registerCompletion(cmd, "session", a.completeOpenSession)
+	addKeyFlag(cmd, &opts.req.Key)
 	return cmd
 }
 
@@ -187,7 +188,7 @@ func (a *app) showRound(round *croft.Round) {
 func newRoundEnd(a *app) *cobra.Command {
 	var session string
 	var number int
-	var mode croft.EndMode
+	var req croft.EndRoundRequest
 	cmd := &cobra.Command{
 		Use:   "end --session SESSION",
 		Short: "Commit, archive and put away what agents left",
@@ -196,32 +197,35 @@ func newRoundEnd(a *app) *cobra.Command {
 			if session == "" {
 				return usageError(cmd, "which session: --session")
 			}
+			if req.Key != "" && number == 0 { // a repeated call would mean a later round
+				return usageError(cmd, "with --key name the round: --number")
+			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRoundEnd(ctx, svc, croft.Ref(session), number, mode)
+				return a.runRoundEnd(ctx, svc, croft.Ref(session), number, req)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&session, "session", "", "the `session`, by name or ID")
 	cmd.Flags().IntVar(&number, "number", 0, "the round's number (default: the last)")
-	addWordFlag(cmd, &mode, croft.EndForce, "force", "f", "do not wait for processes that are still in a checkout, which go on in the trash, nor for a checkout that is not found")
+	addWordFlag(cmd, &req.Mode, croft.EndForce, "force", "f", "do not wait for processes that are still in a checkout, which go on in the trash, nor for a checkout that is not found")
+	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 
-func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.Ref, number int, mode croft.EndMode) error {
+func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.Ref, number int, req croft.EndRoundRequest) error {
 	ses, err := svc.Session(ctx, croft.GetRequest{Ref: session})
 	if err != nil {
 		return err
 	}
-	var id croft.ID
 	for _, r := range ses.Rounds {
 		if number == 0 || r.Number == number {
-			id = r.ID
+			req.Round = r.ID
 		}
 	}
-	if id == "" {
+	if req.Round == "" {
 		return &croft.Error{Code: croft.RoundNotFound, Op: "round", Message: "the session has no such round", Hint: "croft session list"}
 	}
-	round, err := svc.EndRound(ctx, croft.EndRoundRequest{Round: id, Mode: mode})
+	round, err := svc.EndRound(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -295,6 +299,7 @@ func newRoundPresent(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&req.Home, "home", "", "the `directory` that its checkout and the archives lie in (default: one of its own)")
 	cmd.Flags().StringVar((*string)(&req.Mode), "mode", "", "how it is kept apart: auto, worktree, isolated or legacy")
 	completeWords(cmd, "mode", modeWords()...)
+	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 

@@ -65,7 +65,8 @@ func (a *app) runSessionStart(ctx context.Context, svc croft.Rounds, req croft.S
 func sessionName(ses croft.Session) string { return cmp.Or(ses.Name, string(ses.ID)) }
 
 func newSessionEnd(a *app) *cobra.Command {
-	return &cobra.Command{
+	var key string
+	cmd := &cobra.Command{
 		Use:   "end SESSION",
 		Short: "End a session and delete its branches",
 		Long: `End what is still open in a session, and delete its branches. Their workspaces
@@ -73,9 +74,11 @@ can be restored while they are in the trash.`,
 		Args:              takesSession,
 		ValidArgsFunction: completeFirst(a.completeOpenSession),
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			return a.runSessionEnd(ctx, svc, croft.ID(args[0]))
+			return a.runSessionEnd(ctx, svc, croft.EndSessionRequest{Key: key, Session: croft.ID(args[0])})
 		}),
 	}
+	addKeyFlag(cmd, &key)
+	return cmd
 }
 
 // takesSession demands one session, and says which command lists them.
@@ -88,15 +91,9 @@ func takesSession(cmd *cobra.Command, args []string) error {
 	return takesOptional("session")(cmd, args)
 }
 
-func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, id croft.ID) error {
-	ses, err := svc.Session(ctx, croft.GetRequest{Ref: croft.Ref(id)}) // by its name it is found only while it is open
+func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, req croft.EndSessionRequest) error {
+	ses, err := svc.EndSession(ctx, req)
 	if err != nil {
-		return err
-	}
-	if _, err := svc.EndSession(ctx, croft.EndSessionRequest{Session: ses.ID}); err != nil {
-		return err
-	}
-	if ses, err = svc.Session(ctx, croft.GetRequest{Ref: croft.Ref(ses.ID)}); err != nil {
 		return err
 	}
 	if a.json {

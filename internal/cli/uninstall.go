@@ -44,6 +44,9 @@ stay where they are. So can a trash be forgotten that was deleted.`,
 			case !isAll:
 				req.Repo = a.dir()
 			}
+			if err := agreement.requireYes(cmd, req.Key); err != nil {
+				return err
+			}
 			return a.serveAgreed(cmd, agreement, reachFurther, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				return a.runUninstall(ctx, svc, req, agreed)
 			})
@@ -52,6 +55,7 @@ stay where they are. So can a trash be forgotten that was deleted.`,
 	addWordFlag(cmd, &req.All, croft.ScopeAll, "all", "", "from every repository that Croft knows, and the state")
 	addWordFlag(cmd, &req.Gone, croft.GoneForGood, "forget", "", "a repository that was deleted, and is not at --repo any more")
 	agreement.addFlags(cmd)
+	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 

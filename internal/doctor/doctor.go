@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -20,6 +21,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/rewind"
@@ -74,7 +76,16 @@ func (svc *Doctor) Examine(ctx context.Context, s project.Location, req croft.Do
 		return nil, err
 	}
 	svc.NoticeOfGit(project.NoticeAlways)
-	d := &examination{Doctor: svc, r: s.Project, fix: req.Fix == croft.FixAll, imports: req.Import, agreed: req.Agreed, findings: []croft.Finding{}}
+	if !once.HasKey(ctx) || req.Fix != croft.FixAll && req.Import != croft.ImportAll {
+		return svc.examine(ctx, s, req, nil)
+	}
+	return svc.examineOnce(ctx, s, req)
+}
+
+// examine looks for everything that is wrong, and mends it if the request says so: all, or
+// what is in meant.
+func (svc *Doctor) examine(ctx context.Context, s project.Location, req croft.DoctorRequest, meant []croft.Finding) (*croft.DoctorResult, error) {
+	d := &examination{meant: meant, Doctor: svc, r: s.Project, fix: req.Fix == croft.FixAll, imports: req.Import, agreed: req.Agreed, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
 		d.findDamagedState, d.findAccidents, d.findIrregular, d.findLocks, d.findOperations, d.findMovedRepository, d.findReplacedRepository, d.findUnrecorded, d.findKeptRefs, d.findUnknownTrash, d.findBroken, d.findMovedTrash, d.findMovedPins, d.findSuspects, d.findLostCommits, d.findLagging,
 		d.findDamagedObjects,
@@ -92,15 +103,57 @@ type examination struct {
 	r        *project.Project
 	fix      bool
 	imports  croft.ImportMode
-	agreed   []string // the findings that may be imported; none: all
+	agreed   []string        // the findings that may be imported; none: all
+	meant    []croft.Finding // the findings that may be mended; nil: all
 	findings []croft.Finding
+}
+
+// examineOnce mends what the first call with a key has found, and nothing that came since.
+// What an earlier call has mended is in the answer.
+func (svc *Doctor) examineOnce(ctx context.Context, s project.Location, req croft.DoctorRequest) (*croft.DoctorResult, error) {
+	meant, err := once.Pin(ctx, "findings", func() ([]croft.Finding, error) {
+		look := req
+		if look.Fix = croft.FixNothing; look.Import == croft.ImportAll {
+			look.Import = croft.ImportShow
+		}
+		found, err := svc.examine(ctx, s, look, nil)
+		if err != nil {
+			return nil, err
+		}
+		return found.Findings, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if req.Import == croft.ImportAll && len(req.Agreed) == 0 {
+		for _, f := range meant {
+			if f.Seen != "" {
+				req.Agreed = append(req.Agreed, f.Seen)
+			}
+		}
+		if len(req.Agreed) == 0 {
+			req.Import = croft.ImportShow
+		}
+	}
+	res, err := svc.examine(ctx, s, req, meant)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range meant {
+		if !slices.ContainsFunc(res.Findings, func(now croft.Finding) bool { return now.Code == f.Code && now.Subject == f.Subject }) {
+			f.Fixed = true
+			res.Findings = append(res.Findings, f)
+		}
+	}
+	return res, nil
 }
 
 // reportFinding adds a finding. If the caller asked for fixes, it calls mend first, unless
 // mend is nil.
 func (d *examination) reportFinding(code, subject, message string, mend func() error) {
 	f := croft.Finding{Code: code, Subject: subject, Message: message, CanFix: mend != nil}
-	if d.fix && mend != nil {
+	isMeant := func(m croft.Finding) bool { return m.Code == code && m.Subject == subject }
+	if d.fix && mend != nil && (d.meant == nil || slices.ContainsFunc(d.meant, isMeant)) {
 		err := mend()
 		f.Fixed = err == nil
 		if err != nil {

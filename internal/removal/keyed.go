@@ -31,7 +31,7 @@ func (svc *Removals) begin(ctx context.Context, s project.Location, req croft.Re
 		return project.Act{}, nil, err
 	}
 	res.Unknown = p.Unknown
-	done, err := svc.removedBy(ctx, p.Act)
+	done, err := svc.RemovedBy(ctx, p.Act)
 	if err != nil {
 		return project.Act{}, nil, err
 	}
@@ -45,7 +45,7 @@ func (svc *Removals) begin(ctx context.Context, s project.Location, req croft.Re
 		switch {
 		case at < 0: // its record is deleted
 		case done[id]:
-			res.Removed = append(res.Removed, removedBefore(all[at]))
+			res.Removed = append(res.Removed, RemovedBefore(all[at]))
 		case all[at].Workspace.State == croft.Trashed: // by another act
 			res.Unknown = append(res.Unknown, all[at].Workspace.Name)
 		default:
@@ -68,8 +68,8 @@ func (svc *Removals) pinRemoval(ctx context.Context, s project.Location, req cro
 	})
 }
 
-// removedBy returns the workspaces that an act has removed.
-func (svc *Removals) removedBy(ctx context.Context, act croft.ID) (map[croft.ID]bool, error) {
+// RemovedBy returns the workspaces that an act has removed.
+func (svc *Removals) RemovedBy(ctx context.Context, act croft.ID) (map[croft.ID]bool, error) {
 	ops, err := svc.Journal.Act(ctx, act)
 	done := map[croft.ID]bool{}
 	for _, op := range ops {
@@ -80,8 +80,8 @@ func (svc *Removals) removedBy(ctx context.Context, act croft.ID) (map[croft.ID]
 	return done, err
 }
 
-// removedBefore describes a workspace that an earlier call removed.
-func removedBefore(rec journal.Record) croft.Removed {
+// RemovedBefore describes a workspace that an earlier call removed.
+func RemovedBefore(rec journal.Record) croft.Removed {
 	out := croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}
 	if rec.Trash == nil {
 		return out

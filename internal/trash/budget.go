@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -46,7 +47,7 @@ type tidying struct {
 // directories that can be made again once regenerable_after is over. It announces the
 // deletion of unmerged work before, and finishes deletions that were begun. A workspace
 // that fails stops no other. A lock lets one process at a time do it.
-func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCResult) error {
+func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCResult, now time.Time) error {
 	l, err := flock.Acquire(ctx, filepath.Join(r.Dir, "gc-lock"))
 	if err != nil {
 		return err
@@ -56,11 +57,14 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	if err != nil {
 		return err
 	}
-	t := &tidying{Trash: svc, r: r, res: res, now: svc.Now()}
+	t := &tidying{Trash: svc, r: r, res: res, now: now}
 	t.addFailure("", finishDeletions(ctx, r, nil)) // empty trash directories stay: IsTrashGone goes by them
 	t.addFailure("", r.Git.SweepTrashedGits())
 	if err := t.surveyAll(ctx); err != nil {
 		return errors.Join(append(t.errs, err)...)
+	}
+	if once.HasKey(ctx) { // the first call may have been made a while ago
+		t.items = slices.DeleteFunc(t.items, func(it *trashItem) bool { return it.rec.Trash.RemovedAt.After(now) })
 	}
 	for _, it := range t.items {
 		if !t.now.Before(it.rec.Trash.RemovedAt.Add(time.Duration(r.Config.Trash.RegenerableAfter))) {

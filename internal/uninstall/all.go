@@ -17,6 +17,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -26,6 +27,13 @@ func (svc *Uninstaller) uninstallAll(ctx context.Context, res *croft.UninstallRe
 	repos, err := svc.Journal.Repos(ctx)
 	if err != nil {
 		return err
+	}
+	// The answer is not recorded: the key goes with the state, or what was kept is tried again.
+	once.KeepOpen(ctx)
+	if once.HasKey(ctx) {
+		if req.Shown, err = once.Pin(ctx, "repos", func() ([]string, error) { return pathsToRemove(repos, req), nil }); err != nil {
+			return err
+		}
 	}
 	for _, known := range repos {
 		var done *croft.UninstalledRepo
@@ -55,6 +63,17 @@ func (svc *Uninstaller) uninstallAll(ctx context.Context, res *croft.UninstallRe
 		return nil
 	}
 	return svc.removeState(ctx, plan)
+}
+
+// pathsToRemove returns the paths of the known repositories that a request means.
+func pathsToRemove(repos []journal.Repo, req croft.UninstallRequest) []string {
+	var paths []string
+	for _, known := range repos {
+		if refuseUnshown(known, req) == nil {
+			paths = append(paths, known.Path)
+		}
+	}
+	return paths
 }
 
 // openKnown opens a repository that the state knows, at the path where it was last seen. A

@@ -43,6 +43,23 @@ const keptBranches = "croft-kept/"
 
 // UninstallRepos removes everything of Croft's from a repository, or from the machine.
 func (svc *Uninstaller) UninstallRepos(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
+	// The state of a project goes, so its key is one of the host.
+	in := project.KeyScope{Verb: "uninstall"}
+	switch {
+	case req.All == croft.ScopeAll:
+	case req.Gone == croft.GoneForGood:
+		in.Verb += " " + req.Repo
+	default:
+		s, err := svc.Locate(ctx, req.Repo)
+		if err != nil {
+			return nil, err
+		}
+		in.Verb += " " + s.Path
+	}
+	return project.Once(ctx, svc.Projects, in, req.Key, req, func(ctx context.Context) (*croft.UninstallResult, error) { return svc.uninstall(ctx, req) })
+}
+
+func (svc *Uninstaller) uninstall(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
 	res := &croft.UninstallResult{Repos: []croft.UninstalledRepo{}, Kept: []croft.KeptRepo{}, Files: []string{}, Left: []croft.Left{}}
 	if req.All == croft.ScopeAll {
 		return res, svc.uninstallAll(ctx, res, req)

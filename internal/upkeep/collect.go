@@ -20,6 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/workspace"
 )
@@ -45,14 +46,18 @@ func (svc *Upkeep) Collect(ctx context.Context, s project.Location, _ croft.GCRe
 		return res, nil
 	}
 	s.Git.DeleteEmptyAdmins(worktree.AdminPrefix, debrisTime)
-	var err error
+	// A repeated call with a key deletes nothing whose time came after the first call.
+	now, err := once.Pin(ctx, "now", func() (time.Time, error) { return svc.Now(), nil })
+	if err != nil {
+		return nil, err
+	}
 	res.Branches, err = svc.sweepBranches(ctx, s.Project, croft.DryRunOff, func(rec journal.Record) bool {
 		done, err := svc.Removals.IsIntegrated(ctx, s.Project, rec)
 		return err == nil && done
 	})
 	c := &collection{Upkeep: svc, r: s.Project, res: res}
 	if err == nil {
-		err = errors.Join(svc.Trash.Tidy(ctx, s.Project, res), c.sweep(ctx), svc.pruneHistory(ctx))
+		err = errors.Join(svc.Trash.Tidy(ctx, s.Project, res, now), c.sweep(ctx), svc.pruneHistory(ctx, now))
 	}
 	if err == nil { // stores are named after packs, so the packs are joined first
 		err = errors.Join(svc.tidyPacks(ctx, s.Project, odb.AllPacks), s.Git.PackRefs(ctx, project.PinRefs), c.sweepStores(ctx))
@@ -322,8 +327,8 @@ func (c *collection) deleteRecords(ctx context.Context, _ *roots, ids []string) 
 }
 
 // pruneHistory deletes operations and events older than history.retention.
-func (svc *Upkeep) pruneHistory(ctx context.Context) error {
-	before := svc.Now().Add(-time.Duration(svc.Settings.Config().History.Retention))
+func (svc *Upkeep) pruneHistory(ctx context.Context, now time.Time) error {
+	before := now.Add(-time.Duration(svc.Settings.Config().History.Retention))
 	for more := true; more; {
 		err := svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
 			more, err = tx.Prune(before, sweepStep)

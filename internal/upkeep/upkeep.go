@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
@@ -163,17 +164,31 @@ type sweeping struct {
 // removeWanted removes the wanted workspaces that the guards allow.
 func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweeping) (*croft.CleanResult, error) {
 	res := &croft.CleanResult{Removed: []croft.Removed{}, Branches: []string{}}
-	a := project.NewAct()
-	records, err := svc.Journal.Live(ctx, r.ID)
+	p, err := svc.pinWanted(ctx, r, s)
 	if err != nil {
 		return nil, err
 	}
-	for _, rec := range removal.AgreedOf(s.agreed, records) {
-		if !s.wanted(rec) {
+	records, err := svc.Journal.RecordsOf(ctx, p.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	before, err := svc.Removals.RemovedBy(ctx, p.Act)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(records, func(a, b journal.Record) int {
+		return slices.Index(p.Workspaces, a.Workspace.ID) - slices.Index(p.Workspaces, b.Workspace.ID)
+	})
+	for _, rec := range records {
+		if before[rec.Workspace.ID] { // by an earlier call with the same key
+			res.Removed = append(res.Removed, removal.RemovedBefore(rec))
 			continue
 		}
+		if rec.Workspace.State == croft.Trashed {
+			continue // another process removed it first
+		}
 		h, err := s.how(rec)
-		h.Act = a
+		h.Act = project.Act{ID: p.Act}
 		if err == nil {
 			err = svc.guardUnseen(ctx, r, rec)
 		}
@@ -189,11 +204,32 @@ func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweep
 		}
 		if err != nil {
 			res.Kept = append(res.Kept, project.KeptBecause(rec, err))
+			once.KeepOpen(ctx)
 			continue
 		}
 		res.Removed = append(res.Removed, *done)
 	}
 	return res, nil
+}
+
+// wantedPin is what the first call of a sweep with a key found.
+type wantedPin struct {
+	Act        croft.ID   `json:"act"`
+	Workspaces []croft.ID `json:"workspaces,omitempty"`
+}
+
+// pinWanted returns the act of a sweep, and the workspaces that it wants to remove.
+func (svc *Upkeep) pinWanted(ctx context.Context, r *project.Project, s sweeping) (wantedPin, error) {
+	return once.Pin(ctx, "workspaces", func() (wantedPin, error) {
+		p := wantedPin{Act: project.NewID()}
+		records, err := svc.Journal.Live(ctx, r.ID)
+		for _, rec := range removal.AgreedOf(s.agreed, records) {
+			if s.wanted(rec) {
+				p.Workspaces = append(p.Workspaces, rec.Workspace.ID)
+			}
+		}
+		return p, err
+	})
 }
 
 // guardUnseen refuses a workspace whose directory is not found. The caller named no
@@ -227,8 +263,16 @@ func (svc *Upkeep) sweepBranches(ctx context.Context, r *project.Project, dry cr
 	if err != nil {
 		return deleted, err
 	}
+	meant, err := svc.pinBranches(ctx, r, records, wanted)
+	if err != nil {
+		return deleted, err
+	}
 	for _, rec := range records {
-		if rec.Workspace.State != croft.Trashed || !rec.OwnsBranch || rec.Trash == nil || rec.Trash.BranchGone || !wanted(rec) {
+		if !meant[rec.Workspace.ID] || rec.Workspace.State != croft.Trashed || rec.Trash == nil {
+			continue
+		}
+		if rec.Trash.BranchGone { // an earlier call with the same key deleted it
+			deleted = append(deleted, rec.Workspace.Branch)
 			continue
 		}
 		ref := "refs/heads/" + rec.Workspace.Branch
@@ -256,6 +300,19 @@ func (svc *Upkeep) sweepBranches(ctx context.Context, r *project.Project, dry cr
 		}
 	}
 	return deleted, nil
+}
+
+// pinBranches returns the removed workspaces whose recorded branches are to be deleted.
+func (svc *Upkeep) pinBranches(ctx context.Context, r *project.Project, records []journal.Record, wanted func(journal.Record) bool) (map[croft.ID]bool, error) {
+	return once.Pin(ctx, "branches", func() (map[croft.ID]bool, error) {
+		meant := map[croft.ID]bool{}
+		for _, rec := range records {
+			if rec.Workspace.State == croft.Trashed && rec.OwnsBranch && rec.Trash != nil && !rec.Trash.BranchGone && wanted(rec) {
+				meant[rec.Workspace.ID] = true
+			}
+		}
+		return meant, ctx.Err()
+	})
 }
 
 func (svc *Upkeep) retireBranch(ctx context.Context, r *project.Project, rec journal.Record, tip string) (bool, error) {

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// keyless are the commands without --key, with the reason.
+var keyless = map[string]string{
+	"list": reads, "show": reads, "path": reads, "mounts": reads, "trash": reads, "history": reads, "events": reads, "diff": reads,
+	"conflicts": reads, "queue": reads, "session": reads, "session list": reads, "round": reads, "round prompt": reads, "role": reads,
+	"config": reads, "config schema": reads, "shell-init": reads, "completion": reads, "version": reads, "help": reads,
+
+	"sh": "runs a program in a workspace", "cd": "a function of the shell",
+	"hold":      "the same process gets the same lease again",
+	"queue run": "merges what was submitted, each under the key of its own request",
+	"init":      "makes a file, unless it is there",
+}
+
+const reads = "reads"
+
+// TestChangingCommandsHaveAKey: every command that changes something can be repeated after a
+// crash, and says so in the same words.
+func TestChangingCommandsHaveAKey(t *testing.T) {
+	root := newRootCommand(&app{})
+	usage := ""
+	seen := map[string]bool{}
+	var walk func(cmd *cobra.Command, path string)
+	walk = func(cmd *cobra.Command, path string) {
+		for _, sub := range cmd.Commands() {
+			name := sub.Name()
+			if path != "" {
+				name = path + " " + name
+			}
+			flag := sub.Flags().Lookup("key")
+			_, isKeyless := keyless[name]
+			seen[name] = true
+			switch {
+			case flag == nil && !isKeyless:
+				t.Errorf("croft %s has no --key", name)
+			case flag != nil && isKeyless:
+				t.Errorf("croft %s has --key, and is listed as one that has none", name)
+			case flag != nil && usage != "" && flag.Usage != usage:
+				t.Errorf("croft %s: --key: %q, elsewhere %q", name, flag.Usage, usage)
+			case flag != nil:
+				usage = flag.Usage
+			}
+			walk(sub, name)
+		}
+	}
+	walk(root, "")
+	for name := range keyless {
+		if !seen[name] {
+			t.Errorf("there is no command %q", name)
+		}
+	}
+}
