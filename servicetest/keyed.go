@@ -259,7 +259,7 @@ func copyRole(svc croft.Service) func(context.Context, croft.RoleRequest) (*crof
 // CopyRole: repeated with its key, it leaves a role alone that the workspace got since.
 func (keyScenarios) CopyRole(t *testing.T, f *fixture) {
 	f.Roles("one", "two")
-	f.Repo.Commit("roles")
+	f.Commit("roles")
 	f.create(croft.CreateRequest{Name: "a"})
 	req := croft.RoleRequest{Key: "k", Workspace: "a", Role: "one"}
 	first := once(t, f, copyRole, req)
