@@ -62,7 +62,7 @@ func TestCursorExpires(t *testing.T) {
 	}
 	lose(t, filepath.Join(stateDir(r), "croft.db*"))
 	again := engineIn(t, r, 0)
-	if kinds, _, err := eventsAfter(t, again, list.Cursor); err != nil || len(kinds) != 1 {
+	if kinds, _, err := eventsAfter(t, again, list.Cursor); err != nil || len(kinds) != 2 {
 		t.Errorf("after the database was made again from its copy: %v, %v", kinds, err)
 	}
 	if err := again.Close(); err != nil {
