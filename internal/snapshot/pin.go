@@ -9,22 +9,30 @@ import (
 
 // Pin stores a commit that keeps the objects which only the worktree's own state needs,
 // such as staged content and the commits of a merge in progress. It makes no ref. It
-// returns "" if HEAD keeps them all, or if the worktree has no commit. It does not read the
-// files: it is for a worktree that is moved away whole.
+// returns "" if HEAD keeps them all, or if there are none: the worktree has no commit, and
+// nothing is staged. It does not read the files: it is for a worktree that is moved away whole.
 func Pin(ctx context.Context, w *git.Worktree) (string, error) {
 	pending, err := w.Pending(ctx)
-	if err != nil || len(pending) == 0 {
-		return "", err
-	}
-	head, err := w.Repo.Info(ctx, pending[0]+"^{tree}")
 	if err != nil {
 		return "", err
 	}
+	kept := "" // the tree that HEAD keeps
+	if len(pending) == 0 {
+		if x, err := w.Index(ctx); err != nil || len(x.Entries) == 0 {
+			return "", err
+		}
+	} else {
+		head, err := w.Repo.Info(ctx, pending[0]+"^{tree}")
+		if err != nil {
+			return "", err
+		}
+		kept = head.OID
+	}
 	tree := w.CachedTree()
-	if len(pending) == 1 && tree == head.OID {
+	if len(pending) == 1 && tree == kept {
 		return "", nil
 	}
-	if tree != head.OID { // something is staged, or the index has no tree recorded
+	if tree == "" || tree != kept { // something is staged, or the index has no tree recorded
 		if tree, err = stagedTree(ctx, w); err != nil {
 			return "", err
 		}
