@@ -7,14 +7,17 @@ import (
 
 // Operation is one act in the history, which can be undone.
 type Operation struct {
-	ID         ID        `json:"id"`
-	Kind       string    `json:"kind"`                // create, remove, restore, undo, …
-	Workspace  string    `json:"workspace,omitempty"` // the names of the workspaces concerned
-	Actor      string    `json:"actor"`               // the user, or "agent in NAME"
-	State      string    `json:"state"`               // running, done, undone
-	StartedAt  time.Time `json:"startedAt"`
-	IsUndoable bool      `json:"undoable"`
-	Undoes     ID        `json:"undoes,omitempty"` // the operation that this one undid
+	ID            ID        `json:"id"`
+	Kind          string    `json:"kind"` // create, remove, restore, undo, …
+	RepoID        ID        `json:"repoId,omitempty"`
+	Workspace     ID        `json:"workspace,omitempty"`     // the workspace concerned; absent if there are several
+	WorkspaceName string    `json:"workspaceName,omitempty"` // the names of all that are concerned, with spaces between
+	Workspaces    []ID      `json:"workspaces,omitempty"`    // all that are concerned
+	Actor         string    `json:"actor"`                   // the user, or "agent in NAME"
+	State         string    `json:"state"`                   // running, done, undone
+	StartedAt     time.Time `json:"startedAt"`
+	IsUndoable    bool      `json:"undoable"`
+	Undoes        ID        `json:"undoes,omitempty"` // the operation that this one undid
 
 	// ActorWorkspace is the workspace that the actor's working directory was in, if
 	// any.

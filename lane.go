@@ -2,6 +2,7 @@ package croft
 
 // Lane is the state of a target branch and of its lane.
 type Lane struct {
+	RepoID ID     `json:"repoId,omitempty"`
 	Target string `json:"target"` // a branch
 	Tip    string `json:"tip"`    // the commit that it is at
 	// Known is the commit that the lane left the branch at, or that a person accepted.

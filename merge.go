@@ -40,16 +40,17 @@ const (
 // carried out is a result, not an error: its status is MergePending, and Reason says
 // why.
 type Merge struct {
-	ID          ID          `json:"id"`
-	Kind        MergeKind   `json:"kind"`
-	Workspace   string      `json:"workspace"` // its name
-	WorkspaceID ID          `json:"workspaceId,omitempty"`
-	Target      string      `json:"target"` // a branch
-	Strategy    Strategy    `json:"strategy,omitempty"`
-	State       MergeState  `json:"state"`
-	Status      MergeStatus `json:"status"`           // empty once it is done: there was nothing to merge
-	Head        string      `json:"head,omitempty"`   // the commit that is merged
-	Commit      string      `json:"commit,omitempty"` // the target's commit after the merge
+	ID            ID          `json:"id"`
+	Kind          MergeKind   `json:"kind"`
+	RepoID        ID          `json:"repoId,omitempty"`
+	Workspace     ID          `json:"workspace,omitempty"`
+	WorkspaceName string      `json:"workspaceName"`
+	Target        string      `json:"target"` // a branch
+	Strategy      Strategy    `json:"strategy,omitempty"`
+	State         MergeState  `json:"state"`
+	Status        MergeStatus `json:"status"`           // empty once it is done: there was nothing to merge
+	Head          string      `json:"head,omitempty"`   // the commit that is merged
+	Commit        string      `json:"commit,omitempty"` // the target's commit after the merge
 
 	Reason  Code   `json:"reason,omitempty"`  // why it stays pending
 	Message string `json:"message,omitempty"` // the reason in a sentence

@@ -21,8 +21,10 @@ const (
 // Collision is two pieces of work that cannot be merged by themselves one after
 // the other: two workspaces, or a workspace and its target.
 type Collision struct {
-	A        string   `json:"a"`                  // a workspace
-	B        string   `json:"b"`                  // a workspace; with IsTarget, a branch
+	A        string   `json:"a"` // a workspace
+	B        string   `json:"b"` // a workspace; with IsTarget, a branch
+	AID      ID       `json:"aId,omitempty"`
+	BID      ID       `json:"bId,omitempty"`
 	IsTarget bool     `json:"isTarget,omitempty"` // B is the target of A
 	Paths    []string `json:"paths"`              // on which they do not agree
 	Reason   Reason   `json:"reason,omitempty"`

@@ -23,16 +23,17 @@ const (
 // working, or that the target moves, does not change it. It is kept as long as
 // the trash.
 type Review struct {
-	ID           ID           `json:"id,omitempty"` // empty in the answer of Diff, which keeps nothing
-	Workspace    string       `json:"workspace"`    // its name
-	WorkspaceID  ID           `json:"workspaceId"`
-	Target       string       `json:"target"`         // a branch
-	TargetCommit string       `json:"targetCommit"`   // the commit that the target was at
-	Base         string       `json:"base"`           // the commit that the work is measured from
-	Head         string       `json:"head,omitempty"` // a commit of the work; in the answer of Diff only if all of it is committed
-	Files        []ReviewFile `json:"files"`          // by their paths
-	HeldBack     []string     `json:"heldBack,omitempty"`
-	CreatedAt    time.Time    `json:"createdAt"`
+	ID            ID           `json:"id,omitempty"` // empty in the answer of Diff, which keeps nothing
+	RepoID        ID           `json:"repoId,omitempty"`
+	Workspace     ID           `json:"workspace"`
+	WorkspaceName string       `json:"workspaceName"`
+	Target        string       `json:"target"`         // a branch
+	TargetCommit  string       `json:"targetCommit"`   // the commit that the target was at
+	Base          string       `json:"base"`           // the commit that the work is measured from
+	Head          string       `json:"head,omitempty"` // a commit of the work; in the answer of Diff only if all of it is committed
+	Files         []ReviewFile `json:"files"`          // by their paths
+	HeldBack      []string     `json:"heldBack,omitempty"`
+	CreatedAt     time.Time    `json:"createdAt"`
 }
 
 // ReviewFile is one file in which the work differs from its base.

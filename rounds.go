@@ -31,6 +31,7 @@ const (
 type Session struct {
 	ID        ID             `json:"id"`
 	Name      string         `json:"name,omitempty"`
+	RepoID    ID             `json:"repoId,omitempty"`
 	Repo      string         `json:"repo"` // the project that it was started in, or its own empty one
 	Layout    string         `json:"layout"`
 	Retention Retention      `json:"retention"`
@@ -68,6 +69,7 @@ type RoundSummary struct {
 // Round is one turn of agents, each with a fresh checkout and branch.
 type Round struct {
 	ID        ID         `json:"id"`
+	RepoID    ID         `json:"repoId,omitempty"`
 	Session   ID         `json:"session"`
 	Number    int        `json:"number"`
 	State     RoundState `json:"state"`

@@ -9,13 +9,14 @@ import (
 // and whatever was in progress. Files that git ignores are in it where the
 // configuration says so.
 type Snapshot struct {
-	ID        ID        `json:"id"`
-	Workspace ID        `json:"workspace"`
-	Name      string    `json:"name"`   // the workspace's
-	Commit    string    `json:"commit"` // it hangs on a ref under refs/croft/snapshot/
-	Files     int       `json:"files"`  // files that are not as the commit has them: staged, modified, deleted or untracked
-	Bytes     int64     `json:"bytes"`  // the sizes of the contents that are stored of them
-	CreatedAt time.Time `json:"createdAt"`
+	ID            ID        `json:"id"`
+	RepoID        ID        `json:"repoId,omitempty"`
+	Workspace     ID        `json:"workspace"`
+	WorkspaceName string    `json:"workspaceName"`
+	Commit        string    `json:"commit"` // it hangs on a ref under refs/croft/snapshot/
+	Files         int       `json:"files"`  // files that are not as the commit has them: staged, modified, deleted or untracked
+	Bytes         int64     `json:"bytes"`  // the sizes of the contents that are stored of them
+	CreatedAt     time.Time `json:"createdAt"`
 }
 
 // SnapshotRequest names the workspace to save.

@@ -9,6 +9,7 @@ import (
 type TrashItem struct {
 	ID        ID        `json:"id"`
 	Name      string    `json:"name"`
+	RepoID    ID        `json:"repoId,omitempty"`
 	Branch    string    `json:"branch,omitempty"`
 	Path      string    `json:"path"`   // where it lay, and would lie again
 	Bytes     int64     `json:"bytes"`  // the sizes of its files on disk

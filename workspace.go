@@ -102,6 +102,7 @@ type Workspace struct {
 	Target      string      `json:"target,omitempty"`  // the branch that its work goes back to
 	Host        string      `json:"host"`
 	Repo        string      `json:"repo"` // the project's directory
+	RepoID      ID          `json:"repoId,omitempty"`
 	IsLocked    bool        `json:"isLocked"`
 	LockReason  string      `json:"lockReason,omitempty"`
 	CreatedAt   time.Time   `json:"createdAt"`
@@ -310,15 +311,16 @@ type Worktree struct {
 
 // Status says what a workspace holds beside its commits.
 type Status struct {
-	Workspace  ID       `json:"workspace"`
-	Head       string   `json:"head"`
-	Staged     int      `json:"staged"`
-	Modified   int      `json:"modified"`
-	Untracked  int      `json:"untracked"`
-	Conflicted int      `json:"conflicted"`
-	Ahead      int      `json:"ahead"`  // commits that the target does not have
-	Behind     int      `json:"behind"` // commits of the target that it does not have
-	Paths      []string `json:"paths,omitempty"`
+	Workspace     ID       `json:"workspace"`
+	WorkspaceName string   `json:"workspaceName,omitempty"`
+	Head          string   `json:"head"`
+	Staged        int      `json:"staged"`
+	Modified      int      `json:"modified"`
+	Untracked     int      `json:"untracked"`
+	Conflicted    int      `json:"conflicted"`
+	Ahead         int      `json:"ahead"`  // commits that the target does not have
+	Behind        int      `json:"behind"` // commits of the target that it does not have
+	Paths         []string `json:"paths,omitempty"`
 }
 
 // Dirty reports whether there is uncommitted work.

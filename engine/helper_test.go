@@ -436,7 +436,7 @@ func (job task) bringBack(ctx context.Context, e croft.Service) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(m.Workspace, m.Status, m.Reason, m.Message, m.Details)
+		fmt.Println(m.WorkspaceName, m.Status, m.Reason, m.Message, m.Details)
 	}
 	if job.Revert != nil {
 		m, err := croft.Revert(ctx, e, *job.Revert)

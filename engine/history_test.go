@@ -21,7 +21,7 @@ func TestUndoActors(t *testing.T) {
 	create(t, ann, croft.CreateRequest{Name: "a"})
 	create(t, bob, croft.CreateRequest{Name: "b"})
 	op, err := ann.Undo(t.Context(), croft.UndoRequest{})
-	if err != nil || op.Actor != "ann" || op.Workspace != "a" {
+	if err != nil || op.Actor != "ann" || op.WorkspaceName != "a" {
 		t.Fatalf("ann's undo: %+v, %v", op, err)
 	}
 	if got := names(t, ann); !slices.Equal(got, []string{"b"}) {
@@ -35,7 +35,7 @@ func TestUndoActors(t *testing.T) {
 	if got := names(t, bob); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("left are %v, want both", got)
 	}
-	if op, err = bob.Undo(t.Context(), croft.UndoRequest{}); err != nil || op.Workspace != "b" {
+	if op, err = bob.Undo(t.Context(), croft.UndoRequest{}); err != nil || op.WorkspaceName != "b" {
 		t.Errorf("bob's undo: %+v, %v; want his own creation", op, err)
 	}
 }

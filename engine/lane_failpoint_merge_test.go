@@ -72,7 +72,7 @@ func wantLanded(t *testing.T, r *gittest.Repo, e *engine.Engine, job task) {
 		if m.State != croft.MergeDone {
 			t.Errorf("%s has not ended: %+v", m.Workspace, m)
 		}
-		status[m.Workspace] += fmt.Sprint(m.Status, " ", m.Reason, ";")
+		status[m.WorkspaceName] += fmt.Sprint(m.Status, " ", m.Reason, ";")
 	}
 	for name, want := range map[string]string{"a": "merged ;", "b": "merged ;", "c": "pending CONFLICT;"} {
 		if status[name] != want {

@@ -86,7 +86,7 @@ func wantForgotten(t *testing.T, r *gittest.Repo, live croft.Workspace) {
 	t.Helper()
 	e := engineIn(t, r, 131*day)
 	ops, err := e.History(t.Context(), croft.HistoryRequest{})
-	if err != nil || len(ops.Items) != 1 || ops.Items[0].Workspace != live.Name || !ops.Items[0].IsUndoable {
+	if err != nil || len(ops.Items) != 1 || ops.Items[0].WorkspaceName != live.Name || !ops.Items[0].IsUndoable {
 		t.Errorf("the history is %+v, %v", ops, err)
 	}
 	for ev, err := range e.Events(t.Context(), croft.EventsRequest{}) {

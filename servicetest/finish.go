@@ -109,7 +109,7 @@ func (finishScenarios) Queue(t *testing.T, f *fixture) {
 	f.queue(croft.QueueHold, "b")
 	f.queue(croft.QueueCancel, "a")
 	out, err := f.DriveLanes(t.Context(), croft.DriveRequest{})
-	if err != nil || len(out.Merges) != 1 || out.Merges[0].Workspace != "c" {
+	if err != nil || len(out.Merges) != 1 || out.Merges[0].WorkspaceName != "c" {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	f.wantQueue("b")
@@ -131,7 +131,7 @@ func (f *fixture) wantQueue(names ...string) {
 	must(f.t, err)
 	var got []string
 	for _, m := range list.Items {
-		got = append(got, m.Workspace)
+		got = append(got, m.WorkspaceName)
 	}
 	if strings.Join(got, " ") != strings.Join(names, " ") {
 		f.t.Errorf("waiting: %v, want %v", got, names)

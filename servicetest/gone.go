@@ -74,7 +74,7 @@ func (finishScenarios) DiscardKey(t *testing.T, f *fixture) {
 	finish("a")
 	req := croft.DiscardRequest{Key: "k", All: croft.ScopeAll}
 	first, err := f.Discard(t.Context(), req)
-	if err != nil || len(first.Merges) != 1 || first.Merges[0].WorkspaceID != list[0].ID {
+	if err != nil || len(first.Merges) != 1 || first.Merges[0].Workspace != list[0].ID {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	finish("b")

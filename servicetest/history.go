@@ -52,7 +52,7 @@ func (f *fixture) acted(id croft.ID) croft.Operation {
 func (historyScenarios) UndoCreate(t *testing.T, f *fixture) {
 	f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	made := f.last("create", "done")
-	if !made.IsUndoable || made.Workspace != "a b" {
+	if !made.IsUndoable || made.WorkspaceName != "a b" || len(made.Workspaces) != 2 || made.Workspace != "" {
 		t.Errorf("the creation is %+v", made)
 	}
 	if op := f.undo(croft.UndoRequest{}); op.Undoes != made.ID {
@@ -236,7 +236,7 @@ func (historyScenarios) List(t *testing.T, f *fixture) {
 	if err != nil || len(list.Items) != 2 || list.Items[0].Kind != "restore" || list.Items[1].Kind != "remove" {
 		t.Fatalf("history %+v, %v; want the last two, the last first", list, err)
 	}
-	if list.Items[0].Actor == "" || list.Items[0].StartedAt.Before(list.Items[1].StartedAt) || list.Items[0].Workspace != "a" {
+	if list.Items[0].Actor == "" || list.Items[0].StartedAt.Before(list.Items[1].StartedAt) || list.Items[0].WorkspaceName != "a" || list.Items[0].Workspace == "" {
 		t.Errorf("history %+v", list)
 	}
 }
@@ -251,7 +251,7 @@ func (historyScenarios) LargeAct(t *testing.T, f *fixture) {
 	f.createAll(reqs...)
 	f.remove(croft.RemoveRequest{All: croft.ScopeAll})
 	first, err := f.History(t.Context(), croft.HistoryRequest{Page: croft.Page{Limit: 1}})
-	if err != nil || len(first.Items) != 1 || strings.Count(first.Items[0].Workspace, "w") != 22 || first.Next == "" {
+	if err != nil || len(first.Items) != 1 || strings.Count(first.Items[0].WorkspaceName, "w") != 22 || first.Next == "" {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	second, err := f.History(t.Context(), croft.HistoryRequest{Page: croft.Page{Limit: 1, After: first.Next}})

@@ -359,7 +359,7 @@ func (f *fixture) wantMergeEvents(want string) {
 		must(f.t, err)
 		if strings.HasPrefix(ev.Kind, "merge.") {
 			kinds = append(kinds, ev.Kind)
-			if m := ev.After.Merge; m.ID != ev.Merge || m.Target == "" || m.Target != ev.Target || m.WorkspaceID != ev.Workspace || m.Workspace != ev.WorkspaceName {
+			if m := ev.After.Merge; m.ID != ev.Merge || m.Target == "" || m.Target != ev.Target || m.Workspace != ev.Workspace || m.WorkspaceName != ev.WorkspaceName {
 				f.t.Errorf("%s has %+v", ev.Kind, m)
 			}
 		}

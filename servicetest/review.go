@@ -116,7 +116,7 @@ func (reviewScenarios) Frozen(t *testing.T, f *fixture) {
 	status := f.GitIn(w.Path, "status", "--porcelain")
 	r := f.review("a")
 	f.wantStatus(w.Path, status)
-	if r.ID == "" || r.CreatedAt.IsZero() || r.Base != f.Git("rev-parse", "main") || r.TargetCommit != r.Base || r.Workspace != "a" || r.WorkspaceID != w.ID {
+	if r.ID == "" || r.CreatedAt.IsZero() || r.Base != f.Git("rev-parse", "main") || r.TargetCommit != r.Base || r.WorkspaceName != "a" || r.Workspace != w.ID {
 		t.Errorf("%+v", r)
 	}
 	write(t, w, "src/main.txt", "something else\n")
@@ -348,7 +348,7 @@ func (reviewScenarios) Undo(t *testing.T, f *fixture) {
 	r := f.review("a")
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"one.txt"}})
 	ops, err := f.History(t.Context(), croft.HistoryRequest{})
-	if err != nil || len(ops.Items) == 0 || ops.Items[0].Kind != "apply" || !ops.Items[0].IsUndoable || ops.Items[0].Workspace != "a" {
+	if err != nil || len(ops.Items) == 0 || ops.Items[0].Kind != "apply" || !ops.Items[0].IsUndoable || ops.Items[0].WorkspaceName != "a" {
 		t.Fatalf("%+v, %v", ops, err)
 	}
 	must(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})))
@@ -371,7 +371,7 @@ func (reviewScenarios) LostDatabase(t *testing.T, f *fixture) {
 	must(t, os.RemoveAll(filepath.Join(f.Home, "state")))
 	svc := f.at(f.Dir)
 	m, err := croft.Apply(t.Context(), svc, croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
-	if err != nil || m.Status != croft.MergeMerged || m.Workspace != "a" {
+	if err != nil || m.Status != croft.MergeMerged || m.WorkspaceName != "a" {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	f.Git("cat-file", "-e", "main:new.txt")

@@ -90,14 +90,14 @@ func (snapshotScenarios) DisturbsNothing(t *testing.T, f *fixture) {
 	if f.Git("for-each-ref", "refs/heads") != branches || f.Git("status", "--porcelain") != main || f.Git("stash", "list") != "" {
 		t.Error("branches, main's status or the stash changed")
 	}
-	if s.Workspace != w.ID || s.Name != "a" || s.Files == 0 || s.Bytes == 0 || s.CreatedAt.IsZero() {
+	if s.Workspace != w.ID || s.WorkspaceName != "a" || s.Files == 0 || s.Bytes == 0 || s.CreatedAt.IsZero() {
 		t.Errorf("snapshot %+v", s)
 	}
 	if f.Git("rev-parse", "refs/croft/snapshot/"+string(w.ID)+"/"+string(s.ID)) != s.Commit {
 		t.Error("its ref does not hold its commit")
 	}
 	list, err := f.Snapshots(t.Context(), croft.SnapshotsRequest{})
-	if err != nil || len(list.Items) != 1 || list.Items[0].ID != s.ID || list.Items[0].Commit != s.Commit || list.Items[0].Files != s.Files || list.Items[0].Name != "a" {
+	if err != nil || len(list.Items) != 1 || list.Items[0].ID != s.ID || list.Items[0].Commit != s.Commit || list.Items[0].Files != s.Files || list.Items[0].WorkspaceName != "a" {
 		t.Errorf("listed %+v, %v; made %+v", list, err, s)
 	}
 	f.Git("fsck", "--no-dangling")

@@ -133,7 +133,7 @@ func TestYesTakesWhatWasShown(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range merges.Items {
-				waiting = append(waiting, m.Workspace)
+				waiting = append(waiting, m.WorkspaceName)
 			}
 			slices.Sort(live)
 			slices.Sort(waiting)

@@ -24,7 +24,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "spawn:", err)
 		os.Exit(1)
 	}
-	fmt.Println(m.Workspace, m.Status, m.Reason)
+	fmt.Println(m.WorkspaceName, m.Status, m.Reason)
 }
 
 func spawn(ctx context.Context, id, run string) (*croft.Merge, error) {

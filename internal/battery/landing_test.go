@@ -151,7 +151,7 @@ func (p *project) verifyLanded(t *testing.T, names, outside []string) (merged, c
 	}
 	ended := map[string]croft.Merge{}
 	for _, m := range p.merges(t, "queue", "--all", "--limit", "100000") {
-		ended[m.Workspace] = m
+		ended[m.WorkspaceName] = m
 	}
 	for _, name := range names {
 		m := ended[name]

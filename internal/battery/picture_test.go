@@ -55,7 +55,7 @@ func (o overview) names(names map[string]string) map[string]string {
 		add(item.ID, "<"+item.Name+">")
 	}
 	for i, s := range o.Snapshots {
-		add(s.ID, fmt.Sprintf("<snapshot %d of %s>", i+1, s.Name))
+		add(s.ID, fmt.Sprintf("<snapshot %d of %s>", i+1, s.WorkspaceName))
 	}
 	return out
 }
@@ -194,7 +194,7 @@ func (p *project) addOverview(m manifest, n *strings.Replacer, o overview) {
 	m["trash"] = strings.Join(text, "\n")
 	for _, op := range o.Operations {
 		if op.State == "running" {
-			m["unfinished"] += op.Kind + " " + op.Workspace + "\n"
+			m["unfinished"] += op.Kind + " " + op.WorkspaceName + "\n"
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (s *acting) Restore(context.Context, croft.RestoreRequest) (*croft.Workspac
 
 func (s *acting) ChangeQueue(_ context.Context, req croft.QueueRequest) (*croft.QueueResult, error) {
 	s.act(req.DryRun)
-	return &croft.QueueResult{Merges: []croft.Merge{{Workspace: "b", State: croft.MergeQueued}}}, nil
+	return &croft.QueueResult{Merges: []croft.Merge{{WorkspaceName: "b", State: croft.MergeQueued}}}, nil
 }
 
 func (s *acting) Uninstall(_ context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
@@ -182,7 +182,7 @@ type leaving struct {
 }
 
 func (s *leaving) ChangeQueue(_ context.Context, req croft.QueueRequest) (*croft.QueueResult, error) {
-	waiting := []croft.Merge{{ID: "1", Workspace: "a", State: croft.MergeQueued}, {ID: "2", Workspace: "b", State: croft.MergeQueued}}
+	waiting := []croft.Merge{{ID: "1", WorkspaceName: "a", State: croft.MergeQueued}, {ID: "2", WorkspaceName: "b", State: croft.MergeQueued}}
 	if req.DryRun == croft.DryRunOff {
 		s.taken = req.Merges
 		return &croft.QueueResult{Merges: waiting[1:]}, nil

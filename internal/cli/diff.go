@@ -116,6 +116,6 @@ func (a *app) showFiles(files []croft.ReviewFile) {
 // committed.
 func (a *app) noteHeldBack(work *croft.Review) {
 	if len(work.HeldBack) > 0 {
-		a.note("%s: left out: %s", work.Workspace, strings.Join(work.HeldBack, ", "))
+		a.note("%s: left out: %s", work.WorkspaceName, strings.Join(work.HeldBack, ", "))
 	}
 }

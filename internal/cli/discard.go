@@ -75,11 +75,11 @@ func (a *app) planDiscard(ctx context.Context, svc discarder, req croft.DiscardR
 	}
 	for _, m := range merges.Merges {
 		if m.Status == croft.MergeDiscarded {
-			a.addToPlan(ctx, svc, &plan, croft.Removed{ID: m.WorkspaceID, Name: m.Workspace})
+			a.addToPlan(ctx, svc, &plan, croft.Removed{ID: m.Workspace, Name: m.WorkspaceName})
 			continue
 		}
-		plan.kept = append(plan.kept, croft.Kept{ID: m.WorkspaceID, Name: m.Workspace, Reason: &croft.Error{
-			Code: m.Reason, Op: "discard", Workspace: m.Workspace, Message: m.Message, Details: m.Details, Hint: m.Hint,
+		plan.kept = append(plan.kept, croft.Kept{ID: m.Workspace, Name: m.WorkspaceName, Reason: &croft.Error{
+			Code: m.Reason, Op: "discard", Workspace: m.WorkspaceName, Message: m.Message, Details: m.Details, Hint: m.Hint,
 		}})
 	}
 	return plan, err

@@ -42,7 +42,7 @@ func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.Histo
 		if op.IsUndoable {
 			undo = cell{command: "croft undo " + string(op.ID)}
 		}
-		rows = append(rows, append(plainRow(string(op.ID), ageText(now, op.StartedAt)+" ago", op.Actor, op.Kind, orDash(op.Workspace), op.State), undo))
+		rows = append(rows, append(plainRow(string(op.ID), ageText(now, op.StartedAt)+" ago", op.Actor, op.Kind, orDash(op.WorkspaceName), op.State), undo))
 	}
 	a.printYielding(rows, yield{"WORKSPACES", yieldName}, yield{"WHO", yieldWhole}, yield{"ID", yieldWhole}, yield{"STATE", yieldWhole}, yield{"WHEN", yieldWhole})
 	return nil
@@ -98,7 +98,7 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 	if err != nil {
 		return err
 	}
-	a.note("%s of %s ago: %s", plan.Operation.Kind, ageText(a.env.Now(), plan.Operation.StartedAt), plan.Operation.Workspace)
+	a.note("%s of %s ago: %s", plan.Operation.Kind, ageText(a.env.Now(), plan.Operation.StartedAt), plan.Operation.WorkspaceName)
 	for _, step := range plan.Steps {
 		a.note("  %s", step)
 	}
@@ -152,5 +152,5 @@ func (a *app) noteUndoPlan(plan *croft.UndoPlan) {
 	if n := len(plan.Later) - 1; n > 0 {
 		more = fmt.Sprintf("; so do %d more: croft history", n)
 	}
-	a.note("%s of %s, later and by %s, stays; croft undo %s takes it back%s", last.Kind, last.Workspace, last.Actor, last.ID, more)
+	a.note("%s of %s, later and by %s, stays; croft undo %s takes it back%s", last.Kind, last.WorkspaceName, last.Actor, last.ID, more)
 }

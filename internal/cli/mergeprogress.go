@@ -57,9 +57,9 @@ func stageOf(merges []croft.Merge, of func(croft.Merge) bool, was string) string
 		case m.State == croft.MergeDone || !of(m):
 			continue
 		case m.State == croft.MergeChecking && m.Check != "":
-			return m.Workspace + ": checking, " + m.Check
+			return m.WorkspaceName + ": checking, " + m.Check
 		}
-		return m.Workspace + ": " + string(m.State)
+		return m.WorkspaceName + ": " + string(m.State)
 	}
 	return was
 }

@@ -33,9 +33,9 @@ func (a *app) showMergesWith(merges []croft.Merge, more column) {
 	}
 	rows := make([][]cell, 0, len(merges))
 	for _, m := range merges {
-		row := []cell{plainCell(m.Workspace), styledCell(mergeWord(m), mergeStyle(m)), plainCell("→ " + orDash(m.Target)), plainCell(orDash(shortCommit(m.Commit)))}
+		row := []cell{plainCell(m.WorkspaceName), styledCell(mergeWord(m), mergeStyle(m)), plainCell("→ " + orDash(m.Target)), plainCell(orDash(shortCommit(m.Commit)))}
 		if more == columnsDiscard && m.Reason != "" {
-			row = []cell{plainCell(m.Workspace), styledCell("not discarded", styleRed)}
+			row = []cell{plainCell(m.WorkspaceName), styledCell("not discarded", styleRed)}
 		}
 		if more == columnID {
 			row = append(row, plainCell(string(m.ID)))
@@ -83,10 +83,10 @@ func mergeStyle(m croft.Merge) style {
 // explainMerge says why a merge stays pending, and what else is worth knowing.
 func (a *app) explainMerge(m croft.Merge) {
 	if m.Message != "" {
-		a.note("%s: %s", m.Workspace, m.Message)
+		a.note("%s: %s", m.WorkspaceName, m.Message)
 	}
 	if m.Moved != "" {
-		a.note("%s: %s", m.Workspace, m.Moved)
+		a.note("%s: %s", m.WorkspaceName, m.Moved)
 	}
 	for _, c := range m.Conflicts {
 		line := "  " + c.Path
@@ -110,10 +110,10 @@ func (a *app) explainMerge(m croft.Merge) {
 		}
 	}
 	if len(m.HeldBack) > 0 {
-		a.note("%s: not committed: %s", m.Workspace, strings.Join(m.HeldBack, ", "))
+		a.note("%s: not committed: %s", m.WorkspaceName, strings.Join(m.HeldBack, ", "))
 	}
 	if m.Kept != nil {
-		a.note("%s: the workspace stays: %s", m.Workspace, m.Kept.Message)
+		a.note("%s: the workspace stays: %s", m.WorkspaceName, m.Kept.Message)
 		a.noteLines(m.Kept.Details)
 		if m.Kept.Hint != "" {
 			a.note("hint: %s", m.Kept.Hint)
@@ -162,7 +162,7 @@ func asMerge(workspace string, err error) (croft.Merge, bool) {
 		return croft.Merge{}, false
 	}
 	return croft.Merge{
-		Kind: croft.KindMerge, Workspace: workspace, State: croft.MergeDone, Status: croft.MergePending,
+		Kind: croft.KindMerge, WorkspaceName: workspace, State: croft.MergeDone, Status: croft.MergePending,
 		Reason: e.Code, Message: e.Message, Details: e.Details, Hint: e.Hint,
 	}, true
 }

@@ -117,7 +117,7 @@ func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueReq
 		merges = slices.DeleteFunc(merges, func(m croft.Merge) bool {
 			isLate := m.State != croft.MergeQueued && m.State != croft.MergeDone // that is tried again
 			if isLate {
-				a.note("kept %s: it is being merged", m.Workspace)
+				a.note("kept %s: it is being merged", m.WorkspaceName)
 			}
 			return isLate
 		})
@@ -160,7 +160,7 @@ func (a *app) stillWaiting(ctx context.Context, svc queuer, req croft.QueueReque
 		if slices.ContainsFunc(now, func(n croft.Merge) bool { return n.ID == m.ID }) {
 			ids = append(ids, string(m.ID))
 		} else {
-			a.note("%s does not wait any more", m.Workspace)
+			a.note("%s does not wait any more", m.WorkspaceName)
 		}
 	}
 	return ids, nil

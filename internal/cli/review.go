@@ -50,14 +50,14 @@ func (a *app) runReview(ctx context.Context, svc applier, req croft.ReviewReques
 	}
 	a.noteHeldBack(work)
 	if len(work.Files) == 0 {
-		a.note("%s has no work that %s lacks", work.Workspace, work.Target)
+		a.note("%s has no work that %s lacks", work.WorkspaceName, work.Target)
 		return nil
 	}
 	if !a.canAsk() || a.env.Width == 0 {
 		a.printLine("review " + string(work.ID))
 		a.showFiles(work.Files)
 		a.showHunks(work.Files)
-		a.note("hint: croft apply %s --review %s PATH...", shellWord(work.Workspace), work.ID)
+		a.note("hint: croft apply %s --review %s PATH...", shellWord(work.WorkspaceName), work.ID)
 		return nil
 	}
 	c := chooser{app: a, req: croft.ApplyRequest{Repo: req.Repo, Review: work.ID, Message: message}}

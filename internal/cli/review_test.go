@@ -28,7 +28,7 @@ func threeFiles() *croft.Review {
 		return croft.Hunk{ID: id, Header: "@@ -1 +1 @@", OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1, Text: text}
 	}
 	return &croft.Review{
-		ID: "r1", Workspace: "fix-login", WorkspaceID: "a1", Target: "main", TargetCommit: "c1", Base: "c0", Head: "c2", CreatedAt: noon,
+		ID: "r1", WorkspaceName: "fix-login", Workspace: "a1", Target: "main", TargetCommit: "c1", Base: "c0", Head: "c2", CreatedAt: noon,
 		Files: []croft.ReviewFile{
 			{
 				Path: "a.go", Status: croft.FileModified, OldMode: "100644", NewMode: "100644", OldObject: "1", NewObject: "2", Added: 3, Deleted: 3,
@@ -51,7 +51,7 @@ func reviewing(applied *[]croft.ApplyRequest) *fake {
 		apply: func(req croft.ApplyRequest) (*croft.Merge, error) {
 			*applied = append(*applied, req)
 			return &croft.Merge{
-				ID: "m1", Kind: croft.KindApply, Workspace: "fix-login", Target: "main", State: croft.MergeDone, Status: croft.MergeMerged, Commit: "c3c3c3c3c3",
+				ID: "m1", Kind: croft.KindApply, WorkspaceName: "fix-login", Target: "main", State: croft.MergeDone, Status: croft.MergeMerged, Commit: "c3c3c3c3c3",
 			}, nil
 		},
 	}
@@ -272,7 +272,7 @@ func TestApplyThatStaysPending(t *testing.T) {
 	svc := reviewing(new([]croft.ApplyRequest))
 	svc.apply = func(croft.ApplyRequest) (*croft.Merge, error) {
 		return &croft.Merge{
-			ID: "m1", Kind: croft.KindApply, Workspace: "fix-login", Target: "main", State: croft.MergeDone, Status: croft.MergePending, SubmittedAt: noon,
+			ID: "m1", Kind: croft.KindApply, WorkspaceName: "fix-login", Target: "main", State: croft.MergeDone, Status: croft.MergePending, SubmittedAt: noon,
 			Reason: croft.BaseMoved, Message: "main has moved", Details: "a.go", Hint: "croft review fix-login",
 		}, nil
 	}
@@ -280,6 +280,6 @@ func TestApplyThatStaysPending(t *testing.T) {
 	r.call(t, "apply", "fix-login", "a.go").want(t, croft.ExitConflict, "fix-login  pending  → main  -\n",
 		"fix-login: main has moved\n  a.go\nhint: croft review fix-login\n")
 	r.call(t, "apply", "fix-login", "a.go", "--json").wantJSON(t, croft.ExitConflict, `{"version":1,"merges":[{"id":"m1","kind":"apply",
-		"workspace":"fix-login","target":"main","state":"done","status":"pending","reason":"BASE_MOVED","message":"main has moved",
+		"workspaceName":"fix-login","target":"main","state":"done","status":"pending","reason":"BASE_MOVED","message":"main has moved",
 		"details":"a.go","hint":"croft review fix-login","submittedAt":"2026-01-02T12:00:00Z"}]}`)
 }

@@ -45,7 +45,7 @@ func (a *app) runSnapshot(ctx context.Context, svc croft.Snapshots, req croft.Sn
 		a.emitAs("snapshot", saved)
 		return nil
 	}
-	a.printTable([][]cell{plainRow(string(saved.ID), saved.Name, countNoun(saved.Files, "changed file"))})
+	a.printTable([][]cell{plainRow(string(saved.ID), saved.WorkspaceName, countNoun(saved.Files, "changed file"))})
 	a.note("hint: croft restore %s", saved.ID)
 	return nil
 }
@@ -57,7 +57,7 @@ func (a *app) runSnapshots(ctx context.Context, svc croft.Snapshots, req croft.S
 	}
 	if req.Workspace != "" {
 		list.Items = slices.DeleteFunc(list.Items, func(s croft.Snapshot) bool {
-			return s.Name != req.Workspace && string(s.Workspace) != req.Workspace
+			return s.WorkspaceName != req.Workspace && string(s.Workspace) != req.Workspace
 		})
 	}
 	if a.json {
@@ -75,7 +75,7 @@ func (a *app) runSnapshots(ctx context.Context, svc croft.Snapshots, req croft.S
 	now := a.env.Now()
 	rows := [][]cell{headingRow("ID", "WORKSPACE", "TAKEN", "CHANGED", "SIZE")}
 	for _, s := range list.Items {
-		rows = append(rows, plainRow(string(s.ID), s.Name, ageText(now, s.CreatedAt)+" ago", countNoun(s.Files, "file"), sizeText(s.Bytes)))
+		rows = append(rows, plainRow(string(s.ID), s.WorkspaceName, ageText(now, s.CreatedAt)+" ago", countNoun(s.Files, "file"), sizeText(s.Bytes)))
 	}
 	a.printTable(rows)
 	return nil

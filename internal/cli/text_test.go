@@ -81,7 +81,7 @@ func TestProgress(t *testing.T) {
 type queueOf struct{ merge atomic.Pointer[croft.Merge] }
 
 func (q *queueOf) Merges(context.Context, croft.MergesRequest) (*croft.List[croft.Merge], error) {
-	return listOf([]croft.Merge{{ID: "other", Workspace: "other", State: croft.MergeQueued}, *q.merge.Load()}, nil)
+	return listOf([]croft.Merge{{ID: "other", WorkspaceName: "other", State: croft.MergeQueued}, *q.merge.Load()}, nil)
 }
 
 // sharedBuffer is written by one goroutine and read by another.
@@ -108,7 +108,7 @@ func TestMergeProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w sharedBuffer
 		a := &app{env: Env{Terminal: TerminalInteractive, Stderr: &w, Width: 40}}
-		q, checked := &queueOf{}, croft.Merge{ID: "m", Workspace: "fix-login", State: croft.MergeChecking, Check: "go vet ./..."}
+		q, checked := &queueOf{}, croft.Merge{ID: "m", WorkspaceName: "fix-login", State: croft.MergeChecking, Check: "go vet ./..."}
 		q.merge.Store(&checked)
 		stop := a.startMergeProgress(t.Context(), q, func(m croft.Merge) bool { return m.ID == "m" })
 		time.Sleep(2*time.Second + 100*time.Millisecond)

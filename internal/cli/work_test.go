@@ -179,8 +179,8 @@ func TestCommandsAreNotCut(t *testing.T) {
 	long.Name, long.Branch = "upgrade-dependencies-of-the-frontend", "croft/upgrade-dependencies-of-the-frontend"
 	long.Collides = []string{"fix-login"}
 	acts := []croft.Operation{
-		{ID: "gzy7bmqt6k8vx0g5", Kind: "remove", Actor: "user", Workspace: long.Name, State: "done", StartedAt: noon, IsUndoable: true},
-		{ID: "eyy1axmknmmkx4fv", Kind: "lock", Actor: "user", Workspace: "fix-login", State: "done", StartedAt: noon},
+		{ID: "gzy7bmqt6k8vx0g5", Kind: "remove", Actor: "user", WorkspaceName: long.Name, State: "done", StartedAt: noon, IsUndoable: true},
+		{ID: "eyy1axmknmmkx4fv", Kind: "lock", Actor: "user", WorkspaceName: "fix-login", State: "done", StartedAt: noon},
 	}
 	r := newRun(&fake{
 		workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) {

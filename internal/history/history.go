@@ -134,7 +134,7 @@ func (svc *History) listActs(ctx context.Context, r *project.Project, limit int)
 func describeAct(ops []journal.Operation, undoable bool) croft.Operation {
 	first := ops[0]
 	out := croft.Operation{
-		ID: first.Act, Kind: first.Kind, State: string(first.State), StartedAt: first.StartedAt.UTC(),
+		ID: first.Act, RepoID: first.Repo, Kind: first.Kind, State: string(first.State), StartedAt: first.StartedAt.UTC(),
 		IsUndoable: undoable, Undoes: first.Undoes,
 	}
 	out.Actor, out.ActorWorkspace = project.CutActor(first.Actor)
@@ -149,14 +149,23 @@ func describeAct(ops []journal.Operation, undoable bool) croft.Operation {
 		if op.State == journal.OpRunning {
 			out.State = string(journal.OpRunning)
 		}
-		for _, n := range op.Names {
-			if !slices.Contains(names, n) {
-				names = append(names, n)
-			}
+		names, out.Workspaces = appendNew(names, op.Names), appendNew(out.Workspaces, op.Workspaces)
+	}
+	out.WorkspaceName = strings.Join(names, " ")
+	if len(out.Workspaces) == 1 {
+		out.Workspace = out.Workspaces[0]
+	}
+	return out
+}
+
+// appendNew appends what a list does not have.
+func appendNew[T comparable](list, more []T) []T {
+	for _, v := range more {
+		if !slices.Contains(list, v) {
+			list = append(list, v)
 		}
 	}
-	out.Workspace = strings.Join(names, " ")
-	return out
+	return list
 }
 
 // step is one part of an undo.
@@ -169,7 +178,7 @@ type step struct {
 
 func (s step) name() string {
 	if s.revert != nil {
-		return s.revert.Workspace
+		return s.revert.WorkspaceName
 	}
 	return s.rec.Workspace.Name
 }
@@ -177,10 +186,10 @@ func (s step) name() string {
 func (s step) String() string {
 	w := s.rec.Workspace
 	if s.revert != nil && s.revert.Kind == croft.KindRevert {
-		return fmt.Sprintf("bring the work of %s back to %s", s.revert.Workspace, s.revert.Target)
+		return fmt.Sprintf("bring the work of %s back to %s", s.revert.WorkspaceName, s.revert.Target)
 	}
 	if s.revert != nil {
-		return fmt.Sprintf("revert the merge of %s on %s", s.revert.Workspace, s.revert.Target)
+		return fmt.Sprintf("revert the merge of %s on %s", s.revert.WorkspaceName, s.revert.Target)
 	}
 	if s.rewind != nil {
 		return fmt.Sprintf("bring %s back to the snapshot of %s", w.Name, s.rewind.CreatedAt.Format(time.RFC3339))
@@ -264,7 +273,7 @@ func (svc *History) undoMerge(ctx context.Context, r *project.Project, m journal
 	if err != nil || done.Status == croft.MergeMerged {
 		return err
 	}
-	return &croft.Error{Code: done.Reason, Workspace: m.Workspace, Message: done.Message, Details: done.Details, Hint: done.Hint}
+	return &croft.Error{Code: done.Reason, Workspace: m.WorkspaceName, Message: done.Message, Details: done.Details, Hint: done.Hint}
 }
 
 // undoable is the act that a request means, with the steps that undo it.

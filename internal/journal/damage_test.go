@@ -48,9 +48,9 @@ func (s state) fillMore(t testing.TB) {
 	defer j.Close()
 	update(t, j, func(tx *journal.Tx) error {
 		return errors.Join(
-			tx.PutMerge(journal.Merge{RepoID: "repo", Merge: croft.Merge{ID: "m2", Target: "main", State: croft.MergeQueued}}),
-			tx.PutSession(journal.Session{RepoID: "repo", Session: croft.Session{ID: "s", Name: "s", State: croft.SessionOpen}}),
-			tx.PutSession(journal.Session{RepoID: "repo", Session: croft.Session{ID: "s2", Name: "s2", State: croft.SessionOpen}}),
+			tx.PutMerge(journal.Merge{Merge: croft.Merge{RepoID: "repo", ID: "m2", Target: "main", State: croft.MergeQueued}}),
+			tx.PutSession(journal.Session{Session: croft.Session{RepoID: "repo", ID: "s", Name: "s", State: croft.SessionOpen}}),
+			tx.PutSession(journal.Session{Session: croft.Session{RepoID: "repo", ID: "s2", Name: "s2", State: croft.SessionOpen}}),
 			tx.Begin(journal.Operation{ID: "op2", Act: "op2", Kind: "remove", Repo: "repo"}))
 	})
 }
@@ -258,5 +258,32 @@ func TestDamagedRowLeavesItsPins(t *testing.T) {
 	}
 	if _, err := j.Record(t.Context(), numbered(8).Workspace.ID); err != nil {
 		t.Errorf("a row that can be read was set aside: %v", err)
+	}
+}
+
+// TestMergeFromBefore: a merge that was recorded when the field workspace had the name is
+// read as one of today, and found by that name.
+func TestMergeFromBefore(t *testing.T) {
+	s := newState(t)
+	j := s.open(t)
+	put := journal.Merge{Merge: croft.Merge{RepoID: "repo", ID: "m", Workspace: "w", WorkspaceName: "a", Target: "main", State: croft.MergeQueued}}
+	if err := j.Update(t.Context(), func(tx *journal.Tx) error { return tx.PutMerge(put) }); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", s.db())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	_, err = db.Exec(`UPDATE merges SET merge = '{"id":"m","kind":"","workspace":"a","workspaceId":"w","target":"main","state":"queued","repoId":"repo"}'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, err := j.MergesNamed(t.Context(), "repo", "a")
+	if err != nil || len(named) != 1 {
+		t.Fatalf("merges of a = %v, %v", named, err)
+	}
+	if m := named[0]; m.Workspace != "w" || m.WorkspaceName != "a" || m.RepoID != "repo" || m.OldWorkspaceID != "" {
+		t.Errorf("the merge = %+v", m)
 	}
 }

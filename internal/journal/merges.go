@@ -11,19 +11,19 @@ import (
 // Merge is the record of a merge.
 type Merge struct {
 	croft.Merge
-	RepoID croft.ID         `json:"repoId"`
-	Act    croft.ID         `json:"act"`              // the call that submitted it
-	Undoes croft.ID         `json:"undoes,omitempty"` // the act that it undoes
-	After  croft.AfterMerge `json:"after,omitempty"`
-	Text   string           `json:"text,omitempty"`   // the message that the caller asked for
-	Base   string           `json:"base,omitempty"`   // of a revert or an apply: the commit that Head is compared with
-	Before string           `json:"before,omitempty"` // the target's tip before the publication
-	Tried  string           `json:"tried,omitempty"`  // the commit of an attempt of which it is unknown whether it was published
-	Untidy bool             `json:"untidy,omitempty"` // its workspace is yet to be moved to the trash
-	Alone  bool             `json:"alone,omitempty"`  // it is published alone, after it had made a batch fail
-	Again  bool             `json:"again,omitempty"`  // it reverts a revert, and so brings the work back
-	Part   bool             `json:"part,omitempty"`   // an apply, or a revert of one: it says nothing about the workspace's work as a whole
-	Seen   string           `json:"seen,omitempty"`   // of an apply: the target's tip when the work was reviewed
+	OldWorkspaceID croft.ID         `json:"workspaceId,omitempty"` // as it was recorded before, when workspace was the name
+	Act            croft.ID         `json:"act"`                   // the call that submitted it
+	Undoes         croft.ID         `json:"undoes,omitempty"`      // the act that it undoes
+	After          croft.AfterMerge `json:"after,omitempty"`
+	Text           string           `json:"text,omitempty"`   // the message that the caller asked for
+	Base           string           `json:"base,omitempty"`   // of a revert or an apply: the commit that Head is compared with
+	Before         string           `json:"before,omitempty"` // the target's tip before the publication
+	Tried          string           `json:"tried,omitempty"`  // the commit of an attempt of which it is unknown whether it was published
+	Untidy         bool             `json:"untidy,omitempty"` // its workspace is yet to be moved to the trash
+	Alone          bool             `json:"alone,omitempty"`  // it is published alone, after it had made a batch fail
+	Again          bool             `json:"again,omitempty"`  // it reverts a revert, and so brings the work back
+	Part           bool             `json:"part,omitempty"`   // an apply, or a revert of one: it says nothing about the workspace's work as a whole
+	Seen           string           `json:"seen,omitempty"`   // of an apply: the target's tip when the work was reviewed
 
 	// Published is the number of the publication; a later publication has a higher
 	// number. Zero means that the merge was not published.
@@ -39,11 +39,19 @@ func (t *Tx) PutMerge(m Merge) error {
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, status = excluded.status, reason = excluded.reason,
 			commit_id = excluded.commit_id, priority = excluded.priority, untidy = excluded.untidy,
 			published = excluded.published, merge = excluded.merge`,
-		m.ID, m.RepoID, m.Target, m.WorkspaceID, m.State, m.Status, m.Reason, m.Commit, m.Priority, m.Untidy, m.Published, asJSON{m})
+		m.ID, m.RepoID, m.Target, m.Workspace, m.State, m.Status, m.Reason, m.Commit, m.Priority, m.Untidy, m.Published, asJSON{m})
 	return err
 }
 
-func scanMerge(rows *sql.Rows) (Merge, error) { return scanJSON[Merge](rows, "merges") }
+// scanMerge reads a merge. One that was recorded when the field workspace had the name
+// gets its ID and its name.
+func scanMerge(rows *sql.Rows) (Merge, error) {
+	m, err := scanJSON[Merge](rows, "merges")
+	if m.WorkspaceName == "" {
+		m.WorkspaceName, m.Workspace, m.OldWorkspaceID = string(m.Workspace), m.OldWorkspaceID, ""
+	}
+	return m, err
+}
 
 const oneMerge = `SELECT id, merge FROM merges WHERE id = ?`
 
@@ -113,8 +121,8 @@ func (j *Journal) MergesOfAct(ctx context.Context, repo, act croft.ID) ([]Merge,
 // MergesNamed lists the merges of the workspaces that had a name, the last
 // first.
 func (j *Journal) MergesNamed(ctx context.Context, repo croft.ID, name string) ([]Merge, error) {
-	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE repo = ? AND `+damage.JSONField(`merge`, `workspace`)+` = ?
-		ORDER BY seq DESC`, repo, name)
+	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE repo = ?
+		AND COALESCE(`+damage.JSONField(`merge`, `workspaceName`)+`, `+damage.JSONField(`merge`, `workspace`)+`) = ? ORDER BY seq DESC`, repo, name)
 }
 
 // MergeByCommit finds the merge that made a commit.

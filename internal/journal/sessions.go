@@ -13,7 +13,6 @@ import (
 // Session is the record of a session, with all its rounds.
 type Session struct {
 	croft.Session
-	RepoID     croft.ID      `json:"repoId"`
 	Key        string        `json:"key,omitempty"`
 	Request    string        `json:"request,omitempty"` // a digest
 	Generation int           `json:"generation"`

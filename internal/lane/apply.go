@@ -43,7 +43,7 @@ func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *m
 	if clash := clashingPaths(chosen, changed); len(clash) > 0 {
 		return &croft.Error{
 			Code: croft.BaseMoved, Message: fmt.Sprintf("%s has moved since the review, and changed %s of it", m.Target, project.Count(len(clash), "file")),
-			Details: strings.Join(clash, "\n"), Hint: "croft review " + m.Workspace,
+			Details: strings.Join(clash, "\n"), Hint: "croft review " + m.WorkspaceName,
 		}
 	}
 	if tip == target {

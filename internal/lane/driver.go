@@ -220,7 +220,7 @@ func stillWaitsError(m journal.Merge, code croft.Code, err error) error {
 		state = "another process is at it"
 	}
 	return &croft.Error{
-		Code: code, Workspace: m.Workspace, Message: fmt.Sprintf("the waiting has ended, %s has not: %s", what, state),
+		Code: code, Workspace: m.WorkspaceName, Message: fmt.Sprintf("the waiting has ended, %s has not: %s", what, state),
 		Hint: fmt.Sprintf("croft queue run, or croft queue cancel %s", m.ID), Err: err,
 	}
 }
@@ -245,7 +245,7 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 		case m.State == croft.MergeDone && !m.Untidy:
 			return &m.Merge, nil
 		case m.State != croft.MergeDone && m.IsHeld:
-			return nil, &croft.Error{Code: croft.MergeHeld, Message: "the merge is held", Hint: "croft queue release " + m.Workspace}
+			return nil, &croft.Error{Code: croft.MergeHeld, Message: "the merge is held", Hint: "croft queue release " + m.WorkspaceName}
 		}
 		if d == nil {
 			r, err := svc.ByID(ctx, m.RepoID)

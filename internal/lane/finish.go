@@ -99,7 +99,7 @@ func isMergedAtFinish(r *project.Project, rec journal.Record, policy croft.Merge
 func (svc *Lanes) finishDirect(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Merge, error) {
 	w := rec.Workspace
 	m := &croft.Merge{
-		Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, State: croft.MergeDone, Message: "the agent wrote in the project itself",
+		RepoID: r.ID, Kind: croft.KindMerge, WorkspaceName: w.Name, Workspace: w.ID, State: croft.MergeDone, Message: "the agent wrote in the project itself",
 		SubmittedAt: svc.Now(), EndedAt: svc.Now(),
 	}
 	return m, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
@@ -112,11 +112,11 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 	w := rec.Workspace
 	m := journal.Merge{
 		Merge: croft.Merge{
-			ID: project.NewID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: w.Target, State: croft.MergeDone,
+			ID: project.NewID(), RepoID: r.ID, Kind: croft.KindMerge, WorkspaceName: w.Name, Workspace: w.ID, Target: w.Target, State: croft.MergeDone,
 			Status: croft.MergePending, Message: "waits for croft merge or croft discard", Hint: "croft merge " + w.Name,
 			SubmittedAt: svc.Now(), EndedAt: svc.Now(),
 		},
-		RepoID: r.ID, Act: project.NewID(),
+		Act: project.NewID(),
 	}
 	svc.SetActor(&m.Merge)
 	if req.Outcome != croft.Succeeded {

@@ -25,7 +25,7 @@ import (
 func (svc *Lanes) rejectMerge(ctx context.Context, m journal.Merge, conflicts []croft.ConflictedPath, reason error) error {
 	why := croft.AsError("merge", reason)
 	m.Reject(why, conflicts, svc.Now())
-	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+	rec, err := svc.Journal.Record(ctx, m.Workspace)
 	put := func(tx *journal.Tx) error {
 		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)))
 	}
@@ -89,7 +89,7 @@ func (svc *Lanes) rejectAll(ctx context.Context, r *project.Project, target stri
 		return err
 	}
 	for _, m := range waiting {
-		if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.Workspace, reason)); err != nil {
+		if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.WorkspaceName, reason)); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, 
 	if m.Kind == croft.KindRevert && m.Commit == "" {
 		return svc.rejectMerge(ctx, m, nil, nothingToRevertError(m.Merge))
 	}
-	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+	rec, err := svc.Journal.Record(ctx, m.Workspace)
 	if m.Part || err != nil || rec.Workspace.State == croft.Trashed {
 		return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutMerge(m) })
 	}
@@ -209,7 +209,7 @@ func checkFailedError(m journal.Merge, v merge.Verdict) error {
 	command, tail := failedCheck(v)
 	return &croft.Error{
 		Code: croft.CheckFailed, Message: fmt.Sprintf("merged with %s, the check %q fails", m.Target, command), Details: tail,
-		Hint: "croft sh " + m.Workspace,
+		Hint: "croft sh " + m.WorkspaceName,
 	}
 }
 
@@ -245,7 +245,7 @@ func (svc *Lanes) removeMerged(ctx context.Context, r *project.Project) error {
 }
 
 func (svc *Lanes) removeAfterMerge(ctx context.Context, r *project.Project, m journal.Merge) error {
-	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+	rec, err := svc.Journal.Record(ctx, m.Workspace)
 	var kept *croft.Error
 	if err == nil && rec.Workspace.State != croft.Trashed {
 		how := removal.Spec{Event: croft.EventWorkspaceRemoved, Head: m.Head, Act: project.Act{ID: m.Act, Actor: project.ActorOf(m.Merge)}}
@@ -328,7 +328,7 @@ func (svc *Lanes) rehashSteps(ctx context.Context, r *project.Project, steps []m
 		return false, err
 	}
 	m := itemOf(items, steps[i/2].ID)
-	if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
+	if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.WorkspaceName, err)); err != nil {
 		return false, err
 	}
 	return true, svc.requeueUnfinished(ctx, r, m.Target)

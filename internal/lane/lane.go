@@ -72,7 +72,7 @@ func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.Dr
 		}
 		done, err := svc.AwaitMerge(ctx, m.ID)
 		if err != nil {
-			return out, explain.WithWorkspace(m.Workspace, err)
+			return out, explain.WithWorkspace(m.WorkspaceName, err)
 		}
 		out.Merges = append(out.Merges, *done)
 	}
@@ -159,7 +159,7 @@ func (svc *Lanes) isStillSubmitted(ctx context.Context, r *project.Project, m jo
 	if m.Kind != croft.KindMerge || m.Part {
 		return true, nil
 	}
-	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+	rec, err := svc.Journal.Record(ctx, m.Workspace)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
 		return false, nil
 	}
@@ -287,7 +287,7 @@ func (svc *Lanes) landBatch(ctx context.Context, r *project.Project, at croft.La
 	if err != nil {
 		return svc.rejectAll(ctx, r, target, err)
 	}
-	list, err := svc.Journal.RecordsOf(ctx, idsOf(items, func(m journal.Merge) croft.ID { return m.WorkspaceID }))
+	list, err := svc.Journal.RecordsOf(ctx, idsOf(items, func(m journal.Merge) croft.ID { return m.Workspace }))
 	if err != nil {
 		return err
 	}
@@ -354,10 +354,10 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 		it := merge.Item{
 			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Strategy: cmp.Or(m.Strategy, croft.Strategy(l.rules.Strategy)),
 		}
-		it.Message = mergeMessage(m, l.recs[m.WorkspaceID].Workspace, l.rules, it.Strategy)
+		it.Message = mergeMessage(m, l.recs[m.Workspace].Workspace, l.rules, it.Strategy)
 		var err error
 		if m.Kind == croft.KindMerge {
-			if it.Reverts, err = svc.Removals.RevertsOf(ctx, m.WorkspaceID, m.Target); err != nil {
+			if it.Reverts, err = svc.Removals.RevertsOf(ctx, m.Workspace, m.Target); err != nil {
 				return nil, err
 			}
 		}
@@ -384,7 +384,7 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 			if stack.MergeTree.Placement() == writers.InMemory && !errors.Is(err, croft.ConfigInvalid) {
 				return nil, fmt.Errorf("%w: %w", errNoMemory, err)
 			}
-			if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
+			if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.WorkspaceName, err)); err != nil {
 				return nil, err
 			}
 			continue
@@ -406,14 +406,14 @@ func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge, strate
 	text := m.Text
 	if text == "" {
 		w.Target = m.Target
-		w.Branch = cmp.Or(w.Branch, m.Workspace)
+		w.Branch = cmp.Or(w.Branch, m.WorkspaceName)
 		text = rules.Message
 		if strategy == croft.StrategySquash && text == config.DefaultMergeMessage {
 			text = squashMessage
 		}
 		text = work.FillIn(text, w)
 		if m.Kind == croft.KindApply {
-			text = "Apply part of " + m.Workspace
+			text = "Apply part of " + m.WorkspaceName
 		}
 	}
 	return work.WithTrailer(text, "Croft-Merge", string(m.ID))
@@ -466,9 +466,9 @@ func conflictError(m journal.Merge, conflicts []croft.ConflictedPath) error {
 	for i, c := range conflicts {
 		paths[i] = c.Path
 	}
-	hint := "croft merge --resolve " + m.Workspace
+	hint := "croft merge --resolve " + m.WorkspaceName
 	if m.Kind != croft.KindMerge {
-		hint = "croft diff " + m.Workspace
+		hint = "croft diff " + m.WorkspaceName
 	}
 	return &croft.Error{
 		Code: croft.Conflict, Message: fmt.Sprintf("%s in conflict with %s", project.Count(len(conflicts), "file"), m.Target),
@@ -485,7 +485,7 @@ func (svc *Lanes) nameOthers(ctx context.Context, r *project.Project, conflicts 
 		}
 		other, err := svc.Journal.MergeByCommit(ctx, r.ID, c.Against)
 		if err == nil {
-			conflicts[i].Against = other.Workspace
+			conflicts[i].Against = other.WorkspaceName
 		} else if !errors.Is(err, journal.ErrNotFound) {
 			return nil, err
 		}

@@ -61,10 +61,10 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 	}
 	m := journal.Merge{
 		Merge: croft.Merge{
-			ID: project.NewID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: cmp.Or(req.Target, w.Target),
+			ID: project.NewID(), RepoID: r.ID, Kind: croft.KindMerge, WorkspaceName: w.Name, Workspace: w.ID, Target: cmp.Or(req.Target, w.Target),
 			Strategy: req.Strategy, Status: croft.MergePending, State: croft.MergeQueued, Priority: req.Priority,
 		},
-		RepoID: r.ID, Act: project.NewID(), After: req.After, Text: req.Message,
+		Act: project.NewID(), After: req.After, Text: req.Message,
 	}
 	svc.SetActor(&m.Merge)
 	var err error
@@ -149,7 +149,7 @@ func checkStrategy(s croft.Strategy) error {
 func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
 	m.SubmittedAt = svc.Now()
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		old, err := tx.WaitingOf(m.WorkspaceID)
+		old, err := tx.WaitingOf(m.Workspace)
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal
 			m.ID, m.Act, m.SubmittedAt, m.IsHeld = old[i].ID, old[i].Act, old[i].SubmittedAt, old[i].IsHeld
 			m.Priority = max(m.Priority, old[i].Priority)
 		}
-		now, err := tx.Record(m.WorkspaceID)
+		now, err := tx.Record(m.Workspace)
 		if err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 				return err
 			}
 			res.Merges = append(res.Merges, m.Merge)
-			records = append(records, journal.Record{Workspace: croft.Workspace{ID: m.WorkspaceID, Name: m.Workspace}})
+			records = append(records, journal.Record{Workspace: croft.Workspace{ID: m.Workspace, Name: m.WorkspaceName}})
 		}
 		if len(records) > 0 {
 			err = svc.Note(tx, "queue "+string(req.Action), s.ID, records...)
@@ -275,7 +275,7 @@ func (svc *Lanes) meantMerges(ctx context.Context, req croft.QueueRequest, waiti
 				err = requireWaiting(all, req.Merges)
 			}
 			for _, m := range all {
-				meant[m.ID] = len(req.Merges) == 0 || slices.Contains(req.Merges, string(m.ID)) || slices.Contains(req.Merges, m.Workspace)
+				meant[m.ID] = len(req.Merges) == 0 || slices.Contains(req.Merges, string(m.ID)) || slices.Contains(req.Merges, m.WorkspaceName)
 			}
 			return err
 		})
@@ -285,7 +285,7 @@ func (svc *Lanes) meantMerges(ctx context.Context, req croft.QueueRequest, waiti
 // requireWaiting refuses names that no waiting merge has.
 func requireWaiting(waiting []journal.Merge, names []string) error {
 	for _, name := range names {
-		isThere := func(m journal.Merge) bool { return string(m.ID) == name || m.Workspace == name }
+		isThere := func(m journal.Merge) bool { return string(m.ID) == name || m.WorkspaceName == name }
 		if !slices.ContainsFunc(waiting, isThere) {
 			return &croft.Error{
 				Code: croft.MergeNotFound, Workspace: name, Message: "nothing of that name waits in the queue", Details: "Nothing was changed.",
@@ -307,7 +307,7 @@ func (svc *Lanes) applyQueueAction(tx *journal.Tx, m *journal.Merge, action crof
 	case croft.QueueFirst:
 		m.Priority = highest + 1
 	case croft.QueueCancel:
-		m.Cancel("taken out of the queue", "croft merge "+m.Workspace, svc.Now())
+		m.Cancel("taken out of the queue", "croft merge "+m.WorkspaceName, svc.Now())
 		return errors.Join(tx.PutMerge(*m), tx.Emit(svc.MergeEvent(croft.EventMergeCanceled, *m)))
 	default:
 		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no action %q", action)}

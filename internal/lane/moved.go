@@ -25,7 +25,7 @@ const laneCommits = 20
 // laneAt compares a target with the commit that its lane last moved it to. Known is
 // empty if the lane never moved it.
 func (svc *Lanes) laneAt(ctx context.Context, r *project.Project, target, tip string) (croft.Lane, error) {
-	l := croft.Lane{Target: target, Tip: tip}
+	l := croft.Lane{RepoID: r.ID, Target: target, Tip: tip}
 	known, err := svc.Journal.LaneTip(ctx, r.ID, target)
 	if errors.Is(err, journal.ErrNotFound) {
 		return l, nil
@@ -142,7 +142,7 @@ func (svc *Lanes) ListLanes(ctx context.Context, s project.Location, req croft.L
 func (svc *Lanes) lookAtLane(ctx context.Context, r *project.Project, target string) (croft.Lane, error) {
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
 	if err != nil {
-		return croft.Lane{Target: target}, err
+		return croft.Lane{RepoID: r.ID, Target: target}, err
 	}
 	l, err := svc.laneAt(ctx, r, target, tip)
 	if err != nil || !isMoved(l) {

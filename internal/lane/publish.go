@@ -210,7 +210,7 @@ func (svc *Lanes) rejectLocked(ctx context.Context, r *project.Project, pub publ
 		}
 		if err := svc.rejectMerge(ctx, m, nil, &croft.Error{
 			Code: croft.GitFailed, Message: fmt.Sprintf("%s is locked by another git", pub.Target), Details: cause.Error(),
-			Hint: "wait for it, or delete the lock if no git is running; then croft merge " + m.Workspace,
+			Hint: "wait for it, or delete the lock if no git is running; then croft merge " + m.WorkspaceName,
 		}); err != nil {
 			return err
 		}
@@ -299,7 +299,7 @@ func (svc *Lanes) endMerge(tx *journal.Tx, p landed, number int64, owner croft.O
 	}
 	done := journal.Operation{
 		ID: project.NewID(), Act: m.Act, Undoes: m.Undoes, Kind: string(m.Kind), Actor: project.ActorOf(m.Merge), Repo: m.RepoID, Owner: owner, StartedAt: m.SubmittedAt, EndedAt: svc.Now(),
-		Workspaces: []croft.ID{m.WorkspaceID}, Names: []string{m.Workspace},
+		Workspaces: []croft.ID{m.Workspace}, Names: []string{m.WorkspaceName},
 	}
 	if done.Input, err = json.Marshal(MergeInput{Merge: m.ID}); err != nil {
 		return err
@@ -314,7 +314,7 @@ type MergeInput struct {
 
 // recordMergeStatus records the new merge status in the workspace's record.
 func (svc *Lanes) recordMergeStatus(tx *journal.Tx, m journal.Merge, p landed) error {
-	rec, err := tx.Record(m.WorkspaceID)
+	rec, err := tx.Record(m.Workspace)
 	if m.Part || errors.Is(err, journal.ErrNotFound) {
 		return nil
 	}

@@ -24,7 +24,7 @@ func (svc *Lanes) ShowRevert(ctx context.Context, s project.Location, req croft.
 
 func nothingToRevertError(m croft.Merge) error {
 	return &croft.Error{
-		Code: croft.NotMerged, Workspace: m.Workspace,
+		Code: croft.NotMerged, Workspace: m.WorkspaceName,
 		Message: fmt.Sprintf("taking it back would change nothing: %s has none of its changes, or had them before it", m.Target),
 		Hint:    "croft queue --all",
 	}
@@ -83,13 +83,13 @@ func TryRevert(ctx context.Context, r *project.Project, m journal.Merge, tip str
 // merges of the workspace that can be reverted.
 func (svc *Lanes) notMergedError(ctx context.Context, r *project.Project, m journal.Merge) error {
 	why := &croft.Error{
-		Code: croft.NotMerged, Workspace: m.Workspace, Message: fmt.Sprintf("it is not in %s: it is %s", m.Target, cmp.Or(string(m.Status), "not merged")),
+		Code: croft.NotMerged, Workspace: m.WorkspaceName, Message: fmt.Sprintf("it is not in %s: it is %s", m.Target, cmp.Or(string(m.Status), "not merged")),
 		Hint: "croft queue --all",
 	}
 	if m.Status == croft.MergeMerged { // but it is not in the history of the target
 		why.Message = fmt.Sprintf("it is not in %s any more: the branch was set to another commit", m.Target)
 	}
-	all, err := svc.Journal.MergesOf(ctx, m.WorkspaceID)
+	all, err := svc.Journal.MergesOf(ctx, m.Workspace)
 	if err != nil {
 		return err
 	}
@@ -108,9 +108,9 @@ func (svc *Lanes) notMergedError(ctx context.Context, r *project.Project, m jour
 	case 0:
 		return why
 	case 1:
-		why.Message = fmt.Sprintf("the last merge of %s into %s is %s; an earlier one is still in it", m.Workspace, m.Target, m.Status)
+		why.Message = fmt.Sprintf("the last merge of %s into %s is %s; an earlier one is still in it", m.WorkspaceName, m.Target, m.Status)
 	default:
-		why.Message = fmt.Sprintf("the last merge of %s into %s is %s; earlier ones are still in it", m.Workspace, m.Target, m.Status)
+		why.Message = fmt.Sprintf("the last merge of %s into %s is %s; earlier ones are still in it", m.WorkspaceName, m.Target, m.Status)
 		why.Details = strings.Join(earlier, "\n")
 	}
 	why.Hint = "croft revert " + earlier[0]
@@ -228,8 +228,8 @@ func (svc *Lanes) submitRevert(ctx context.Context, r *project.Project, req crof
 	}
 	if req.Target != "" && req.Target != plan.Target {
 		return nil, &croft.Error{
-			Code: croft.TargetMoved, Workspace: was.Workspace, Message: fmt.Sprintf("%s has moved since you looked", was.Target), Details: plan.Target,
-			Hint: "croft revert " + was.Workspace,
+			Code: croft.TargetMoved, Workspace: was.WorkspaceName, Message: fmt.Sprintf("%s has moved since you looked", was.Target), Details: plan.Target,
+			Hint: "croft revert " + was.WorkspaceName,
 		}
 	}
 	if m, err := svc.waitingRevert(ctx, r, was, a); m != nil || err != nil {
@@ -244,11 +244,11 @@ func (svc *Lanes) submitRevert(ctx context.Context, r *project.Project, req crof
 	}
 	m := &journal.Merge{
 		Merge: croft.Merge{
-			ID: project.NewID(), Kind: croft.KindRevert, Workspace: was.Workspace, WorkspaceID: was.WorkspaceID, Target: was.Target,
+			ID: project.NewID(), RepoID: r.ID, Kind: croft.KindRevert, WorkspaceName: was.WorkspaceName, Workspace: was.Workspace, Target: was.Target,
 			Status: croft.MergePending, State: croft.MergeQueued, Head: was.Commit, Reverts: was.ID, Later: plan.Later,
 			SubmittedAt: svc.Now(),
 		},
-		RepoID: r.ID, Act: a.ID, Undoes: a.Undoes, Base: was.Before, Text: text, Again: was.Kind == croft.KindRevert && !was.Again,
+		Act: a.ID, Undoes: a.Undoes, Base: was.Before, Text: text, Again: was.Kind == croft.KindRevert && !was.Again,
 		Part: was.Part,
 	}
 	svc.SetActor(&m.Merge)

@@ -127,7 +127,7 @@ func (p *Projects) RefuseIsolatedTarget(ctx context.Context, r *Project, m croft
 			return &croft.Error{
 				Code: croft.BranchInUse, Details: w.Path,
 				Message: fmt.Sprintf("%s is the branch of the isolated workspace %s, whose refs are its own: a merge would not reach it", m.Target, w.Name),
-				Hint:    fmt.Sprintf("croft merge --into %s %s", cmp.Or(w.Target, "BRANCH"), m.Workspace),
+				Hint:    fmt.Sprintf("croft merge --into %s %s", cmp.Or(w.Target, "BRANCH"), m.WorkspaceName),
 			}
 		}
 	}

@@ -207,7 +207,7 @@ func (p *Projects) WorkspaceEvent(kind string, rec journal.Record) croft.Event {
 
 // MergeEvent returns an event about a merge.
 func (p *Projects) MergeEvent(kind string, m journal.Merge) croft.Event {
-	return croft.Event{Time: p.Now(), Kind: kind, Subjects: croft.Subjects{Repo: m.RepoID, Workspace: m.WorkspaceID, Merge: m.ID}}
+	return croft.Event{Time: p.Now(), Kind: kind, Subjects: croft.Subjects{Repo: m.RepoID, Workspace: m.Workspace, Merge: m.ID}}
 }
 
 // The beginnings of the refs of live and of removed workspaces. The workspace's ID

@@ -137,13 +137,14 @@ func (g *targetGroup) report(res ScanResult, out *croft.Forecast) {
 		for _, a := range at[c.A] {
 			if c.B == g.tip {
 				p := [2]int{a, len(busy)}
-				said.A, said.B, said.IsTarget = busy[a].Workspace.Name, g.target, true
+				said.A, said.AID, said.B, said.IsTarget = busy[a].Workspace.Name, busy[a].Workspace.ID, g.target, true
 				pairs, found[p], last[a] = append(pairs, p), said, true
 				continue
 			}
 			for _, b := range at[c.B] {
 				p := [2]int{min(a, b), max(a, b)}
-				said.A, said.B = busy[p[0]].Workspace.Name, busy[p[1]].Workspace.Name
+				x, y := busy[p[0]].Workspace, busy[p[1]].Workspace
+				said.A, said.AID, said.B, said.BID = x.Name, x.ID, y.Name, y.ID
 				pairs, found[p] = append(pairs, p), said
 			}
 		}

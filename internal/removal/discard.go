@@ -107,7 +107,7 @@ func (svc *Removals) discardCall(ctx context.Context, s project.Location, req cr
 		return nil, err
 	}
 	for _, m := range done {
-		rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+		rec, err := svc.Journal.Record(ctx, m.Workspace)
 		if err == nil && rec.Workspace.State != croft.Trashed && rec.Workspace.MergeStatus == croft.MergeDiscarded && !d.ended {
 			err = svc.trashDiscarded(ctx, s.Project, rec, d.Act)
 		}
@@ -125,7 +125,7 @@ func (d *discarding) stillToDiscard(req croft.DiscardRequest) croft.DiscardReque
 		req.All = croft.ScopeNamed
 	}
 	done := func(ref string) bool {
-		return slices.ContainsFunc(d.before, func(m croft.Merge) bool { return ref == m.Workspace || ref == string(m.WorkspaceID) })
+		return slices.ContainsFunc(d.before, func(m croft.Merge) bool { return ref == m.WorkspaceName || ref == string(m.Workspace) })
 	}
 	req.Workspaces = slices.DeleteFunc(slices.Clone(req.Workspaces), done)
 	return req
@@ -238,10 +238,10 @@ func (svc *Removals) discardedRecord(r *project.Project, rec journal.Record, a p
 	w := rec.Workspace
 	m := journal.Merge{
 		Merge: croft.Merge{
-			ID: project.NewID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: w.Target, State: croft.MergeDone,
+			ID: project.NewID(), RepoID: r.ID, Kind: croft.KindMerge, WorkspaceName: w.Name, Workspace: w.ID, Target: w.Target, State: croft.MergeDone,
 			Status: croft.MergeDiscarded, SubmittedAt: svc.Now(), EndedAt: svc.Now(),
 		},
-		RepoID: r.ID, Act: a.ID,
+		Act: a.ID,
 	}
 	svc.SetActor(&m.Merge)
 	return m

@@ -17,7 +17,7 @@ import (
 // leaveOutApplied leaves the parts out of a review that were applied to its target and
 // are still there: they become part of the review's base.
 func (svc *Reviews) leaveOutApplied(ctx context.Context, attempts *mergetree.Session, work *croft.Review) error {
-	merges, err := svc.Journal.MergesOf(ctx, work.WorkspaceID)
+	merges, err := svc.Journal.MergesOf(ctx, work.Workspace)
 	if err != nil {
 		return err
 	}

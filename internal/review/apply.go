@@ -34,9 +34,9 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 	if err != nil {
 		return nil, err
 	}
-	if req.Workspace != "" && req.Workspace != work.Workspace && req.Workspace != string(work.WorkspaceID) {
+	if req.Workspace != "" && req.Workspace != work.WorkspaceName && req.Workspace != string(work.Workspace) {
 		return nil, &croft.Error{
-			Code: croft.InvalidRequest, Message: fmt.Sprintf("the review is of %q", work.Workspace), Hint: "croft review " + req.Workspace,
+			Code: croft.InvalidRequest, Message: fmt.Sprintf("the review is of %q", work.WorkspaceName), Hint: "croft review " + req.Workspace,
 		}
 	}
 	choices, err := merge.Choose(work.Files, req.Paths, req.Hunks)
@@ -46,24 +46,24 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 	if _, err := r.Git.ReadRef(ctx, "refs/heads/"+work.Target); err != nil {
 		return nil, project.TargetError(work.Target, err)
 	}
-	if err := svc.RefuseIsolatedTarget(ctx, r, croft.Merge{Workspace: work.Workspace, Target: work.Target}); err != nil {
+	if err := svc.RefuseIsolatedTarget(ctx, r, croft.Merge{WorkspaceName: work.WorkspaceName, Target: work.Target}); err != nil {
 		return nil, err
 	}
 	m := journal.Merge{
 		Merge: croft.Merge{
-			ID: project.NewID(), Kind: croft.KindApply, Workspace: work.Workspace, WorkspaceID: work.WorkspaceID, Target: work.Target, Review: work.ID,
+			ID: project.NewID(), RepoID: r.ID, Kind: croft.KindApply, WorkspaceName: work.WorkspaceName, Workspace: work.Workspace, Target: work.Target, Review: work.ID,
 			Status: croft.MergePending, State: croft.MergeQueued, SubmittedAt: svc.Now(), HeldBack: work.HeldBack,
 		},
-		RepoID: r.ID, Act: project.NewID(), Text: req.Message, Base: work.Base, Seen: work.TargetCommit, Part: true,
+		Act: project.NewID(), Text: req.Message, Base: work.Base, Seen: work.TargetCommit, Part: true,
 	}
 	svc.SetActor(&m.Merge)
 	if m.Text == "" && isAll(work.Files, choices) {
-		m.Text = "Apply " + work.Workspace
+		m.Text = "Apply " + work.WorkspaceName
 	}
 	if m.Head, err = svc.keepPart(ctx, r, work, choices, m.ID); err != nil {
 		return nil, err
 	}
-	if err := svc.keepSubmodules(ctx, r, work.WorkspaceID, m.Head); err != nil {
+	if err := svc.keepSubmodules(ctx, r, work.Workspace, m.Head); err != nil {
 		return nil, err
 	}
 	return &m.Merge, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
@@ -106,7 +106,7 @@ func (svc *Reviews) keepPart(ctx context.Context, r *project.Project, work *crof
 		return "", err
 	}
 	head, err := attempts.Commit(ctx, object.Commit{
-		Tree: tree, Parents: []string{work.Base}, Signature: svc.croftSignature(), Message: "Part of " + work.Workspace,
+		Tree: tree, Parents: []string{work.Base}, Signature: svc.croftSignature(), Message: "Part of " + work.WorkspaceName,
 	}, gitcmd.Identity{})
 	if err != nil {
 		return "", err

@@ -213,7 +213,7 @@ func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec jou
 	if err != nil {
 		return nil, err
 	}
-	out := &croft.Review{Workspace: w.Name, WorkspaceID: w.ID, Target: target, CreatedAt: svc.Now()}
+	out := &croft.Review{RepoID: r.ID, WorkspaceName: w.Name, Workspace: w.ID, Target: target, CreatedAt: svc.Now()}
 	if out.TargetCommit, err = r.Git.ReadRef(ctx, "refs/heads/"+target); err != nil {
 		return nil, project.TargetError(target, err)
 	}
@@ -247,7 +247,7 @@ func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec jou
 func (svc *Reviews) baseOf(ctx context.Context, attempts *mergetree.Session, work *croft.Review) (string, error) {
 	it := merge.Item{Kind: croft.KindMerge, Head: work.Head}
 	var err error
-	if it.Reverts, err = svc.Removals.RevertsOf(ctx, work.WorkspaceID, work.Target); err != nil {
+	if it.Reverts, err = svc.Removals.RevertsOf(ctx, work.Workspace, work.Target); err != nil {
 		return "", err
 	}
 	stack := merge.Stacker{MergeTree: attempts, Identity: gitcmd.Identity{Committer: croftIdentity}, Now: svc.Clock}
@@ -269,7 +269,28 @@ type reviewRecord struct {
 	Review  croft.Review `json:"review"`
 }
 
-const reviewVersion = 1
+// reviewVersion is the version of the stored form. In version 1 the field workspace had
+// the name, and workspaceId the ID.
+const reviewVersion = 2
+
+// decodeReview decodes a stored review.
+func decodeReview(b []byte) (croft.Review, error) {
+	var rec reviewRecord
+	err := json.Unmarshal(b, &rec)
+	if err == nil && rec.Version == 1 {
+		var old struct {
+			Review struct {
+				WorkspaceID croft.ID `json:"workspaceId"`
+			} `json:"review"`
+		}
+		err = json.Unmarshal(b, &old)
+		rec.Review.WorkspaceName, rec.Review.Workspace = string(rec.Review.Workspace), old.Review.WorkspaceID
+	}
+	if err == nil && (rec.Version < 1 || rec.Version > reviewVersion) {
+		err = fmt.Errorf("version %d of the stored form is not known", rec.Version)
+	}
+	return rec.Review, err
+}
 
 // keepReview stores a review in a commit whose parents are the commits that it needs, and
 // pins that commit by a ref, so that git gc keeps them.
@@ -287,7 +308,7 @@ func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, attempts
 		return err
 	}
 	pin, err := attempts.Commit(ctx, object.Commit{
-		Tree: tree, Parents: []string{work.Head, work.Base, work.TargetCommit}, Signature: svc.croftSignature(), Message: "Review of " + work.Workspace,
+		Tree: tree, Parents: []string{work.Head, work.Base, work.TargetCommit}, Signature: svc.croftSignature(), Message: "Review of " + work.WorkspaceName,
 	}, gitcmd.Identity{})
 	if err != nil {
 		return err
@@ -336,12 +357,13 @@ func (svc *Reviews) readReview(ctx context.Context, r *project.Project, id croft
 	if err != nil {
 		return nil, err
 	}
-	var rec reviewRecord
-	if err := json.Unmarshal(o.Data, &rec); err != nil || rec.Version != reviewVersion || rec.Review.ID != id {
+	work, err := decodeReview(o.Data)
+	if err != nil || work.ID != id {
 		gone.Message, gone.Details = fmt.Sprintf("the review %q cannot be read", id), fmt.Sprint(err)
 		return nil, gone
 	}
-	return &rec.Review, nil
+	work.RepoID = r.ID
+	return &work, nil
 }
 
 // CreatedAt returns when a review was made, or the zero time if the review is not found

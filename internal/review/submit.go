@@ -39,9 +39,9 @@ func (svc *Reviews) seenWork(ctx context.Context, r *project.Project, w croft.Wo
 	if err != nil {
 		return nil, err
 	}
-	if w.ID != work.WorkspaceID {
+	if w.ID != work.Workspace {
 		return nil, &croft.Error{
-			Code: croft.InvalidRequest, Workspace: w.Name, Message: fmt.Sprintf("the review is of %q", work.Workspace), Hint: "croft review " + w.Name,
+			Code: croft.InvalidRequest, Workspace: w.Name, Message: fmt.Sprintf("the review is of %q", work.WorkspaceName), Hint: "croft review " + w.Name,
 		}
 	}
 	if to := cmp.Or(target, w.Target); to != work.Target {

@@ -71,8 +71,8 @@ func (svc *Rewinds) restoredBefore(ctx context.Context) (act project.Act, restor
 // restoreSnapshot rewinds a workspace to a snapshot.
 func (svc *Rewinds) restoreSnapshot(ctx context.Context, r *project.Project, snap croft.Snapshot, act project.Act) (*croft.Workspace, error) {
 	if err := svc.Rewind(ctx, r, snap, act); err != nil {
-		return nil, explain.WithWorkspace(snap.Name, err)
+		return nil, explain.WithWorkspace(snap.WorkspaceName, err)
 	}
 	w, err := svc.Views.ViewOf(ctx, r, snap.Workspace)
-	return w, explain.WithWorkspace(snap.Name, err)
+	return w, explain.WithWorkspace(snap.WorkspaceName, err)
 }

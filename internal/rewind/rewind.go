@@ -46,7 +46,7 @@ type Spec struct {
 func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Snapshot, a project.Act) (err error) {
 	rec, err := svc.Journal.Record(ctx, to.Workspace)
 	if errors.Is(err, journal.ErrNotFound) {
-		return project.WorkspaceNotFoundError("restore", to.Name)
+		return project.WorkspaceNotFoundError("restore", to.WorkspaceName)
 	}
 	if err != nil {
 		return err

@@ -161,7 +161,7 @@ func (svc *Rewinds) save(ctx context.Context, r *project.Project, rec journal.Re
 		return nil, err
 	}
 	return &croft.Snapshot{
-		ID: id, Workspace: w.ID, Name: w.Name, Commit: saved.Commit, Files: saved.Changed, Bytes: saved.Bytes, CreatedAt: svc.Now(),
+		ID: id, RepoID: r.ID, Workspace: w.ID, WorkspaceName: w.Name, Commit: saved.Commit, Files: saved.Changed, Bytes: saved.Bytes, CreatedAt: svc.Now(),
 	}, nil
 }
 
@@ -235,7 +235,7 @@ func (svc *Rewinds) readSnapshots(ctx context.Context, r *project.Project, prefi
 			return nil, err
 		}
 		list = append(list, croft.Snapshot{
-			ID: croft.ID(id), Workspace: workspace, Name: strings.TrimPrefix(d.Message, "Snapshot of "),
+			ID: croft.ID(id), RepoID: r.ID, Workspace: workspace, WorkspaceName: strings.TrimPrefix(d.Message, "Snapshot of "),
 			Commit: p.OID, Files: d.Files, Bytes: d.Bytes, CreatedAt: d.CreatedAt,
 		})
 	}

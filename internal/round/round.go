@@ -356,10 +356,9 @@ func (svc *Rounds) ShowRound(ctx context.Context, req croft.GetRequest) (*croft.
 	return nil, roundNotFoundError(string(req.Ref))
 }
 
-// shownRound returns a round as callers see it.
 // roundNoun returns a round without its workspaces.
 func roundNoun(ses *journal.Session, t *journal.Round) *croft.Round {
-	out := &croft.Round{ID: t.ID, Session: ses.ID, Number: t.Number, State: croft.RoundOpen, StartedAt: t.StartedAt}
+	out := &croft.Round{ID: t.ID, RepoID: ses.RepoID, Session: ses.ID, Number: t.Number, State: croft.RoundOpen, StartedAt: t.StartedAt}
 	if t.Ended {
 		out.State, out.EndedAt = croft.RoundEnded, t.EndedAt
 	}

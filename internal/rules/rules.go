@@ -98,17 +98,17 @@ func (svc *Rules) Guard(ctx context.Context, attempts *mergetree.Session, m jour
 	if !file.IsFile() {
 		return &croft.Error{
 			Code: croft.ConfigInvalid, Message: rulesFile + " is not a regular file in the result",
-			Hint: "make it one in the workspace, then croft merge " + m.Workspace,
+			Hint: "make it one in the workspace, then croft merge " + m.WorkspaceName,
 		}
 	}
 	o, err := attempts.Read(ctx, file.OID)
 	if err != nil {
 		return err
 	}
-	if _, err := svc.Settings.AtTarget(m.Workspace+":"+rulesFile, o.Data); err != nil {
+	if _, err := svc.Settings.AtTarget(m.WorkspaceName+":"+rulesFile, o.Data); err != nil {
 		why := *croft.AsError("merge", err)
 		why.Details = why.Hint
-		why.Hint = fmt.Sprintf("mend %s in the workspace, then croft merge %s", rulesFile, m.Workspace)
+		why.Hint = fmt.Sprintf("mend %s in the workspace, then croft merge %s", rulesFile, m.WorkspaceName)
 		return &why
 	}
 	return nil

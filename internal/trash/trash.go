@@ -61,7 +61,7 @@ func (svc *Trash) List(ctx context.Context, s project.Location, _ croft.TrashReq
 	for i, rec := range records {
 		w, t := rec.Workspace, rec.Trash
 		items[i] = croft.TrashItem{
-			ID: w.ID, Name: w.Name, Branch: w.Branch, Path: w.Path, Left: svc.WhatIsLeft(ctx, s.Project, rec),
+			ID: w.ID, Name: w.Name, RepoID: rec.RepoID, Branch: w.Branch, Path: w.Path, Left: svc.WhatIsLeft(ctx, s.Project, rec),
 			RemovedAt: t.RemovedAt, ExpiresAt: t.ExpiresAt, Stripped: t.Stripped, PurgeAt: t.PurgeAt, Stays: t.Stays,
 		}
 		if items[i].Left == croft.LeftDirectory {

@@ -230,7 +230,7 @@ func (svc *Uninstaller) refuseUninstall(ctx context.Context, r *project.Project,
 			waits = " still wait"
 		}
 		return &croft.Error{
-			Code: croft.WorkspaceBusy, Workspace: waiting[0].Workspace, Message: project.Count(n, "merge") + waits, Hint: "croft queue run, or croft queue cancel",
+			Code: croft.WorkspaceBusy, Workspace: waiting[0].WorkspaceName, Message: project.Count(n, "merge") + waits, Hint: "croft queue run, or croft queue cancel",
 		}
 	}
 	running, err := svc.Journal.RunningAt(ctx, r.ID)

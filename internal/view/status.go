@@ -23,7 +23,7 @@ func (svc *Views) ShowStatus(ctx context.Context, req croft.StatusRequest) (*cro
 // StatusOf counts the uncommitted changes of a workspace, and the commits between it
 // and its target.
 func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Status, error) {
-	st := &croft.Status{Workspace: rec.Workspace.ID}
+	st := &croft.Status{Workspace: rec.Workspace.ID, WorkspaceName: rec.Workspace.Name}
 	if rec.Workspace.Mode == croft.ModeLegacy {
 		return st, nil
 	}

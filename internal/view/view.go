@@ -63,7 +63,7 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 	}
 	v := &view{r: r, leases: leases, pending: map[croft.ID]journal.Merge{}, rewind: rewinds, here: proc.Here(), now: svc.Now()}
 	for _, m := range turned {
-		v.pending[m.WorkspaceID] = m
+		v.pending[m.Workspace] = m
 	}
 	if r.Git != nil {
 		v.refs = r.Git.RefSnapshot()
@@ -76,6 +76,7 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 // viewOf returns a workspace as callers see it. It reads a few small files.
 func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 	w := rec.Workspace
+	w.RepoID = rec.RepoID
 	w.Env = map[string]string{"CROFT_REPO": w.Repo, "CROFT_WORKSPACE": string(w.ID)}
 	w.IsRoundOver = w.Round > 0 && v.isRoundOver(w.Session, w.Round)
 	if w.State == croft.Trashed {

@@ -139,7 +139,7 @@ func (s *Story) addUntold(r Records, now time.Time) error {
 		told[id] = true
 		if m, ok := s.merges[id]; ok {
 			for _, kind := range kindsOf(s.read[id], m.Merge) {
-				s.Emit(croft.Event{Time: now, Kind: kind, Subjects: croft.Subjects{Repo: m.Repo, Workspace: m.WorkspaceID, Merge: id}})
+				s.Emit(croft.Event{Time: now, Kind: kind, Subjects: croft.Subjects{Repo: m.Repo, Workspace: m.Workspace, Merge: id}})
 			}
 			continue
 		}
@@ -203,7 +203,7 @@ func (s *Story) complete(r Records, e *croft.Event) error {
 		}
 		if m.ID != "" {
 			after.Merge = &m.Merge
-			e.Operation, e.Review, e.Target, e.WorkspaceName = cmp.Or(e.Operation, m.Act), cmp.Or(e.Review, m.Review), m.Target, m.Workspace
+			e.Operation, e.Review, e.Target, e.WorkspaceName = cmp.Or(e.Operation, m.Act), cmp.Or(e.Review, m.Review), m.Target, m.WorkspaceName
 		}
 	}
 	_, isWritten := s.workspaces[e.Workspace]

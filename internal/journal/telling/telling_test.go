@@ -33,7 +33,7 @@ func workspace(state croft.State) Workspace {
 }
 
 func merged(state croft.MergeState, isHeld bool) Merge {
-	return Merge{Repo: "r", Act: "submit", Merge: croft.Merge{ID: "m", WorkspaceID: "w", Workspace: "name", Target: "main", State: state, IsHeld: isHeld}}
+	return Merge{Repo: "r", Act: "submit", Merge: croft.Merge{ID: "m", Workspace: "w", WorkspaceName: "name", Target: "main", State: state, IsHeld: isHeld}}
 }
 
 // TestUntold: what a transaction wrote is told of, once, unless it is as it was read or an
