@@ -192,6 +192,7 @@ var mayImport = map[string][]string{
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
 	},
 	"connect":          {".", "engine", "internal/config"},
+	"replica":          {"."},
 	"servicetest":      {".", "internal/git/gittest"},
 	"servicetest/wire": {"."},
 
