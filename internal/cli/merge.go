@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -94,6 +95,7 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 	}
 	if isQueueOnly {
 		a.showMerges(merges)
+		a.noteWaiting(merges)
 		return nil
 	}
 	for i, m := range merges {
@@ -104,8 +106,47 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 		merges[i] = *done
 	}
 	a.showMerges(merges)
+	a.noteTrashed(ctx, svc, merges, req.After)
 	a.startUpkeepAfter(ctx, svc)
 	return mergesExitStatus(merges, croft.MergeMerged)
+}
+
+// noteTrashed names the merged workspaces that went to the trash.
+func (a *app) noteTrashed(ctx context.Context, svc finder, merges []croft.Merge, after croft.AfterMerge) {
+	if a.json || after != croft.AfterTrash {
+		return
+	}
+	for _, m := range merges {
+		if m.Status != croft.MergeMerged || m.Workspace == "" || m.Kept != nil {
+			continue
+		}
+		_, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: string(m.Workspace)})
+		if errors.Is(err, croft.WorktreeNotFound) {
+			a.note("%s: the workspace is in the trash: croft restore %s", m.WorkspaceName, shellWord(m.WorkspaceName))
+		}
+	}
+}
+
+// noteWaiting says which command drives the merges that wait, unless a process does.
+func (a *app) noteWaiting(merges []croft.Merge) {
+	if a.json {
+		return
+	}
+	hint := ""
+	for _, m := range merges {
+		switch {
+		case m.State == croft.MergeDone:
+		case m.State != croft.MergeQueued:
+			return // a process drives it
+		case !m.IsHeld:
+			hint = "croft queue run"
+		case hint == "":
+			hint = "croft queue release"
+		}
+	}
+	if hint != "" {
+		a.note("hint: %s", hint)
+	}
 }
 
 // requireWorkspaces fails if one of several workspaces does not exist: a user who

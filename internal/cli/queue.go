@@ -188,6 +188,7 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 	default:
 		a.showMerges(merges.Items)
 	}
+	a.noteWaiting(merges.Items)
 	for _, l := range moved {
 		a.note("%s", l.Message)
 		switch {
@@ -240,6 +241,13 @@ func (a *app) runQueueAction(ctx context.Context, svc queuer, req croft.QueueReq
 	if err != nil {
 		return err
 	}
-	a.showMerges(merges.Merges)
+	switch {
+	case len(merges.Merges) > 0 || a.json:
+		a.showMerges(merges.Merges)
+	case req.Action == croft.QueueRelease:
+		a.note("nothing is held")
+	default:
+		a.note("nothing waits")
+	}
 	return nil
 }

@@ -78,14 +78,21 @@ func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveReques
 	if err != nil {
 		return err
 	}
+	isDeclined := false
 	if withWork != consentNone && req.Mode == croft.RemoveSafe {
-		if err := a.removeKept(ctx, svc, req, result, withWork); err != nil {
+		if isDeclined, err = a.removeKept(ctx, svc, req, result, withWork); err != nil {
 			return err
 		}
 	}
 	a.showRemoved(ctx, svc, *result)
 	a.noteUnknown(result.Unknown)
-	a.printKeptErrors(result.Kept)
+	for _, k := range result.Kept {
+		if isDeclined && errors.Is(k.Reason, croft.WorkspaceDirty) {
+			a.note("kept %s", k.Name) // the user has just seen why
+			continue
+		}
+		a.printKeptErrors([]croft.Kept{k})
+	}
 	if err := keptExitStatus(result.Kept); err != nil {
 		return err
 	}
@@ -180,8 +187,8 @@ func isClean(s croft.Status) bool {
 }
 
 // removeKept removes the workspaces that were kept for their uncommitted work, if
-// the user agrees to that.
-func (a *app) removeKept(ctx context.Context, svc remover, req croft.RemoveRequest, result *croft.RemoveResult, how consent) error {
+// the user agrees to that. isDeclined is true if the user was asked and does not.
+func (a *app) removeKept(ctx context.Context, svc remover, req croft.RemoveRequest, result *croft.RemoveResult, how consent) (isDeclined bool, err error) {
 	var still []croft.Kept
 	var plan takePlan
 	for _, kept := range result.Kept {
@@ -192,12 +199,12 @@ func (a *app) removeKept(ctx context.Context, svc remover, req croft.RemoveReque
 		}
 	}
 	if len(plan.list) == 0 {
-		return nil
+		return false, nil
 	}
 	if how == consentAsk {
 		yes, err := a.hasAgreedToTrash(ctx, how, plan, "")
 		if err != nil || !yes {
-			return err
+			return true, err
 		}
 	}
 	agreed := plan.agreed()
@@ -208,11 +215,11 @@ func (a *app) removeKept(ctx context.Context, svc remover, req croft.RemoveReque
 	}
 	withWork, err := svc.Remove(ctx, again)
 	if err != nil {
-		return err
+		return false, err
 	}
 	result.Removed = append(result.Removed, withWork.Removed...)
 	result.Kept = append(still, withWork.Kept...)
-	return nil
+	return false, nil
 }
 
 // lossText says what a removal takes away and for how long it can be had back.

@@ -67,6 +67,9 @@ func TestRemoveAsksOnATerminal(t *testing.T) {
 			if r.exit != croft.ExitRefused || len(asked) != 1 {
 				t.Errorf("%q: exit %d after %d requests, want it kept", answer, r.exit, len(asked))
 			}
+			if out := r.stderr.String(); !strings.HasSuffix(out, "kept fix-login\n") || strings.Contains(out, "hint") {
+				t.Errorf("%q: stderr %q, want no error for what the user declined", answer, out)
+			}
 			continue
 		}
 		if r.exit != croft.ExitOK || r.stdout.String() != "b          trash t2\nfix-login  trash t1  deleted croft/fix-login\n" {

@@ -58,6 +58,7 @@ func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertReque
 		a.note("  %s will be in conflict (%s)", c.Path, c.Kind)
 	}
 	if isDryRun {
+		a.note("would revert the merge of %s on %s (%s)", plan.Merge.WorkspaceName, plan.Branch, shortCommit(plan.Merge.Commit))
 		return nil
 	}
 	return a.revert(ctx, svc, req)

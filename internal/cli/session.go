@@ -100,6 +100,10 @@ func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, req croft.End
 		a.emitAs("session", ses)
 		return nil
 	}
+	if len(ses.Rounds) == 0 {
+		a.note("ended")
+		return nil
+	}
 	a.note("ended; what it made is in the trash: croft trash")
 	return nil
 }
@@ -146,7 +150,7 @@ func (a *app) runSessionList(ctx context.Context, svc croft.Rounds, f croft.Sess
 		a.note("no session is open: croft session start")
 		return nil
 	}
-	var rows [][]cell
+	rows := [][]cell{headingRow("ID", "NAME", "STATE", "AGENTS", "LAST ROUND")}
 	for _, ses := range list.Items {
 		last := "no round yet"
 		if n := len(ses.Rounds); n > 0 {

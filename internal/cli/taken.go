@@ -92,7 +92,7 @@ func (a *app) showPlan(p takePlan, nothing string) {
 		})
 		return
 	}
-	if len(p.list)+len(p.branches)+len(p.unknown) == 0 {
+	if len(p.list)+len(p.branches)+len(p.unknown)+len(p.kept) == 0 {
 		a.note("%s", nothing)
 	}
 	a.printTable(p.rows())

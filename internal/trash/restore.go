@@ -30,6 +30,12 @@ func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref strin
 	if list = project.OnlyTrashed(list); len(list) > 0 {
 		return list[0], nil
 	}
+	if live, err := svc.Journal.LiveByName(ctx, r.ID, ref); err == nil {
+		return journal.Record{}, &croft.Error{
+			Code: croft.WorktreeNotFound, Workspace: live.Workspace.Name, Message: "the workspace is there already", Details: live.Workspace.Path,
+			Hint: "croft show " + live.Workspace.Name,
+		}
+	}
 	return journal.Record{}, &croft.Error{
 		Code: croft.WorktreeNotFound, Message: fmt.Sprintf("nothing in the trash is called %q", ref), Hint: "croft trash",
 	}
@@ -119,7 +125,7 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 	if other, err := svc.Journal.LiveByName(ctx, r.ID, w.Name); err == nil {
 		return &croft.Error{
 			Code: croft.WorktreeExists, Message: "another workspace has its name now", Details: other.Workspace.Path,
-			Hint: "croft remove " + w.Name + ", then restore " + string(w.ID),
+			Hint: "croft remove " + w.Name + " && croft restore " + string(w.ID),
 		}
 	} else if !errors.Is(err, journal.ErrNotFound) {
 		return err

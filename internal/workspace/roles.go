@@ -133,6 +133,9 @@ func (svc *Workspaces) RoleNamed(_ context.Context, s project.Location, req crof
 // copied before. Only with RoleReplace does it replace files that an agent changed.
 func (svc *Workspaces) UpdateRole(ctx context.Context, s project.Location, rec journal.Record, req croft.RoleRequest) (*croft.Role, error) {
 	name := cmp.Or(req.Role, rec.Workspace.Role)
+	if name == "" {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Workspace: rec.Workspace.Name, Message: "the workspace has no role", Hint: "croft new --role ROLE NAME"}
+	}
 	role, err := FindRole(s.Project, name)
 	if err == nil && rec.Workspace.Mode == croft.ModeLegacy {
 		err = &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation takes no role files"}
