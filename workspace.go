@@ -112,8 +112,8 @@ type Workspace struct {
 
 	// MergeReason is why its work stays pending, if that was tried and nothing was
 	// committed since: the code of the merge, or InProgress while its conflicts are
-	// being resolved. MergeMessage says it in words. What has been put right meanwhile has
-	// a message and no reason.
+	// being resolved. MergeMessage says it in words. What has been put right meanwhile, and
+	// a merged workspace with commits since, has a message and no reason.
 	MergeReason  Code   `json:"mergeReason,omitempty"`
 	MergeMessage string `json:"mergeMessage,omitempty"`
 

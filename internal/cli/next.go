@@ -31,6 +31,8 @@ func nextFor(ws *croft.Workspace, now time.Time) croft.Next {
 		return croft.Next{What: "locked"}
 	case ws.Lease != nil && (ws.Lease.Term == croft.TermProcess || ws.Lease.ExpiresAt.After(now)):
 		return croft.Next{What: "in use"}
+	case ws.MergeStatus == croft.MergeMerged && ws.MergeMessage != "":
+		return croft.Next{What: ws.MergeMessage, Command: "croft merge " + name}
 	case ws.MergeStatus == croft.MergeMerged:
 		return croft.Next{What: "merged", Command: "croft remove " + name}
 	case ws.Mode == croft.ModeLegacy:

@@ -63,7 +63,7 @@ func (s state) counts(t testing.TB, j *journal.Journal) map[string]int {
 	merges, merr := j.Waiting(ctx, "repo", "", -1)
 	sessions, serr := j.Sessions(ctx, "repo")
 	ops, oerr := j.Running(ctx)
-	_, perr := j.LastPending(ctx, "repo")
+	_, perr := j.LastMerges(ctx, "repo")
 	_, ferr := j.MergesPendingFor(ctx, "repo", croft.Conflict)
 	_, nerr := j.MergesNamed(ctx, "repo", "a")
 	if err := errors.Join(err, merr, serr, oerr, perr, ferr, nerr); err != nil {

@@ -152,12 +152,11 @@ func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason cr
 		ORDER BY seq`, repo, reason)
 }
 
-// LastPending lists, for each workspace of a repository, its last merge if that ended pending
-// with a reason.
-func (j *Journal) LastPending(ctx context.Context, repo croft.ID) ([]Merge, error) {
-	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason <> ''
-		AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.seq > m.seq
-			AND `+damage.JSONField(`n.merge`, `kind`)+` = 'merge')`, repo)
+// LastMerges lists the newest merge of the work of each live workspace in a repository.
+func (j *Journal) LastMerges(ctx context.Context, repo croft.ID) ([]Merge, error) {
+	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE seq IN (SELECT max(seq) FROM merges
+		WHERE workspace IN (SELECT id FROM workspaces WHERE repo = ? AND `+live+`)
+		AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' GROUP BY workspace)`, repo)
 }
 
 // Untidy lists the merges of a repository whose workspaces are still to be moved to the

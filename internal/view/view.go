@@ -36,12 +36,12 @@ type Views struct {
 // view turns the records of a project into workspaces as callers see them: with what
 // git and the disk say now.
 type view struct {
-	r       *project.Project
-	refs    *refs.Reader
-	leases  map[croft.ID][]croft.Lease
-	pending map[croft.ID]journal.Merge // the last merge of each workspace that stays pending
-	rewind  map[croft.ID]string        // workspaces whose files a rewind is changing, with the error of the last attempt
-	agreed  map[string]string          // targets whose checks were not approved and do not stop merges now, with the reason
+	r      *project.Project
+	refs   *refs.Reader
+	leases map[croft.ID][]croft.Lease
+	merges map[croft.ID]journal.Merge // the last merge of each workspace
+	rewind map[croft.ID]string        // workspaces whose files a rewind is changing, with the error of the last attempt
+	agreed map[string]string          // targets whose checks were not approved and do not stop merges now, with the reason
 
 	isRoundOver func(session string, number int) bool
 	here        proc.Identity
@@ -53,7 +53,7 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 	if err != nil {
 		return nil, err
 	}
-	turned, err := svc.Journal.LastPending(ctx, r.ID)
+	last, err := svc.Journal.LastMerges(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -61,13 +61,13 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 	if err != nil {
 		return nil, err
 	}
-	v := &view{r: r, leases: leases, pending: map[croft.ID]journal.Merge{}, rewind: rewinds, here: proc.Here(), now: svc.Now()}
-	for _, m := range turned {
-		v.pending[m.Workspace] = m
+	v := &view{r: r, leases: leases, merges: map[croft.ID]journal.Merge{}, rewind: rewinds, here: proc.Here(), now: svc.Now()}
+	for _, m := range last {
+		v.merges[m.Workspace] = m
 	}
 	if r.Git != nil {
 		v.refs = r.Git.RefSnapshot()
-		v.agreed = svc.approvedSince(ctx, r, turned)
+		v.agreed = svc.approvedSince(ctx, r, last)
 	}
 	v.isRoundOver = svc.roundsOver(ctx)
 	return v, nil

@@ -11,11 +11,14 @@ import (
 )
 
 // whyPending says why the work of a workspace stays pending, unless it has commits that
-// its last merge did not have.
+// its last merge did not have. Of a workspace that was merged, it says that it has such
+// commits.
 func (v *view) whyPending(w croft.Workspace, tree *git.Worktree) (croft.Code, string) {
-	m, ok := v.pending[w.ID]
+	m, ok := v.merges[w.ID]
 	switch {
-	case !ok || w.MergeStatus != croft.MergePending || m.Head != w.Head:
+	case ok && w.MergeStatus == croft.MergeMerged && m.Head != "" && m.Head != w.Head:
+		return "", "has commits since it was merged"
+	case !ok || w.MergeStatus != croft.MergePending || m.State != croft.MergeDone || m.Status != croft.MergePending || m.Reason == "" || m.Head != w.Head:
 		return "", ""
 	case m.Reason == croft.Conflict && tree.Progress() == "merge":
 		return croft.InProgress, "its conflicts are being resolved"
@@ -35,10 +38,10 @@ type Approvals interface {
 // approvedSince returns the targets of merges that stayed pending because checks were
 // not approved, and that could be merged now, with the reason. A target whose approval
 // cannot be read counts as not approved.
-func (svc *Views) approvedSince(ctx context.Context, r *project.Project, turned []journal.Merge) map[string]string {
+func (svc *Views) approvedSince(ctx context.Context, r *project.Project, merges []journal.Merge) map[string]string {
 	out := map[string]string{}
-	for _, m := range turned {
-		if _, known := out[m.Target]; !known && m.Reason == croft.ChecksUntrusted {
+	for _, m := range merges {
+		if _, known := out[m.Target]; !known && m.State == croft.MergeDone && m.Reason == croft.ChecksUntrusted {
 			out[m.Target] = svc.Approvals.ApprovedNow(ctx, r, m.Target)
 		}
 	}
