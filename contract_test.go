@@ -60,8 +60,6 @@ var withoutKey = map[string]string{
 	"Session": reads, "Sessions": reads, "Round": reads, "Prompt": reads, "Checks": reads, "GitConfig": reads, "Events": reads,
 
 	"DriveLanes": "merges what was submitted, each under the key of its own request; it adds nothing",
-	"Hold":       "a lease of the calling process, which ends with it",
-	"HoldFor":    "the same process gets the same lease again",
 	"Renew":      "only the last renewal counts",
 	"Release":    "releasing again succeeds",
 	"Close":      "the end of a Service",

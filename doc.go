@@ -38,8 +38,8 @@
 //
 // # Liveness and protection
 //
-// A [Lease] says that a process is at work in a workspace. It expires unless
-// it is renewed, and [Leases.Hold] renews it for as long as the process lives.
+// A [Lease] says that a process is at work in a workspace. It expires unless it is renewed;
+// [Hold] renews it. A holder whose exclusive lease was taken over cannot finish the work.
 // A lock, set by [Locks.Lock], says that a person wants a workspace left
 // alone; it has a reason and no expiry. Only a workspace whose lease has
 // expired and whose owner is provably gone is an orphan, and only orphans are

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Owner identifies the process that holds a lease, also if another process gets its
-// number later.
+// Owner identifies the process that holds a lease, also once its number is another's.
 type Owner struct {
 	Host  string `json:"host"`            // the machine
 	Boot  string `json:"boot,omitempty"`  // its start, so that a reboot is noticed
@@ -18,39 +17,46 @@ type Owner struct {
 // LeaseTerm says how long a lease lasts.
 type LeaseTerm string
 
+// The terms.
 const (
-	// TermRenewed: the lease ends when it expires, unless it is renewed. It is the
-	// default.
-	TermRenewed LeaseTerm = ""
-	// TermProcess: the lease lasts, also after it has expired, as long as its owner is
-	// seen to live. It is not renewed.
-	TermProcess LeaseTerm = "process"
+	TermRenewed LeaseTerm = ""        // until it expires, unless it is renewed; the default
+	TermProcess LeaseTerm = "process" // as long as its owner is seen to live, also after it has expired
 )
 
-// Lease says that a process is at work in a workspace. It expires unless it
-// is renewed.
+// LeaseMode says whether a workspace may have other leases beside a lease.
+type LeaseMode string
+
+// The modes.
+const (
+	LeaseShared    LeaseMode = ""          // it may; the default
+	LeaseExclusive LeaseMode = "exclusive" // it may not, until the lease ends or expires
+)
+
+// Lease says that a process is at work in a workspace. It expires unless it is renewed.
 type Lease struct {
 	ID        ID        `json:"id"`
 	Workspace ID        `json:"workspace"`
 	Owner     Owner     `json:"owner"`
 	Term      LeaseTerm `json:"term,omitempty"`
+	Mode      LeaseMode `json:"mode,omitempty"`
+	// Epoch counts the exclusive leases that the workspace has had. One before the last is lost.
+	Epoch     int       `json:"epoch,omitempty"`
+	TTL       Duration  `json:"ttl,omitempty"` // from its taking or a renewal to ExpiresAt
 	ExpiresAt time.Time `json:"expiresAt"`
-
-	// Process is the name of the owner's program, where that can be seen. A program can
-	// choose its name.
-	Process string `json:"process,omitempty"`
+	Process   string    `json:"process,omitempty"` // the name of the owner's program, which chose it, where that can be seen
 }
 
-// LeaseRequest asks for a lease in the name of another process.
+// LeaseRequest asks for a lease.
 type LeaseRequest struct {
+	Key       string `json:"key,omitempty"` // the same call after a crash returns the same lease
 	Repo      string `json:"repo,omitempty"`
 	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
-	PID       int    `json:"pid"`                 // required: a process of this machine
-}
-
-// HoldRequest asks for a lease in the name of this process.
-type HoldRequest struct {
-	Workspace ID `json:"workspace"`
+	// Owner will hold the lease. Default: the process of the Service. A PID without a Host is one
+	// that the Service can see; with a Host it may be elsewhere: then the TTL alone counts.
+	Owner Owner     `json:"owner,omitzero"`
+	TTL   Duration  `json:"ttl,omitempty"` // at least a second. Default and maximum: lease.ttl, lease.max_ttl
+	Mode  LeaseMode `json:"mode,omitempty"`
+	Term  LeaseTerm `json:"term,omitempty"`
 }
 
 // RenewRequest names a lease to prolong.
@@ -58,35 +64,25 @@ type RenewRequest struct {
 	Lease ID `json:"lease"`
 }
 
-// ReleaseRequest names a lease to end.
-type ReleaseRequest struct {
-	Lease ID `json:"lease"`
-}
+type (
+	// ReleaseRequest names a lease to end.
+	ReleaseRequest RenewRequest
+	// Released names a lease that has ended.
+	Released RenewRequest
+)
 
-// Released names a lease that has ended.
-type Released struct {
-	Lease ID `json:"lease"`
-}
-
-// Leases is the part of Service that knows which workspaces are in use.
+// Leases is the part of Service that knows which workspaces are in use; [Hold] renews.
 type Leases interface {
-	// Hold takes a lease in the name of this process and renews it until it is
-	// released, the Service is closed or the process ends. Several may be held
-	// on one workspace. A workspace that is not there is WorktreeNotFound, one
-	// that is not ready WorkspaceBroken.
-	Hold(ctx context.Context, req HoldRequest) (*Lease, error)
+	// TakeLease takes a lease. Several may be held on one workspace; an exclusive one is
+	// WorkspaceBusy while another is live, and while it is held so is every other. Its owner
+	// gets the same one again, and so does a process with TermProcess. A workspace that is
+	// not ready is WorkspaceBroken, an owner that must be seen and is not InvalidRequest.
+	TakeLease(ctx context.Context, req LeaseRequest) (*Lease, error)
 
-	// HoldFor takes a lease in the name of another process, for as long as that process
-	// lives. The lease need not be renewed. The same process gets the same lease again.
-	// Leases of processes that are gone end with it. A process that cannot be seen is
-	// refused as InvalidRequest.
-	HoldFor(ctx context.Context, req LeaseRequest) (*Lease, error)
-
-	// Renew prolongs a lease. One that expired and was reaped is LeaseLost.
+	// Renew prolongs a lease. One that was reaped or taken over is LeaseLost.
 	Renew(ctx context.Context, req RenewRequest) (*Lease, error)
 
-	// Release ends a lease. Releasing it again succeeds. An ID that no lease can have
-	// is LeaseLost.
+	// Release ends a lease, also again. An ID that no lease can have is LeaseLost.
 	Release(ctx context.Context, req ReleaseRequest) (*Released, error)
 }
 

@@ -12,7 +12,7 @@ import "io"
 // at once.
 //
 // When its context ends, a call stops and rolls back what it has begun. Close releases
-// the leases that were held through the Service.
+// the leases that were taken through the Service for its own process.
 type Service interface {
 	Repos
 	Workspaces

@@ -102,14 +102,6 @@ func (refusing) History(ctx, HistoryRequest) (*List[Operation], error) {
 	return no[List[Operation]]()
 }
 
-func (refusing) Hold(ctx, HoldRequest) (*Lease, error) {
-	return no[Lease]()
-}
-
-func (refusing) HoldFor(ctx, LeaseRequest) (*Lease, error) {
-	return no[Lease]()
-}
-
 func (refusing) Lanes(ctx, LanesRequest) (*List[Lane], error) {
 	return no[List[Lane]]()
 }
@@ -232,6 +224,10 @@ func (refusing) SubmitMerge(ctx, MergeRequest) (*Merge, error) {
 
 func (refusing) SubmitRevert(ctx, RevertRequest) (*Merge, error) {
 	return no[Merge]()
+}
+
+func (refusing) TakeLease(ctx, LeaseRequest) (*Lease, error) {
+	return no[Lease]()
 }
 
 func (refusing) TakeSnapshot(ctx, SnapshotRequest) (*Snapshot, error) {

@@ -185,8 +185,8 @@ func stateCopy(cfg config.Config) string {
 	return filepath.Join(cfg.DataDir, "state", hex.EncodeToString(sum[:8])+".log")
 }
 
-// Close waits for the calls that are at work, releases the leases that are held through
-// the engine, and ends its processes. It cancels at once the calls that only wait, for
+// Close waits for the calls that are at work, releases the leases that were taken through
+// the engine for its own process, and ends the processes that it started. It cancels at once the calls that only wait, for
 // a merge or for events. Later calls fail with Closed.
 func (e *Engine) Close() error {
 	isFirst, err := e.projects.Lifetime.Close(e.drain)

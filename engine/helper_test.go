@@ -62,6 +62,7 @@ type task struct {
 	Present  *croft.PresentRequest   `json:"present,omitempty"`
 	EndAll   croft.ID                `json:"endAll,omitempty"` // the ID of a session
 	Hold     croft.ID                `json:"hold,omitempty"`
+	Lease    *croft.LeaseRequest     `json:"lease,omitempty"`
 	GC       bool                    `json:"gc,omitempty"`
 	Read     bool                    `json:"read,omitempty"` // make every call that only reads
 	Call     string                  `json:"call,omitempty"` // the name of a method, which is called with Request
@@ -147,7 +148,7 @@ func help(text string) error {
 		}
 	}
 	if job.Hold != "" {
-		if _, err := e.Hold(ctx, croft.HoldRequest{Workspace: job.Hold}); err != nil {
+		if _, err := croft.Hold(ctx, e, croft.LeaseRequest{Workspace: string(job.Hold)}); err != nil {
 			return err
 		}
 	}
@@ -200,6 +201,8 @@ func (job task) restoreOrSave(ctx context.Context, e croft.Service) error {
 		if f, err = e.Conflicts(ctx, croft.ConflictsRequest{}); err == nil && len(f.Skipped) > 0 {
 			err = f.Skipped[0].Reason
 		}
+	case job.Lease != nil:
+		_, err = e.TakeLease(ctx, *job.Lease)
 	case job.Resolve != nil:
 		_, err = e.Resolve(ctx, *job.Resolve)
 	}

@@ -133,7 +133,7 @@ func (p *past) lease() {
 	}
 	if live := p.list(); len(live) > 0 {
 		w := live[p.IntN(len(live))]
-		l, err := p.e.Hold(p.t.Context(), croft.HoldRequest{Workspace: w.ID})
+		l, err := p.e.TakeLease(p.t.Context(), croft.LeaseRequest{Workspace: string(w.ID)})
 		if err == nil {
 			p.held = append(p.held, l.ID)
 		}

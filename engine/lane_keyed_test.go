@@ -18,7 +18,7 @@ func TestFinishAgain(t *testing.T) {
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, "f"), "work\n")
-	lease, err := e.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})
+	lease, err := e.TakeLease(t.Context(), croft.LeaseRequest{Workspace: string(w.ID)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestBlockedRepositoryDoesNotBlockOthers(t *testing.T) {
 	other := moreRepos(t, r, 1)[0]
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
-	lease, err := e.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})
+	lease, err := e.TakeLease(t.Context(), croft.LeaseRequest{Workspace: string(w.ID)})
 	if err != nil {
 		t.Fatal(err)
 	}

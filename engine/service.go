@@ -7,7 +7,6 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/page"
 	"github.com/croft-sh/croft/internal/project"
-	"github.com/croft-sh/croft/internal/workspace"
 )
 
 // The methods of croft.Service, in its order: the name of each in errors, the project
@@ -102,20 +101,9 @@ func (e *Engine) Unlock(ctx context.Context, req croft.LockRequest) (*croft.Work
 	return doOn(ctx, e, call{op: "unlock", workspace: req.Workspace, repo: req.Repo, key: req.Key}, req, e.workspaces.UnlockWorkspace)
 }
 
-// Hold takes a lease on a workspace, and renews it until it is released or the engine
-// is closed.
-func (e *Engine) Hold(ctx context.Context, req croft.HoldRequest) (*croft.Lease, error) {
-	return do(ctx, e, call{op: "hold", workspace: string(req.Workspace)}, req, e.workspaces.HoldByID)
-}
-
-// HoldFor takes a lease for another process.
-func (e *Engine) HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
-	return do(ctx, e, call{op: "hold", workspace: req.Workspace}, req, func(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
-		if _, err := workspace.OwnerFor(req); err != nil {
-			return nil, err // before the workspace is looked for
-		}
-		return doOn(ctx, e, call{op: "hold", workspace: req.Workspace, repo: req.Repo, recovers: beforeActing}, req, e.workspaces.HoldForProcess)
-	})
+// TakeLease takes a lease on a workspace.
+func (e *Engine) TakeLease(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
+	return do(ctx, e, call{op: "hold", workspace: req.Workspace}, req, e.workspaces.TakeRequested)
 }
 
 // Renew extends a lease from now on.

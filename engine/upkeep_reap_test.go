@@ -358,10 +358,34 @@ func TestStoppedAfterRestart(t *testing.T) {
 		t.Errorf("Reap = %+v, want only what is integrated and clean", res)
 	}
 	// An agent works in it again.
-	if _, err := e.Hold(t.Context(), croft.HoldRequest{Workspace: show(t, e, "free").ID}); err != nil {
+	if _, err := e.TakeLease(t.Context(), croft.LeaseRequest{Workspace: string(show(t, e, "free").ID)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := show(t, e, "free"); got.State != croft.Ready {
 		t.Errorf("held again: %s", got.State)
+	}
+}
+
+// TestDeadHolderOfExclusiveLease: another process need not wait until the lease of a holder
+// that was killed has expired. Records written by a process that read them before do not take
+// the epoch back.
+func TestDeadHolderOfExclusiveLease(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	ask := croft.LeaseRequest{Workspace: "a", Mode: croft.LeaseExclusive}
+	j := database(t, r)
+	stale, err := j.Record(t.Context(), w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := start(t, helper(t, r, task{Lease: &ask, Wait: true}))
+	_, err = e.TakeLease(t.Context(), ask)
+	wantCode(t, err, croft.WorkspaceBusy)
+	stop()
+	update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(stale) })
+	if l, err := e.TakeLease(t.Context(), ask); err != nil || l.Epoch != 2 {
+		t.Errorf("after the death of the holder: %+v, %v", l, err)
 	}
 }

@@ -230,7 +230,7 @@ func TestVerifiedOnce(t *testing.T) {
 		t.Errorf("after another start the doctor says %q", got)
 	}
 	// An agent works in it before it was examined.
-	lease, err := e.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})
+	lease, err := e.TakeLease(t.Context(), croft.LeaseRequest{Workspace: string(w.ID)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func (listScenarios) BrokenIsShown(t *testing.T, f *fixture) {
 		if e := wantCode(t, errOf(f.Status(t.Context(), croft.StatusRequest{Workspace: w.ID})), croft.WorkspaceBroken); e.Hint == "" {
 			t.Error("no hint")
 		}
-		wantCode(t, errOf(f.Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})), croft.WorkspaceBroken)
+		wantCode(t, errOf(f.TakeLease(t.Context(), croft.LeaseRequest{Workspace: string(w.ID)})), croft.WorkspaceBroken)
 	}
 }
 

@@ -79,7 +79,7 @@ func (reapScenarios) OlderThanKeepsLocked(t *testing.T, f *fixture) {
 
 func (reapScenarios) OlderThanKeepsLeased(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	must(t, errOf(f.at(f.Dir).Hold(t.Context(), croft.HoldRequest{Workspace: w.ID})))
+	must(t, errOf(f.at(f.Dir).TakeLease(t.Context(), croft.LeaseRequest{Workspace: string(w.ID)})))
 	res := reap(t, f, croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce})
 	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceBusy) {
 		t.Errorf("Reap = %+v, want it kept as busy", res)

@@ -37,17 +37,18 @@ func spawn(ctx context.Context, id, run string) (*croft.Merge, error) {
 	if err != nil {
 		return nil, err
 	}
-	lease, err := svc.Hold(ctx, croft.HoldRequest{Workspace: ws.ID}) // renews itself
+	held, err := croft.Hold(ctx, svc, croft.LeaseRequest{Workspace: string(ws.ID)}) // renews itself
 	if err != nil {
 		return nil, err
 	}
+	defer held.Release(ctx)
 	out := croft.Succeeded
 	cmd := exec.CommandContext(ctx, "sh", "-c", run)
 	cmd.Dir, cmd.Env = ws.Path, append(os.Environ(), ws.Environ()...)
 	if cmd.Run() != nil {
 		out = croft.Failed
 	}
-	m, err := svc.Finish(context.WithoutCancel(ctx), croft.FinishRequest{Lease: lease, Outcome: out}) // commit; queue or pend
+	m, err := svc.Finish(context.WithoutCancel(ctx), croft.FinishRequest{Lease: &held.Lease, Outcome: out}) // commit; queue or pend
 	if err != nil || out == croft.Failed {
 		return m, err
 	}

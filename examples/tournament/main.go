@@ -87,11 +87,11 @@ func runAgent(ctx context.Context, svc croft.Service, ws croft.Workspace, run st
 	if ws.State != croft.Ready {
 		return // its round has ended
 	}
-	lease, err := svc.Hold(ctx, croft.HoldRequest{Workspace: ws.ID})
+	held, err := croft.Hold(ctx, svc, croft.LeaseRequest{Workspace: string(ws.ID)})
 	if err != nil {
 		return
 	}
-	defer svc.Release(ctx, croft.ReleaseRequest{Lease: lease.ID})
+	defer held.Release(ctx)
 	prompt, err := svc.Prompt(ctx, croft.WorkspaceRequest{Repo: ws.Repo, Ref: string(ws.ID)})
 	if err != nil {
 		return

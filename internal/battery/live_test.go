@@ -86,7 +86,7 @@ func (p *project) furnish(t *testing.T) (paths []string) {
 	for _, w := range list.Items {
 		ids[w.Name] = w.ID
 	}
-	_, err = svc.Hold(t.Context(), croft.HoldRequest{Workspace: ids["leased"]})
+	_, err = croft.Hold(t.Context(), svc, croft.LeaseRequest{Workspace: string(ids["leased"])})
 	mustDo(t, err)
 	p.mustCroft("lock", "locked", "--reason", "mine")
 	p.git(p.dir, "worktree", "lock", filepath.Join(p.workspaces(), "gitlocked"))

@@ -12,7 +12,7 @@ import (
 
 // holder is the part of croft.Service that `croft hold` calls.
 type holder interface {
-	HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error)
+	TakeLease(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error)
 	Renew(ctx context.Context, req croft.RenewRequest) (*croft.Lease, error)
 	Release(ctx context.Context, req croft.ReleaseRequest) (*croft.Released, error)
 }
@@ -44,7 +44,9 @@ names itself: --pid $$.`,
 				if release != "" {
 					return a.runRelease(ctx, svc, croft.ID(release))
 				}
-				return a.runHold(ctx, svc, croft.LeaseRequest{Repo: a.dir(), Workspace: a.optionalRef(args), PID: pid})
+				return a.runHold(ctx, svc, croft.LeaseRequest{
+					Repo: a.dir(), Workspace: a.optionalRef(args), Owner: croft.Owner{PID: pid}, Term: croft.TermProcess,
+				})
 			})
 		},
 	}
@@ -56,7 +58,7 @@ names itself: --pid $$.`,
 }
 
 func (a *app) runHold(ctx context.Context, svc holder, req croft.LeaseRequest) error {
-	lease, err := svc.HoldFor(ctx, req)
+	lease, err := svc.TakeLease(ctx, req)
 	if err != nil {
 		return err
 	}

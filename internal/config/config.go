@@ -73,7 +73,8 @@ type Snapshot struct {
 
 // Lease says how leases behave.
 type Lease struct {
-	TTL Duration `key:"ttl"`
+	TTL    Duration `key:"ttl"`
+	MaxTTL Duration `key:"max_ttl"`
 }
 
 // GC says when Croft tidies up.

@@ -53,6 +53,7 @@ func TestGuards(t *testing.T) {
 		{"gc.auto", "", "false", "true", true},
 		{"gc.auto", "", "'not even a boolean'", "true", true},
 		{"lease.ttl", "", "'1h'", "1m", true},
+		{"lease.max_ttl", "", "'2h'", "1h", true},
 		{"history.retention", "", "'9999h'", "2160h", true},
 		{"merge.protect", "", "true", "true", false},
 		{"merge.protect", "", "false", "false", false},

@@ -199,6 +199,11 @@ func engineKeys() []Key {
 			min: int64(time.Second), max: longest,
 		},
 		{
+			Name: "lease.max_ttl", Type: TypeDuration, Default: "1h", Guard: GuardUser,
+			Doc: "The longest life without renewal that a lease may be asked for.",
+			min: int64(time.Second), max: longest,
+		},
+		{
 			Name: "gc.auto", Type: TypeBoolean, Default: "true", Guard: GuardUser,
 			Doc: "Whether Croft tidies up unasked, at most once an hour, after a command that changed something.",
 		},

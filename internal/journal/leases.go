@@ -11,14 +11,17 @@ import (
 // holder is the owner of a lease as the journal stores it.
 type holder struct {
 	croft.Owner
-	Term croft.LeaseTerm `json:"term,omitempty"`
+	Term  croft.LeaseTerm `json:"term,omitempty"`
+	Mode  croft.LeaseMode `json:"mode,omitempty"`
+	Epoch int             `json:"epoch,omitempty"`
+	TTL   croft.Duration  `json:"ttl,omitempty"`
 }
 
 // PutLease records a new or renewed lease.
 func (t *Tx) PutLease(l croft.Lease) error {
 	_, err := t.exec(`INSERT INTO leases (id, workspace, owner, expires_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`,
-		l.ID, l.Workspace, asJSON{holder{l.Owner, l.Term}}, l.ExpiresAt.UnixNano())
+		l.ID, l.Workspace, asJSON{holder{l.Owner, l.Term, l.Mode, l.Epoch, l.TTL}}, l.ExpiresAt.UnixNano())
 	return err
 }
 
@@ -72,5 +75,6 @@ func scanLease(rows *sql.Rows) (l croft.Lease, err error) {
 		err = rows.Scan(&l.ID, &l.Workspace, new(sql.RawBytes), &expires)
 	}
 	l.ExpiresAt, l.Owner, l.Term = time.Unix(0, expires).UTC(), h.Owner, h.Term
+	l.Mode, l.Epoch, l.TTL = h.Mode, h.Epoch, h.TTL
 	return l, err
 }

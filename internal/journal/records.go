@@ -59,6 +59,7 @@ type Record struct {
 	Home       string            `json:"home,omitempty"`       // the home of its agent
 	Carried    string            `json:"carried,omitempty"`    // the commit, of its project's uncommitted changes, that it starts from
 	Links      []string          `json:"links,omitempty"`      // names at the top of the checkout that Croft linked to the project's files
+	LeaseEpoch int               `json:"leaseEpoch,omitempty"` // how many exclusive leases it has had; only grows
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that is making it; absent once it is made
 	Resolving  *Resolving        `json:"resolving,omitempty"`  // the conflicts that the last merge of its target left in it
 	Trash      *Trash            `json:"trash,omitempty"`
@@ -151,7 +152,14 @@ func decodeTo(r *Record, b []byte) error {
 	return err
 }
 
-// PutRecord writes a new or changed record of a workspace.
+// withLeaseEpoch is the record that is written over another one. It has the higher epoch of
+// both: its writer may have read the record before an exclusive lease was taken.
+const withLeaseEpoch = `CASE WHEN json_valid(workspaces.record) AND
+		workspaces.record ->> '$.leaseEpoch' > ifnull(excluded.record ->> '$.leaseEpoch', 0)
+	THEN json_set(excluded.record, '$.leaseEpoch', workspaces.record ->> '$.leaseEpoch') ELSE excluded.record END`
+
+// PutRecord writes a new or changed record of a workspace. The epoch of leases stays if the
+// record that is there has a higher one.
 func (t *Tx) PutRecord(r Record) error {
 	w := r.Workspace
 	t.story.WroteWorkspace(r.noun())
@@ -160,7 +168,7 @@ func (t *Tx) PutRecord(r Record) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, path_fold = excluded.path_fold,
 			branch = excluded.branch, mode = excluded.mode, state = excluded.state, session = excluded.session,
-			role = excluded.role, generation = excluded.generation, record = excluded.record`,
+			role = excluded.role, generation = excluded.generation, record = `+withLeaseEpoch,
 		w.ID, r.RepoID, w.Name, w.Path, strings.ToLower(w.Path), w.Branch, w.Mode, w.State, w.Session, w.Role,
 		w.CreatedAt.UnixNano(), r.Generation, asJSON{r.withoutLookups()})
 	return err

@@ -67,19 +67,30 @@ func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.F
 	if err != nil {
 		return nil, err
 	}
+	end := func(*journal.Tx) error { return nil }
 	if req.Lease != nil {
-		_, err := svc.Workspaces.ReleaseLease(ctx, croft.ReleaseRequest{Lease: req.Lease.ID})
-		if err = explain.Error("release", "", err); err != nil && !errors.Is(err, croft.LeaseLost) {
-			return nil, err
+		if err := svc.Workspaces.CheckLease(ctx, rec, *req.Lease); err != nil {
+			return nil, explain.WithWorkspace(rec.Workspace.Name, err)
 		}
+		end = func(tx *journal.Tx) error { return svc.Workspaces.EndLease(tx, *req.Lease) }
 	}
+	m, err := svc.finishAs(ctx, r, rec, req, key, end)
+	if err == nil && req.Lease != nil {
+		err = svc.Workspaces.ClearLeaseLock(ctx, rec)
+	}
+	return m, err
+}
+
+// finishAs does what becomes of the work of an agent that has ended. end ends the agent's
+// lease in the transaction that records this.
+func (svc *Lanes) finishAs(ctx context.Context, r *project.Project, rec journal.Record, req croft.FinishRequest, key journal.Key, end func(*journal.Tx) error) (*croft.Merge, error) {
 	if rec.Workspace.Mode == croft.ModeLegacy {
-		return svc.finishDirect(ctx, r, rec)
+		return svc.finishDirect(ctx, r, rec, end)
 	}
 	if req.Outcome == croft.Succeeded && isMergedAtFinish(r, rec, req.Policy) {
-		return svc.submitWork(ctx, r, rec, submission{key: key, message: req.Message})
+		return svc.submitWork(ctx, r, rec, submission{key: key, message: req.Message, also: end})
 	}
-	return svc.leavePending(ctx, r, rec, req, key)
+	return svc.leavePending(ctx, r, rec, req, key, end)
 }
 
 // isMergedAtFinish reports whether the work of an agent that succeeded is merged.
@@ -96,19 +107,19 @@ func isMergedAtFinish(r *project.Project, rec journal.Record, policy croft.Merge
 
 // finishDirect records the end of an agent that wrote in the project itself: there is
 // nothing to merge.
-func (svc *Lanes) finishDirect(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Merge, error) {
+func (svc *Lanes) finishDirect(ctx context.Context, r *project.Project, rec journal.Record, end func(*journal.Tx) error) (*croft.Merge, error) {
 	w := rec.Workspace
 	m := &croft.Merge{
 		RepoID: r.ID, Kind: croft.KindMerge, WorkspaceName: w.Name, Workspace: w.ID, State: croft.MergeDone, Message: "the agent wrote in the project itself",
 		SubmittedAt: svc.Now(), EndedAt: svc.Now(),
 	}
 	return m, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), svc.Note(tx, "finish", r.ID, rec))
+		return errors.Join(end(tx), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), svc.Note(tx, "finish", r.ID, rec))
 	})
 }
 
 // leavePending commits the work and leaves it to a person to merge or discard it.
-func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec journal.Record, req croft.FinishRequest, key journal.Key) (*croft.Merge, error) {
+func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec journal.Record, req croft.FinishRequest, key journal.Key, end func(*journal.Tx) error) (*croft.Merge, error) {
 	w := rec.Workspace
 	m := journal.Merge{
 		Merge: croft.Merge{
@@ -134,7 +145,7 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 	}
 	rec.Workspace.MergeStatus, rec.Seen.Head = croft.MergePending, m.Head
 	return &m.Merge, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
-		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)),
+		return errors.Join(end(tx), UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)),
 			svc.Note(tx, "finish", r.ID, rec))
 	})
 }

@@ -51,6 +51,16 @@ type submission struct {
 	key     journal.Key
 	message string // of the commit of uncommitted files; empty: the usual one
 	seen    git.Seen
+	also    func(*journal.Tx) error // in the transaction that records the merge; may be nil
+}
+
+// record adds to the transaction that records the merge of a submission.
+func (sub submission) record(tx *journal.Tx, merge croft.ID) error {
+	err := UseKey(tx, sub.key, merge)
+	if err == nil && sub.also != nil {
+		err = sub.also(tx)
+	}
+	return err
 }
 
 // submitWork commits a workspace's work and puts it in the queue of its target.
@@ -87,9 +97,9 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 		if err != nil {
 			return nil, err
 		}
-		return svc.endEmptySubmission(ctx, m, sub.key)
+		return svc.endEmptySubmission(ctx, m, sub)
 	}
-	return svc.enqueueMerge(ctx, m, sub.key)
+	return svc.enqueueMerge(ctx, m, sub)
 }
 
 // isEmpty reports whether a workspace has no commit of its own. A workspace whose
@@ -107,11 +117,11 @@ func isEmpty(ctx context.Context, r *project.Project, w croft.Workspace, m croft
 
 // endEmptySubmission ends the merge of an empty workspace. The workspace stays: an agent
 // may be about to use it.
-func (svc *Lanes) endEmptySubmission(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
+func (svc *Lanes) endEmptySubmission(ctx context.Context, m journal.Merge, sub submission) (*croft.Merge, error) {
 	m.SubmittedAt = svc.Now()
 	m.EndEmpty("nothing to merge; the workspace stays", m.SubmittedAt)
 	return &m.Merge, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m))
+		return errors.Join(sub.record(tx, m.ID), tx.PutMerge(m))
 	})
 }
 
@@ -146,7 +156,7 @@ func checkStrategy(s croft.Strategy) error {
 
 // enqueueMerge records a merge. If one of the same kind, workspace and target is still
 // queued, it updates that one instead.
-func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
+func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, sub submission) (*croft.Merge, error) {
 	m.SubmittedAt = svc.Now()
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		old, err := tx.WaitingOf(m.Workspace)
@@ -165,7 +175,7 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal
 			return err
 		}
 		now.Workspace.MergeStatus, now.Seen.Head = croft.MergePending, m.Head
-		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.PutRecord(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
+		return errors.Join(sub.record(tx, m.ID), tx.PutMerge(m), tx.PutRecord(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
 	})
 	if err != nil {
 		return nil, err

@@ -42,6 +42,35 @@ func Liveness(o croft.Owner) proc.Life { return proc.LifeOf(identityOf(o)) }
 // known.
 func OwnerName(o croft.Owner) string { return proc.NameOf(identityOf(o)) }
 
+// ProcessName returns the name of a process in messages: its program, if that is known.
+func ProcessName(program string, pid int) string {
+	if program == "" {
+		return fmt.Sprintf("process %d", pid)
+	}
+	return fmt.Sprintf("%s (%d)", program, pid)
+}
+
+// LeasedError returns the WorkspaceBusy error that names the holder of a lease. It does not
+// check whether the lease is active.
+func LeasedError(l croft.Lease) error {
+	e := &croft.Error{Code: croft.WorkspaceBusy, Message: ProcessName(OwnerName(l.Owner), l.Owner.PID)}
+	if l.Owner.Host != proc.Here().Host && l.Owner.Host != "" {
+		e.Message += " on " + l.Owner.Host
+	}
+	what := " holds a lease"
+	if l.Mode == croft.LeaseExclusive {
+		what = " holds an exclusive lease"
+	}
+	if l.Term == croft.TermProcess {
+		e.Message += what + " as long as it lives"
+		e.Hint = "croft hold --release " + string(l.ID)
+		return e
+	}
+	e.Message += what + " until " + l.ExpiresAt.Format(time.RFC3339)
+	e.Hint = "end the process, or wait until the lease has expired"
+	return e
+}
+
 // Parallel returns how many of n checkouts are written at once, and the number of
 // workers for each. If configured is not positive, it goes by the number of cores.
 func Parallel(n, configured int) (checkouts, workers int) {

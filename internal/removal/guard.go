@@ -135,20 +135,12 @@ func findOccupants(ctx context.Context, dir string) []proc.Occupant {
 	}
 }
 
-// processName returns the name of a process: its program, if that is known.
-func processName(name string, pid int) string {
-	if name == "" {
-		return fmt.Sprintf("process %d", pid)
-	}
-	return fmt.Sprintf("%s (%d)", name, pid)
-}
-
 // processNames joins the names of the first few processes.
 func processNames(found []proc.Occupant) string {
 	const most = 3
 	var names []string
 	for _, o := range found[:min(len(found), most)] {
-		names = append(names, processName(o.Name, o.PID))
+		names = append(names, project.ProcessName(o.Name, o.PID))
 	}
 	if n := len(found) - most; n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
@@ -176,7 +168,7 @@ func occupiedError(found []proc.Occupant) error {
 	}
 	var lines []string
 	for _, o := range found {
-		line := processName(o.Name, o.PID)
+		line := project.ProcessName(o.Name, o.PID)
 		if o.File != "" {
 			line += ": " + o.File
 		}
@@ -235,26 +227,10 @@ func (svc *Removals) guardLeases(ctx context.Context, r *project.Project, w crof
 	me := project.Self()
 	for _, l := range leases[w.ID] {
 		if project.IsActive(l, svc.Now()) && l.Owner != me {
-			return LeasedError(l)
+			return project.LeasedError(l)
 		}
 	}
 	return nil
-}
-
-// LeasedError returns the WorkspaceBusy error that names the holder of a lease. It does not
-// check whether the lease is active.
-func LeasedError(l croft.Lease) error {
-	who := processName(project.OwnerName(l.Owner), l.Owner.PID)
-	if l.Term == croft.TermProcess {
-		return &croft.Error{
-			Code: croft.WorkspaceBusy, Message: who + " holds a lease as long as it lives",
-			Hint: "croft hold --release " + string(l.ID),
-		}
-	}
-	return &croft.Error{
-		Code: croft.WorkspaceBusy, Message: who + " holds a lease until " + l.ExpiresAt.Format(time.RFC3339),
-		Hint: "end the process, or wait until the lease has expired",
-	}
 }
 
 // guardLate refuses a workspace whose HEAD, or whose branch with the commit tip, is at another

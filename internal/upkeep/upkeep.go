@@ -104,7 +104,7 @@ func (svc *Upkeep) isOrphaned(leases []croft.Lease) bool {
 func (svc *Upkeep) guardOwners(leases []croft.Lease) error {
 	for _, l := range leases {
 		if l.ExpiresAt.After(svc.Now()) || project.Liveness(l.Owner) != proc.Dead {
-			return removal.LeasedError(l)
+			return project.LeasedError(l)
 		}
 	}
 	return nil

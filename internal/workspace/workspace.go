@@ -26,5 +26,5 @@ type Workspaces struct {
 	Snapshots SnapshotSaver // required
 	Reaper    Reaper        // required
 
-	leases heldLeases
+	leases ownLeases
 }

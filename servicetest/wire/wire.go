@@ -144,12 +144,8 @@ func (w wire) CountActive(ctx context.Context, req croft.CountRequest) (*croft.C
 	return send(ctx, w, req, w.svc.CountActive)
 }
 
-func (w wire) Hold(ctx context.Context, req croft.HoldRequest) (*croft.Lease, error) {
-	return send(ctx, w, req, w.svc.Hold)
-}
-
-func (w wire) HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
-	return send(ctx, w, req, w.svc.HoldFor)
+func (w wire) TakeLease(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
+	return send(ctx, w, req, w.svc.TakeLease)
 }
 
 func (w wire) Renew(ctx context.Context, req croft.RenewRequest) (*croft.Lease, error) {
