@@ -51,7 +51,10 @@ func decodeOld(data []byte, e *croft.Event) {
 	case "merge":
 		var m croft.Merge
 		if json.Unmarshal(data, &m) == nil && m.ID != "" {
-			e.Merge, e.Target, e.After = m.ID, m.Target, &croft.Nouns{Merge: &m}
+			if m.WorkspaceName == "" { // the field workspace had the name
+				m.WorkspaceName, m.Workspace = string(m.Workspace), e.Workspace
+			}
+			e.Merge, e.Target, e.WorkspaceName, e.After = m.ID, m.Target, m.WorkspaceName, &croft.Nouns{Merge: &m}
 		}
 	case "target":
 		var l croft.Lane

@@ -117,13 +117,16 @@ func TestData(t *testing.T) {
 	}
 	at := croft.Subjects{Repo: "r", Workspace: "w"}
 	named, merge, lane, round := at, at, at, at
-	named.WorkspaceName, merge.Merge, merge.Target, lane.Target, round.Round = "n", "m", "main", "main", "t"
+	named.WorkspaceName, merge.WorkspaceName, merge.Merge, merge.Target, lane.Target, round.Round = "n", "n", "m", "main", "main", "t"
 	for _, old := range []struct {
 		kind, data string
 		want       croft.Event
 	}{
 		{"workspace.created", `{"name":"n","branch":"b","path":"/p"}`, croft.Event{Subjects: named}},
-		{"merge.merged", `{"id":"m","kind":"merge","target":"main"}`, croft.Event{Subjects: merge, After: &croft.Nouns{Merge: &croft.Merge{ID: "m", Kind: "merge", Target: "main"}}}},
+		{
+			"merge.merged", `{"id":"m","kind":"merge","workspace":"n","workspaceId":"w","target":"main"}`,
+			croft.Event{Subjects: merge, After: &croft.Nouns{Merge: &croft.Merge{ID: "m", Kind: "merge", Workspace: "w", WorkspaceName: "n", Target: "main"}}},
+		},
 		{"target.moved", `{"target":"main","tip":"t"}`, croft.Event{Subjects: lane, After: &croft.Nouns{Lane: &croft.Lane{Target: "main", Tip: "t"}}}},
 		{"round.started", `{"round":"t"}`, croft.Event{Subjects: round}},
 		{"operation.undone", ``, croft.Event{Subjects: at}},
