@@ -239,7 +239,8 @@ type UninstallResult struct {
 	// Files are what was deleted of the state and its second copy. While a
 	// repository is kept they are needed, and none is.
 	Files []string `json:"files"`
-	// Left is what stays in their directories and belongs to none of Repos.
+	// Left is what stays in the directories of the state and of its second copy, and
+	// belongs to none of Repos.
 	Left []Left `json:"left"`
 }
 

@@ -16,9 +16,9 @@ func (f *fixture) heads() string {
 	return f.Git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/")
 }
 
-// refusesToCommit makes every call that commits in a workspace, and expects that each is
+// wantCommitsRefused makes every call that commits in a workspace, and expects that each is
 // refused with the code and moves no branch.
-func (f *fixture) refusesToCommit(w croft.Workspace, want croft.Code) {
+func (f *fixture) wantCommitsRefused(w croft.Workspace, want croft.Code) {
 	f.t.Helper()
 	heads, work := f.heads(), f.GitIn(w.Path, "status", "--porcelain")
 	wantCode(f.t, errOf(f.Finish(f.t.Context(), croft.FinishRequest{Workspace: w.Name})), want)
@@ -36,7 +36,7 @@ func (branchScenarios) HeadOnTheTarget(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
 	write(t, w, "unchecked.txt", "x\n")
-	f.refusesToCommit(w, croft.WrongBranch)
+	f.wantCommitsRefused(w, croft.WrongBranch)
 	_, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a"})
 	e := croft.AsError("finish", err)
 	for _, part := range []string{`"main"`, `"` + w.Branch + `"`} {
@@ -53,16 +53,16 @@ func (branchScenarios) HeadOnItsOwn(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
 	f.commitIn(w.Path, "committed.txt", "x\n")
-	f.refusesToCommit(w, croft.WrongBranch)
+	f.wantCommitsRefused(w, croft.WrongBranch)
 	write(t, w, "more.txt", "x\n")
-	f.refusesToCommit(w, croft.WrongBranch)
+	f.wantCommitsRefused(w, croft.WrongBranch)
 }
 
 func (branchScenarios) HeadDetached(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "switch", "--quiet", "--detach")
 	write(t, w, "work.txt", "x\n")
-	f.refusesToCommit(w, croft.WrongBranch)
+	f.wantCommitsRefused(w, croft.WrongBranch)
 }
 
 // SymbolicRef: the workspace's branch was made a symbolic ref to the target.
@@ -70,7 +70,7 @@ func (branchScenarios) SymbolicRef(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("symbolic-ref", "refs/heads/"+w.Branch, "refs/heads/main")
 	write(t, w, "work.txt", "x\n")
-	f.refusesToCommit(w, croft.WrongBranch)
+	f.wantCommitsRefused(w, croft.WrongBranch)
 	if got := f.Git("symbolic-ref", "refs/heads/"+w.Branch); got != "refs/heads/main" {
 		t.Errorf("the branch is now %s", got)
 	}
@@ -87,7 +87,7 @@ func (branchScenarios) CheckedOutElsewhere(t *testing.T, f *fixture) {
 		f.clean(f.Dir)
 	}
 	write(t, w, "work.txt", "x\n")
-	f.refusesToCommit(w, croft.BranchInUse)
+	f.wantCommitsRefused(w, croft.BranchInUse)
 	f.Git("switch", "--quiet", "--discard-changes", "main")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.clean(f.Dir)

@@ -9,7 +9,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// gone asks for a workspace that was removed.
+// gone returns a workspace that was removed, and fails the test if it is not in the trash.
 func (f *fixture) gone(ref string) croft.Workspace {
 	f.t.Helper()
 	w, err := f.Workspace(f.t.Context(), croft.WorkspaceRequest{Ref: ref, Scope: croft.ScopeAll})

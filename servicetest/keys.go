@@ -314,7 +314,7 @@ func (eventScenarios) Nouns(t *testing.T, f *fixture) {
 	}
 }
 
-// ListCursor: whoever has listed goes on from the cursor of the list and misses nothing.
+// ListCursor: a caller that goes on from the cursor of a list misses no event.
 func (eventScenarios) ListCursor(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{})

@@ -15,7 +15,7 @@ type repoScenarios struct{}
 // EnvironmentIsIgnored: variables with which a hook or an agent redirects git do not
 // redirect Croft.
 func (repoScenarios) EnvironmentIsIgnored(t *testing.T, f *fixture) {
-	other := f.another("other")
+	other := f.makeRepo("other")
 	env := append(slices.Clone(f.Env), "GIT_DIR="+filepath.Join(other.Dir, ".git"), "GIT_WORK_TREE="+other.Dir, "GIT_INDEX_FILE="+filepath.Join(other.Dir, "x"))
 	svc := f.open(t, f.Dir, env)
 	r, err := svc.Repo(t.Context(), croft.RepoRequest{})

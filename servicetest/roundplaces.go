@@ -97,8 +97,8 @@ func (roundScenarios) NoTarget(t *testing.T, f *fixture) {
 	f.wantAt("main", before)
 }
 
-// another makes a second repository beside the fixture's, of any name.
-func (f *fixture) another(name string) *gittest.Repo {
+// makeRepo makes a second repository with a name, in a directory of its own.
+func (f *fixture) makeRepo(name string) *gittest.Repo {
 	f.t.Helper()
 	r := gittest.New(f.t)
 	dir := filepath.Join(filepath.Dir(r.Dir), name)
@@ -110,7 +110,7 @@ func (f *fixture) another(name string) *gittest.Repo {
 }
 
 func (roundScenarios) SeveralRepositories(t *testing.T, f *fixture) {
-	same, lib := f.another("app"), f.another("lib") // one of the same name
+	same, lib := f.makeRepo("app"), f.makeRepo("lib") // one of the same name
 	ses := f.session(croft.SessionRequest{})
 	repos := []string{f.Dir, same.Dir, lib.Dir}
 	r := f.round(croft.RoundRequest{Session: ses.ID, Repos: repos})
@@ -152,7 +152,7 @@ func (roundScenarios) SeveralRepositories(t *testing.T, f *fixture) {
 }
 
 func (roundScenarios) AllOrNone(t *testing.T, f *fixture) {
-	lib := f.another("lib")
+	lib := f.makeRepo("lib")
 	ses := f.session(croft.SessionRequest{})
 	f.GitIn(lib.Dir, "branch", "taken")
 	there := f.GitIn(lib.Dir, "for-each-ref")

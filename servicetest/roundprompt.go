@@ -48,7 +48,7 @@ func (roundScenarios) Prompt(t *testing.T, f *fixture) {
 // PromptRepositories: the prompt of an agent with checkouts of several repositories names
 // all of them.
 func (roundScenarios) PromptRepositories(t *testing.T, f *fixture) {
-	lib := f.another("lib").Dir
+	lib := f.makeRepo("lib").Dir
 	inner := filepath.Join(f.Dir, "docs")
 	must(t, os.MkdirAll(inner, 0o755))
 	ses := f.session(croft.SessionRequest{})

@@ -38,7 +38,7 @@ func takesOne(kind, give string) cobra.PositionalArgs {
 	}
 }
 
-// namesOrAll is the scope and the reach of a command that takes either names of
+// namesOrAll returns the scope and the reach of a command that takes either names of
 // workspaces or a flag for all of them.
 func namesOrAll(cmd *cobra.Command, names []string, isAll bool, flag string) (croft.Scope, reach, error) {
 	switch {

@@ -112,7 +112,8 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Workspac
 	return nil
 }
 
-// workspaceRows has a column for collisions only where the last forecast saw one.
+// workspaceRows returns the rows of the table of workspaces. There is a column for
+// collisions only if the last forecast saw one.
 func (a *app) workspaceRows(workspaces []croft.Workspace) [][]cell {
 	collides := slices.ContainsFunc(workspaces, func(ws croft.Workspace) bool { return len(ws.Collides) > 0 })
 	names := []string{"NAME", "STATE", "BRANCH", "HEAD", "AGE"}

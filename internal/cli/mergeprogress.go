@@ -40,7 +40,7 @@ func (a *app) startMergeProgress(ctx context.Context, svc mergeLister, of func(c
 	return a.startProgressOf(func() string {
 		if now := time.Now(); now.After(next) {
 			next = now.Add(mergeProgressEvery)
-			// An error is that of the call that waits, or the next look has none.
+			// An error is not shown: the call that waits reports it, or it is gone at the next look.
 			if merges, err := svc.Merges(ctx, croft.MergesRequest{Repo: a.dir()}); err == nil {
 				stage = stageOf(merges.Items, of, stage)
 			}
