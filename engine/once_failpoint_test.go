@@ -224,7 +224,7 @@ func TestKilledQueueWithKey(t *testing.T) {
 		submit(t, e, "b")
 		again, err := calling(t, "ChangeQueue", croft.QueueRequest{Key: "k", Action: croft.QueueCancel}).call(t.Context(), e)
 		list, lerr := e.Merges(t.Context(), croft.MergesRequest{})
-		if err != nil || again != first || lerr != nil || len(list.Items) != 1 || list.Items[0].Workspace != "b" {
+		if err != nil || again != first || lerr != nil || len(list.Items) != 1 || list.Items[0].WorkspaceName != "b" {
 			t.Errorf("%v\n%s\n%s\nwaiting: %+v, %v", err, first, again, list, lerr)
 		}
 		wantEvents(t, e, croft.EventMergeCanceled, 1)
@@ -252,7 +252,7 @@ func TestQueueKeyPinsItsMerges(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := e.Merges(t.Context(), croft.MergesRequest{})
-	if err != nil || len(list.Items) != 1 || list.Items[0].Workspace != "b" {
+	if err != nil || len(list.Items) != 1 || list.Items[0].WorkspaceName != "b" {
 		t.Errorf("waiting: %+v, %v", list, err)
 	}
 }
