@@ -65,7 +65,12 @@ func TestAllOrNone(t *testing.T) {
 // requireTrio creates the three workspaces and checks that they are whole.
 func requireTrio(t *testing.T, p *project) {
 	t.Helper()
-	r := p.croft(append([]string{"new"}, trio()...)...)
+	requireMade(t, p, p.croft(append([]string{"new"}, trio()...)...))
+}
+
+// requireMade checks the answer of a croft new of the trio, and the project.
+func requireMade(t *testing.T, p *project, r result) {
+	t.Helper()
 	if r.code != 0 || len(p.answer(r).Workspaces) != 3 {
 		t.Fatalf("the same names again: %v", r)
 	}

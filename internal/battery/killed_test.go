@@ -161,20 +161,36 @@ func leaveLocks(t *testing.T, p *project) {
 // requireRecovery checks a project whose Croft was killed. Either it had done its work and
 // only the answer is missing, or nothing of it may remain. With doctored, the doctor mends
 // what was left and everything must be as before; without, the next creation itself has to.
+// Where the workspaces were complete and only their record was missing, either finishes the
+// creation: then all three are there.
 func requireRecovery(t *testing.T, p *project, before manifest, doctored bool) (done bool) {
 	t.Helper()
-	list := p.mustCroft("list").Workspaces
-	if len(list) == 3 && !slices.ContainsFunc(list, func(w workspace) bool { return w.State != "ready" }) {
+	if isTrioReady(p) {
 		return true
 	}
 	if doctored {
 		if r := p.croft("doctor", "--fix"); r.code != 0 {
 			t.Errorf("croft doctor --fix: %v", r)
 		}
+		if isTrioReady(p) {
+			return true
+		}
 		requireSame(t, "after the doctor", before, p.foreign())
 	}
-	requireTrio(t, p)
+	r := p.croft(append([]string{"new"}, trio()...)...)
+	if !doctored && p.answer(r).code() == "WORKTREE_EXISTS" && isTrioReady(p) {
+		return true
+	}
+	requireMade(t, p, r)
 	return false
+}
+
+// isTrioReady reports whether the three workspaces, and no others, are there and clean.
+func isTrioReady(p *project) bool {
+	list := p.mustCroft("list").Workspaces
+	return len(list) == 3 && !slices.ContainsFunc(list, func(w workspace) bool {
+		return w.State != "ready" || p.git(w.Path, "status", "--porcelain") != ""
+	})
 }
 
 // TestKilledAtRandom kills Croft, or interrupts it, at random moments.
