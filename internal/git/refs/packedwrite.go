@@ -84,6 +84,15 @@ func (t *refTx) writePacked(text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// renamePacked renames packed-refs.new to packed-refs.
+func (t *refTx) renamePacked() error {
+	err := t.files.Rename("packed-refs.new", "packed-refs")
+	if err == nil {
+		t.forget("packed-refs.new")
+	}
+	return err
+}
+
 // packedRecord is a packed ref: its line, and the line of the peeled object if the ref
 // names an annotated tag.
 type packedRecord struct{ name, text string }
@@ -257,7 +266,7 @@ func (t *refTx) pack(ctx context.Context, loose []string) error {
 	if err := t.writePacked(mergePacked(old, nil, add)); err != nil {
 		return err
 	}
-	if err := t.files.Rename("packed-refs.new", "packed-refs"); err != nil {
+	if err := t.renamePacked(); err != nil {
 		return err
 	}
 	if err := fsx.SyncAll(t.files.Path("")); err != nil {
@@ -317,7 +326,7 @@ func (t *refTx) pruneLoose(ref, oid string) error {
 		err = t.files.Remove(ref)
 	}
 	if rerr := t.files.Remove(ref + ".lock"); rerr == nil {
-		t.held = slices.DeleteFunc(t.held, func(lock string) bool { return lock == ref+".lock" })
+		t.forget(ref + ".lock")
 	}
 	t.files.RemoveEmptyUpwards(gitdir.ParentDir(ref), func(dir string) bool { return strings.Count(dir, "/") < 2 })
 	if errors.Is(err, os.ErrNotExist) {

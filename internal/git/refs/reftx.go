@@ -300,7 +300,7 @@ func (t *refTx) applyUpdates(ctx context.Context) error {
 		}
 	}
 	if t.repack {
-		if err := t.files.Rename("packed-refs.new", "packed-refs"); err != nil {
+		if err := t.renamePacked(); err != nil {
 			return err
 		}
 	}
@@ -326,15 +326,22 @@ func (t *refTx) rename(ref string) error {
 		err = t.files.Rename(ref+".lock", ref)
 	}
 	if err == nil {
-		t.held = slices.DeleteFunc(t.held, func(lock string) bool { return lock == ref+".lock" })
+		t.forget(ref + ".lock")
 	}
 	return err
 }
 
+// forget drops a file that has been renamed or removed from those that release removes.
+func (t *refTx) forget(file string) {
+	t.held = slices.DeleteFunc(t.held, func(held string) bool { return held == file })
+}
+
 // release removes the lock files that are left, and directories that have become empty.
+// What was created last goes first: once packed-refs.lock is gone, packed-refs.new is
+// another process's.
 func (t *refTx) release() error {
 	var errs []error
-	for _, lock := range t.held {
+	for _, lock := range slices.Backward(t.held) {
 		if err := t.files.Remove(lock); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
