@@ -5,8 +5,8 @@ import "context"
 // MountsRequest asks for the mounts and the variables that a container needs to work in
 // a workspace.
 type MountsRequest struct {
-	Repo      string `json:"repo,omitempty"`
-	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	Repo      Ref    `json:"repo,omitempty"`
+	Workspace Ref    `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
 	Workdir   string `json:"workdir,omitempty"`   // absolute; default: containers.workdir
 }
 

@@ -53,10 +53,10 @@ func TestContract(t *testing.T) {
 // withoutKey are the methods whose requests need no Key, with the reason: those that only
 // read, and those for which a second call means the same as the first.
 var withoutKey = map[string]string{
-	"Repo": reads, "CheckRepo": reads, "Branch": reads, "PlanCreate": reads, "Workspaces": reads, "Workspace": reads,
+	"Repo": reads, "Repos": reads, "CheckRepo": reads, "Branch": reads, "PlanCreate": reads, "Workspaces": reads, "Workspace": reads,
 	"Worktrees": reads, "Status": reads, "CountActive": reads, "Role": reads, "Mounts": reads, "Snapshot": reads,
 	"Snapshots": reads, "Conflicts": reads, "Trash": reads, "History": reads, "Operation": reads, "PlanUndo": reads,
-	"WaitMerge": reads, "Merges": reads, "Lanes": reads, "PlanRevert": reads, "Merge": reads, "Diff": reads, "Review": reads,
+	"WaitMerge": reads, "Merges": reads, "Lanes": reads, "PlanRevert": reads, "Merge": reads, "CheckLog": reads, "Diff": reads, "Review": reads,
 	"Session": reads, "Sessions": reads, "Round": reads, "Prompt": reads, "Checks": reads, "GitConfig": reads, "Events": reads,
 
 	"DriveLanes": "merges what was submitted, each under the key of its own request; it adds nothing",
@@ -86,6 +86,37 @@ func TestChangesHaveKeys(t *testing.T) {
 	for name := range withoutKey {
 		if _, ok := reflect.TypeFor[croft.Service]().MethodByName(name); !ok {
 			t.Errorf("withoutKey has %s, which is no method of Service", name)
+		}
+	}
+}
+
+// withoutRevision are the changes that take no IfRevision, with the reason.
+var withoutRevision = map[string]string{
+	"Create": "makes something", "CreateAll": "makes something", "StartSession": "makes something", "StartRound": "adds to its session",
+	"Present": "makes something", "CreateReview": "makes something", "TakeLease": "has an epoch",
+	"SubmitApply": "names the review, which does not change", "SubmitRevert": "names the commit of the target",
+	"Restore": "fails if something is there", "Undo": "names the operation, which is undone once", "EndRound": "can be repeated",
+	"AcceptTarget": "names the commit", "Approve": "has a hash", "AcceptGitConfig": "has a hash", "Clean": "has Shown", "Doctor": "fixes what it finds",
+	"GC": "collects what is over", "Reap": "removes what is idle", "Uninstall": "has Shown",
+}
+
+// TestChangesHaveRevisions: a change of one thing can say what its caller has seen of it.
+func TestChangesHaveRevisions(t *testing.T) {
+	used := map[string]bool{}
+	for method := range reflect.TypeFor[croft.Service]().Methods() {
+		if _, reads := withoutKey[method.Name]; reads || method.Type.NumIn() != 2 {
+			continue
+		}
+		field, ok := method.Type.In(1).FieldByName("IfRevision")
+		ok = ok && field.Type.Kind() == reflect.Int && field.Tag.Get("json") == "ifRevision,omitempty"
+		if why, isExempt := withoutRevision[method.Name]; ok == isExempt {
+			t.Errorf("%s: IfRevision %t, exempt: %q", method.Name, ok, why)
+		}
+		used[method.Name] = true
+	}
+	for name := range withoutRevision {
+		if !used[name] {
+			t.Errorf("withoutRevision has %s, which is no change", name)
 		}
 	}
 }

@@ -107,6 +107,9 @@ const (
 	// WorkChanged: the work of the workspace is not what the caller has seen. Nothing was
 	// committed or submitted.
 	WorkChanged Code = "WORK_CHANGED"
+	// RevisionChanged: the thing that the request names is not at the revision that the
+	// caller has seen. Nothing was changed.
+	RevisionChanged Code = "REVISION_CHANGED"
 	// TargetBroken: the target fails the checks by itself.
 	TargetBroken Code = "TARGET_BROKEN"
 	// TargetNotFound: the target branch is not there.
@@ -143,6 +146,9 @@ const (
 	ChecksUntrusted Code = "CHECKS_UNTRUSTED"
 	// CheckFailed: the merged result does not pass the target's checks.
 	CheckFailed Code = "CHECK_FAILED"
+
+	// CheckNotFound: no such check has run on the merge, or its output is not kept any more.
+	CheckNotFound Code = "CHECK_NOT_FOUND"
 
 	// GitNotFound: there is no git to run.
 	GitNotFound Code = "GIT_NOT_FOUND"
@@ -190,6 +196,9 @@ type Error struct {
 	Message   string `json:"message"`             // one line, lower case, no period
 	Details   string `json:"details,omitempty"`   // git's stderr, a path, a list of files
 	Hint      string `json:"hint,omitempty"`      // a command that the reader can run next
+
+	// Fields are parts of the message for programs; docs/errors.md says which a code has.
+	Fields map[string]string `json:"fields,omitempty"`
 
 	Err error `json:"-"` // the cause; it stays in this process
 }

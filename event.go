@@ -14,9 +14,9 @@ type Cursor string
 // "workspace.created". It names its subjects and has the nouns that it changed, so that a
 // program which follows events need not ask.
 type Event struct {
-	Cursor         Cursor    `json:"cursor"`
-	Time           time.Time `json:"time"`
-	Kind           string    `json:"kind"`
+	Cursor         Cursor    `json:"cursor"`          // where a reader goes on later
+	Time           time.Time `json:"time"`            // when it happened
+	Kind           string    `json:"kind"`            // what happened
 	Actor          string    `json:"actor,omitempty"` // who made the change: the user, or "agent in NAME"
 	ActorWorkspace ID        `json:"actorWorkspace,omitempty"`
 	Subjects
@@ -36,6 +36,8 @@ type Subjects struct {
 	Operation     ID     `json:"operation,omitempty"` // the act of the history that it is a part of
 	Lease         ID     `json:"lease,omitempty"`
 	Target        string `json:"target,omitempty"` // a branch
+	Batch         ID     `json:"batch,omitempty"`  // of a check: what it is a check of; Merge is the topmost merge in its tree
+	Check         ID     `json:"check,omitempty"`
 }
 
 // Nouns are the subjects of an event after the change, as they are recorded: an event
@@ -49,48 +51,56 @@ type Nouns struct {
 	Snapshot  *Snapshot  `json:"snapshot,omitempty"`
 	Review    *Review    `json:"review,omitempty"` // without its files
 	Lane      *Lane      `json:"lane,omitempty"`
+	Check     *Check     `json:"check,omitempty"`
+
+	// Output is what a check printed since the last event of this kind.
+	Output *CheckOutput `json:"output,omitempty"`
 }
 
 // The kinds of events.
 const (
-	EventWorkspaceCreating  = "workspace.creating"
-	EventWorkspaceCreated   = "workspace.created"
+	EventWorkspaceCreating  = "workspace.creating"  // it is being made
+	EventWorkspaceCreated   = "workspace.created"   // an agent may work in it
 	EventWorkspaceChanged   = "workspace.changed"   // something else in its record
 	EventWorkspaceForgotten = "workspace.forgotten" // its record is gone: it was not made, or nothing is left of it
-	EventWorkspaceRemoved   = "workspace.removed"
-	EventWorkspaceLocked    = "workspace.locked"
-	EventWorkspaceUnlocked  = "workspace.unlocked"
-	EventWorkspaceReaped    = "workspace.reaped"
-	EventWorkspaceRebuilt   = "workspace.rebuilt"
-	EventWorkspaceMoved     = "workspace.moved" // its record has followed its directory
-	EventWorkspaceRestored  = "workspace.restored"
-	EventWorkspaceSaved     = "workspace.saved"
-	EventLeaseTaken         = "lease.taken"
-	EventLeaseReleased      = "lease.released"
-	EventBranchDeleted      = "branch.deleted"
-	EventOperationUndone    = "operation.undone"
-	EventWorkspaceFinished  = "workspace.finished"
-	EventMergeQueued        = "merge.queued"
-	EventMergeStarted       = "merge.started" // its lane works on it
-	EventMergeChecking      = "merge.checking"
-	EventMergeHeld          = "merge.held"
-	EventMergeReleased      = "merge.released"
-	EventMergeMerged        = "merge.merged"
-	EventMergePending       = "merge.pending"
-	EventMergeDiscarded     = "merge.discarded"
-	EventMergeReverted      = "merge.reverted"
-	EventMergeCanceled      = "merge.canceled"
-	EventMergeChanged       = "merge.changed" // otherwise: its place in the queue, say, or its status
-	EventTargetMoved        = "target.moved"  // outside of its lane
-	EventReviewCreated      = "review.created"
-	EventSessionStarted     = "session.started"
-	EventSessionEnded       = "session.ended"
-	EventRoundStarted       = "round.started"
-	EventRoundEnded         = "round.ended"
-	EventTrashStripped      = "trash.stripped"  // directories that can be made again were deleted
-	EventTrashAnnounced     = "trash.announced" // its directory, or what is left of it, is going to be deleted
-	EventTrashPurged        = "trash.purged"    // it cannot be restored any more
-	EventTrashReduced       = "trash.reduced"   // its directory was deleted; commits and a snapshot are left
+	EventWorkspaceRemoved   = "workspace.removed"   // it went to the trash
+	EventWorkspaceLocked    = "workspace.locked"    // a person locked it
+	EventWorkspaceUnlocked  = "workspace.unlocked"  // a person unlocked it
+	EventWorkspaceReaped    = "workspace.reaped"    // it went to the trash: its agent was dead
+	EventWorkspaceRebuilt   = "workspace.rebuilt"   // the doctor made its record again
+	EventWorkspaceMoved     = "workspace.moved"     // its record has followed its directory
+	EventWorkspaceRestored  = "workspace.restored"  // it came back from the trash, or to a snapshot
+	EventWorkspaceSaved     = "workspace.saved"     // a snapshot of it was taken
+	EventLeaseTaken         = "lease.taken"         // a process is at work in the workspace
+	EventLeaseReleased      = "lease.released"      // that process has ended its work
+	EventBranchDeleted      = "branch.deleted"      // the branch of a workspace that is gone; its tip is kept
+	EventOperationUndone    = "operation.undone"    // an act of the history was undone
+	EventWorkspaceFinished  = "workspace.finished"  // its agent has ended, and its work is pending
+	EventMergeQueued        = "merge.queued"        // it waits in its lane
+	EventMergeStarted       = "merge.started"       // its lane works on it
+	EventMergeChecking      = "merge.checking"      // the checks of the target run on it
+	EventMergeHeld          = "merge.held"          // it waits until it is released
+	EventMergeReleased      = "merge.released"      // it waits no longer for that
+	EventMergeMerged        = "merge.merged"        // its target has it
+	EventMergePending       = "merge.pending"       // it was not merged: its reason says why, or it waits for a person
+	EventMergeDiscarded     = "merge.discarded"     // its work is not wanted
+	EventMergeReverted      = "merge.reverted"      // its target has a commit that undoes it
+	EventMergeCanceled      = "merge.canceled"      // it was taken out of its lane
+	EventMergeChanged       = "merge.changed"       // otherwise: its place in the queue, say, or its status
+	EventCheckStarted       = "check.started"       // a check of a merge runs
+	EventCheckOutput        = "check.output"        // a check has printed something
+	EventCheckEnded         = "check.ended"         // State says how
+	EventTargetMoved        = "target.moved"        // outside of its lane
+	EventReviewCreated      = "review.created"      // work was frozen for a review
+	EventSessionStarted     = "session.started"     // a session has begun
+	EventSessionChanged     = "session.changed"     // something else in its record
+	EventSessionEnded       = "session.ended"       // a session has ended
+	EventRoundStarted       = "round.started"       // its agents may begin
+	EventRoundEnded         = "round.ended"         // its checkouts are in the trash
+	EventTrashStripped      = "trash.stripped"      // directories that can be made again were deleted
+	EventTrashAnnounced     = "trash.announced"     // its directory, or what is left of it, is going to be deleted
+	EventTrashPurged        = "trash.purged"        // it cannot be restored any more
+	EventTrashReduced       = "trash.reduced"       // its directory was deleted; commits and a snapshot are left
 )
 
 // EventKinds returns the kinds of events.
@@ -99,8 +109,8 @@ func EventKinds() []string {
 		EventWorkspaceCreating, EventWorkspaceCreated, EventWorkspaceChanged, EventWorkspaceForgotten, EventWorkspaceRemoved, EventWorkspaceLocked, EventWorkspaceUnlocked,
 		EventWorkspaceReaped, EventWorkspaceRebuilt, EventWorkspaceMoved, EventWorkspaceRestored, EventWorkspaceSaved, EventLeaseTaken, EventLeaseReleased, EventBranchDeleted,
 		EventOperationUndone, EventWorkspaceFinished, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
-		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventTargetMoved, EventReviewCreated, EventSessionStarted,
-		EventSessionEnded, EventRoundStarted, EventRoundEnded, EventTrashStripped, EventTrashAnnounced, EventTrashPurged, EventTrashReduced,
+		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventCheckStarted, EventCheckOutput, EventCheckEnded, EventTargetMoved, EventReviewCreated, EventSessionStarted,
+		EventSessionChanged, EventSessionEnded, EventRoundStarted, EventRoundEnded, EventTrashStripped, EventTrashAnnounced, EventTrashPurged, EventTrashReduced,
 	}
 }
 

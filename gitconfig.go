@@ -4,14 +4,14 @@ import "context"
 
 // GitConfigRequest names a repository.
 type GitConfigRequest struct {
-	Repo string `json:"repo,omitempty"`
+	Repo Ref `json:"repo,omitempty"`
 }
 
 // AcceptGitConfigRequest asks Croft to accept a repository's git configuration as it is
 // now.
 type AcceptGitConfigRequest struct {
 	Key  string `json:"key,omitempty"`
-	Repo string `json:"repo,omitempty"`
+	Repo Ref    `json:"repo,omitempty"`
 	// Hash is the hash of the differences that the person has seen. It is required, so
 	// that only these are accepted.
 	Hash string `json:"hash"`

@@ -16,7 +16,7 @@ type Operation struct {
 	Actor         string    `json:"actor"`                   // the user, or "agent in NAME"
 	State         string    `json:"state"`                   // running, done, undone
 	StartedAt     time.Time `json:"startedAt"`
-	IsUndoable    bool      `json:"undoable"`
+	IsUndoable    bool      `json:"undoable"`         // Undo would undo it
 	Undoes        ID        `json:"undoes,omitempty"` // the operation that this one undid
 
 	// ActorWorkspace is the workspace that the actor's working directory was in, if
@@ -30,14 +30,14 @@ type Operation struct {
 
 // HistoryRequest chooses operations.
 type HistoryRequest struct {
-	Repo string `json:"repo,omitempty"`
+	Repo Ref `json:"repo,omitempty"`
 	Page
 }
 
 // UndoRequest names an operation to undo.
 type UndoRequest struct {
 	Key       string `json:"key,omitempty"` // the same call after a crash undoes the same act, and no other
-	Repo      string `json:"repo,omitempty"`
+	Repo      Ref    `json:"repo,omitempty"`
 	Operation ID     `json:"operation,omitempty"` // default: the last of this actor that is not undone
 	// Mode RemoveForce lets an undo move uncommitted work to the trash.
 	Mode RemoveMode `json:"mode,omitempty"`

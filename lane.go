@@ -28,7 +28,7 @@ type LaneCommit struct {
 
 // LanesRequest chooses lanes.
 type LanesRequest struct {
-	Repo   string `json:"repo,omitempty"`
+	Repo   Ref    `json:"repo,omitempty"`
 	Target string `json:"target,omitempty"` // default: every lane
 	Page
 }
@@ -36,7 +36,7 @@ type LanesRequest struct {
 // AcceptRequest accepts that a target moved outside of its lane.
 type AcceptRequest struct {
 	Key    string `json:"key,omitempty"` // the same call accepts the same commit, and no later one
-	Repo   string `json:"repo,omitempty"`
+	Repo   Ref    `json:"repo,omitempty"`
 	Target string `json:"target"`         // a branch
 	From   string `json:"from,omitempty"` // the directory that the person stands in; default: that of the Service
 }

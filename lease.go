@@ -10,7 +10,7 @@ type Owner struct {
 	Host  string `json:"host"`            // the machine
 	Boot  string `json:"boot,omitempty"`  // its start, so that a reboot is noticed
 	Space string `json:"space,omitempty"` // the process namespace, so that a container is noticed
-	PID   int    `json:"pid"`
+	PID   int    `json:"pid"`             // the number of the process
 	Start string `json:"start,omitempty"` // the process's start, as the kernel tells it
 }
 
@@ -36,21 +36,21 @@ const (
 type Lease struct {
 	ID        ID        `json:"id"`
 	Workspace ID        `json:"workspace"`
-	Owner     Owner     `json:"owner"`
-	Term      LeaseTerm `json:"term,omitempty"`
-	Mode      LeaseMode `json:"mode,omitempty"`
+	Owner     Owner     `json:"owner"`          // the process that is at work
+	Term      LeaseTerm `json:"term,omitempty"` // "process": as long as its owner lives, whatever ExpiresAt says
+	Mode      LeaseMode `json:"mode,omitempty"` // "exclusive": the workspace has no other lease beside it
 	// Epoch counts the exclusive leases that the workspace has had. One before the last is lost.
 	Epoch     int       `json:"epoch,omitempty"`
-	TTL       Duration  `json:"ttl,omitempty"` // from its taking or a renewal to ExpiresAt
-	ExpiresAt time.Time `json:"expiresAt"`
+	TTL       Duration  `json:"ttl,omitempty"`     // from its taking or a renewal to ExpiresAt
+	ExpiresAt time.Time `json:"expiresAt"`         // unless it is renewed
 	Process   string    `json:"process,omitempty"` // the name of the owner's program, which chose it, where that can be seen
 }
 
 // LeaseRequest asks for a lease.
 type LeaseRequest struct {
 	Key       string `json:"key,omitempty"` // the same call after a crash returns the same lease
-	Repo      string `json:"repo,omitempty"`
-	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	Repo      Ref    `json:"repo,omitempty"`
+	Workspace Ref    `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
 	// Owner will hold the lease. Default: the process of the Service. A PID without a Host is one
 	// that the Service can see; with a Host it may be elsewhere: then the TTL alone counts.
 	Owner Owner     `json:"owner,omitzero"`
@@ -89,9 +89,11 @@ type Leases interface {
 // LockRequest asks to lock or unlock a workspace.
 type LockRequest struct {
 	Key       string `json:"key,omitempty"` // the same call does not lock what was unlocked since
-	Repo      string `json:"repo,omitempty"`
-	Workspace string `json:"workspace"` // required: a name, an ID or a path
+	Repo      Ref    `json:"repo,omitempty"`
+	Workspace Ref    `json:"workspace"` // required: a name, an ID or a path
 	Reason    string `json:"reason,omitempty"`
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the workspace is at another revision
 }
 
 // Locks is the part of Service that protects workspaces from removal. A lock

@@ -43,6 +43,7 @@ type Merge struct {
 	ID            ID          `json:"id"`
 	Kind          MergeKind   `json:"kind"`
 	RepoID        ID          `json:"repoId,omitempty"`
+	Revision      int         `json:"revision,omitempty"` // counts its changes, for IfRevision
 	Workspace     ID          `json:"workspace,omitempty"`
 	WorkspaceName string      `json:"workspaceName"`
 	Target        string      `json:"target"` // a branch
@@ -54,11 +55,12 @@ type Merge struct {
 
 	Reason  Code   `json:"reason,omitempty"`  // why it stays pending
 	Message string `json:"message,omitempty"` // the reason in a sentence
-	Details string `json:"details,omitempty"`
-	Hint    string `json:"hint,omitempty"` // a command that the reader can run next
+	Details string `json:"details,omitempty"` // git's output, a path, a list of files
+	Hint    string `json:"hint,omitempty"`    // a command that the reader can run next
 
 	Conflicts []ConflictedPath `json:"conflicts,omitempty"`
 	Checks    []Check          `json:"checks,omitempty"`
+	Attempts  []Attempt        `json:"attempts,omitempty"` // what its lane tried, the last ones
 	Check     string           `json:"check,omitempty"`    // the command of the check that runs now, while State is MergeChecking
 	Later     int              `json:"later,omitempty"`    // of a revert: how many merges came after the one that it reverts
 	Reverts   ID               `json:"reverts,omitempty"`  // of a revert: the merge that it reverts
@@ -93,17 +95,6 @@ type ConflictHunk struct {
 	Theirs string `json:"theirs"`
 }
 
-// Check is one run of a command on the merged result.
-type Check struct {
-	Command string   `json:"command"`
-	Tree    string   `json:"tree"` // the tree that it ran on
-	Passed  bool     `json:"passed"`
-	IsFlaky bool     `json:"flaky,omitempty"` // it failed first and passed when it was run again
-	Took    Duration `json:"took"`
-	Log     string   `json:"log,omitempty"`  // the file with its output
-	Tail    string   `json:"tail,omitempty"` // the end of the output of a failure
-}
-
 // Outcome says how an agent ended.
 type Outcome string
 
@@ -127,12 +118,14 @@ const (
 // FinishRequest says that an agent has ended.
 type FinishRequest struct {
 	Key       string      `json:"key,omitempty"`
-	Repo      string      `json:"repo,omitempty"`
-	Workspace string      `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	Repo      Ref         `json:"repo,omitempty"`
+	Workspace Ref         `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
 	Lease     *Lease      `json:"lease,omitempty"`     // instead of Workspace: its lease, which is released
 	Outcome   Outcome     `json:"outcome,omitempty"`   // default: Succeeded
 	Policy    MergePolicy `json:"policy,omitempty"`
 	Message   string      `json:"message,omitempty"` // of the commit; default: by the configuration's template
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the workspace is at another revision
 }
 
 // AfterMerge says what becomes of a workspace whose work was merged.
@@ -147,8 +140,8 @@ const (
 // MergeRequest submits the work of a workspace to a lane.
 type MergeRequest struct {
 	Key       string     `json:"key,omitempty"`
-	Repo      string     `json:"repo,omitempty"`
-	Workspace string     `json:"workspace,omitempty"`
+	Repo      Ref        `json:"repo,omitempty"`
+	Workspace Ref        `json:"workspace,omitempty"`
 	Target    string     `json:"target,omitempty"`   // default: the workspace's
 	Strategy  Strategy   `json:"strategy,omitempty"` // default: the configuration's at the target
 	Message   string     `json:"message,omitempty"`  // of the merge commit; default: by template
@@ -160,6 +153,8 @@ type MergeRequest struct {
 	// submitted. A workspace with uncommitted work is at no commit.
 	Head   string `json:"head,omitempty"`
 	Review ID     `json:"review,omitempty"`
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the workspace is at another revision
 }
 
 // WaitRequest names a merge to wait for.
@@ -169,16 +164,29 @@ type WaitRequest struct {
 
 // MergesRequest chooses merges.
 type MergesRequest struct {
-	Repo   string `json:"repo,omitempty"`
+	Repo   Ref    `json:"repo,omitempty"`
+	Repos  Scope  `json:"repos,omitempty"`  // ScopeAll: of all projects; Repo is not looked at
 	Target string `json:"target,omitempty"` // default: every lane
 	Scope  Scope  `json:"scope,omitempty"`  // ScopeAll: also merges that have ended
 	Page
 }
 
+// DriveUntil says when DriveLanes ends.
+type DriveUntil string
+
+const (
+	// UntilEmpty ends when the merges that wait at the call have ended. It is the default.
+	UntilEmpty DriveUntil = ""
+	// UntilStopped goes on, and waits for further merges, until the context ends or the
+	// Service is closed.
+	UntilStopped DriveUntil = "stopped"
+)
+
 // DriveRequest chooses the lanes to drive.
 type DriveRequest struct {
-	Repo   string `json:"repo,omitempty"`
-	Target string `json:"target,omitempty"` // default: every lane
+	Repo   Ref        `json:"repo,omitempty"`
+	Target string     `json:"target,omitempty"` // default: every lane
+	Until  DriveUntil `json:"until,omitempty"`
 }
 
 // QueueResult lists the merges that a call drove or changed.
@@ -205,19 +213,21 @@ const (
 // QueueRequest changes merges that wait in a lane.
 type QueueRequest struct {
 	Key    string      `json:"key,omitempty"` // the same call changes no merge that was submitted since
-	Repo   string      `json:"repo,omitempty"`
+	Repo   Ref         `json:"repo,omitempty"`
 	Action QueueAction `json:"action"`
-	Merges []string    `json:"merges,omitempty"` // IDs or names of workspaces; default: all that wait
+	Merges []Ref       `json:"merges,omitempty"` // IDs or names of workspaces; default: all that wait
 	Target string      `json:"target,omitempty"`
 	DryRun DryRun      `json:"dryRun,omitempty"` // answers with the merges that would be changed, as they are
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the one merge that is named is at another revision
 }
 
 // RevertRequest names a merge to revert.
 type RevertRequest struct {
 	Key     string `json:"key,omitempty"` // the same call after a crash returns the same revert
-	Repo    string `json:"repo,omitempty"`
+	Repo    Ref    `json:"repo,omitempty"`
 	Merge   ID     `json:"merge,omitempty"`
-	Ref     string `json:"ref,omitempty"`     // instead of Merge: a workspace's name, a merge's ID or its commit
+	Ref     Ref    `json:"ref,omitempty"`     // instead of Merge: a workspace's name, a merge's ID or its commit
 	Target  string `json:"target,omitempty"`  // a commit: fails with TargetMoved if the branch is not at it
 	Message string `json:"message,omitempty"` // default: like git's
 }
@@ -233,19 +243,21 @@ type RevertPlan struct {
 
 // DiscardRequest names workspaces whose work is not wanted.
 type DiscardRequest struct {
-	Key        string   `json:"key,omitempty"`
-	Repo       string   `json:"repo,omitempty"`
-	Workspaces []string `json:"workspaces,omitempty"`
-	All        Scope    `json:"all,omitempty"` // ScopeAll: every workspace whose work is pending
-	Agreed     *Agreed  `json:"agreed,omitempty"`
-	DryRun     DryRun   `json:"dryRun,omitempty"` // answers with what would become of each; the key is not used
+	Key        string  `json:"key,omitempty"`
+	Repo       Ref     `json:"repo,omitempty"`
+	Workspaces []Ref   `json:"workspaces,omitempty"`
+	All        Scope   `json:"all,omitempty"` // ScopeAll: every workspace whose work is pending
+	Agreed     *Agreed `json:"agreed,omitempty"`
+	DryRun     DryRun  `json:"dryRun,omitempty"` // answers with what would become of each; the key is not used
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the one workspace that is named is at another revision
 }
 
 // Resolution lists the conflicts that are left after Resolve has brought the target
 // into a workspace.
 type Resolution struct {
-	Workspace Workspace        `json:"workspace"`
-	Target    string           `json:"target"`
+	Workspace Workspace        `json:"workspace"`           // in which the conflicts are
+	Target    string           `json:"target"`              // a branch
 	Commit    string           `json:"commit"`              // of the target
 	Conflicts []ConflictedPath `json:"conflicts,omitempty"` // empty: it went in cleanly
 	HeldBack  []string         `json:"heldBack,omitempty"`  // files that were not committed before; see Merge
@@ -291,7 +303,19 @@ type Merges interface {
 	// DriveLanes drives the lanes of a repository until they are empty, and tries again
 	// the merges that stayed pending because of the user's checkout or because the
 	// target had moved.
+	//
+	// UntilStopped makes the caller the driver of these lanes: it keeps their locks, so that
+	// a call that waits for a merge only waits, and its end stops no check. A second
+	// driver waits, in this process or another one, and goes on when the first has ended.
+	// A lane that fails for a reason of the machine, such as a full disk, is tried again
+	// after a while. The end of the context ends the call without an error, and with no
+	// merges in the answer: the events tell of them.
 	DriveLanes(ctx context.Context, req DriveRequest) (*QueueResult, error)
+
+	// CheckLog returns a part of the output of a check, for callers that do not share a disk
+	// with the Service. A merge without such a check, and one whose output is not kept any
+	// more, is CheckNotFound.
+	CheckLog(ctx context.Context, req CheckLogRequest) (*CheckLog, error)
 
 	// ChangeQueue holds, releases or cancels merges that wait.
 	ChangeQueue(ctx context.Context, req QueueRequest) (*QueueResult, error)

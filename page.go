@@ -21,14 +21,13 @@ type List[T any] struct {
 	// cursor of the first is the one to follow from. It is empty if no events tell of the
 	// items.
 	Cursor Cursor `json:"cursor,omitempty"`
+	// Unseen are the items, those included that a filter left out, that were not or not
+	// wholly looked at in the time that the request gave: their conditions may be others.
+	Unseen []ID `json:"unseen,omitempty"`
 }
-
-// Ref names one thing in a request: its ID, or a name or a path where the request says
-// so.
-type Ref string
 
 // GetRequest names one thing to describe.
 type GetRequest struct {
-	Repo string `json:"repo,omitempty"`
-	Ref  Ref    `json:"ref"`
+	Repo Ref `json:"repo,omitempty"`
+	Ref  Ref `json:"ref"`
 }

@@ -6,7 +6,7 @@ import (
 
 // ConflictsRequest asks for a forecast.
 type ConflictsRequest struct {
-	Repo string `json:"repo,omitempty"`
+	Repo Ref `json:"repo,omitempty"`
 }
 
 // Reason says why two pieces of work collide, if not in files.
@@ -21,13 +21,13 @@ const (
 // Collision is two pieces of work that cannot be merged by themselves one after
 // the other: two workspaces, or a workspace and its target.
 type Collision struct {
-	A        string   `json:"a"` // a workspace
-	B        string   `json:"b"` // a workspace; with IsTarget, a branch
-	AID      ID       `json:"aId,omitempty"`
-	BID      ID       `json:"bId,omitempty"`
+	A        string   `json:"a"`                  // a workspace
+	B        string   `json:"b"`                  // a workspace; with IsTarget, a branch
+	AID      ID       `json:"aId,omitempty"`      // of A
+	BID      ID       `json:"bId,omitempty"`      // of B
 	IsTarget bool     `json:"isTarget,omitempty"` // B is the target of A
 	Paths    []string `json:"paths"`              // on which they do not agree
-	Reason   Reason   `json:"reason,omitempty"`
+	Reason   Reason   `json:"reason,omitempty"`   // absent: the paths say it
 }
 
 // Forecast says what would happen if the work of all workspaces were merged as

@@ -4,19 +4,27 @@ import "context"
 
 // Repo is the project that workspaces are made from.
 type Repo struct {
-	ID      ID     `json:"id"`
-	Path    string `json:"path"`             // the main checkout, or the bare repository
-	Name    string `json:"name"`             // the last part of Path, without .git
-	GitDir  string `json:"gitDir,omitempty"` // git's common directory; absent for a plain directory
-	Branch  string `json:"branch"`           // the branch that is checked out; empty when HEAD is detached
-	Head    string `json:"head,omitempty"`   // the commit that is checked out; absent in an empty repository
-	IsBare  bool   `json:"isBare"`
-	Version string `json:"gitVersion,omitempty"`
+	ID     ID     `json:"id"`
+	Path   string `json:"path"`             // the main checkout, or the bare repository
+	Name   string `json:"name"`             // the last part of Path, without .git
+	GitDir string `json:"gitDir,omitempty"` // git's common directory; absent for a plain directory
+	Branch string `json:"branch"`           // the branch that is checked out; empty when HEAD is detached
+	Head   string `json:"head,omitempty"`   // the commit that is checked out; absent in an empty repository
+	IsBare bool   `json:"isBare"`
+	// IsMissing: it is not at its path, and what is asked for by its ID fails. It was moved,
+	// deleted, or its drive is not mounted.
+	IsMissing bool   `json:"isMissing,omitempty"`
+	Version   string `json:"gitVersion,omitempty"`
 }
 
 // RepoRequest names a project.
 type RepoRequest struct {
-	Repo string `json:"repo,omitempty"` // a directory in the project; default: where the Service was opened
+	Repo Ref `json:"repo,omitempty"` // a directory in the project; default: where the Service was opened
+}
+
+// ReposRequest chooses projects.
+type ReposRequest struct {
+	Page
 }
 
 // Branch is a local branch of a repository.
@@ -27,7 +35,7 @@ type Branch struct {
 
 // BranchRequest names a branch.
 type BranchRequest struct {
-	Repo   string `json:"repo,omitempty"`
+	Repo   Ref    `json:"repo,omitempty"`
 	Branch string `json:"branch"` // without refs/heads/
 }
 
@@ -35,6 +43,11 @@ type BranchRequest struct {
 type Repos interface {
 	// Repo describes a project. A directory that is in no git repository is NotARepo.
 	Repo(ctx context.Context, req RepoRequest) (*Repo, error)
+
+	// Repos lists the projects that this Service knows, also those that are not at their
+	// paths any more, in the order in which they were first seen. A project is known once
+	// a call has named it, until [Upkeep.Uninstall] forgets it.
+	Repos(ctx context.Context, req ReposRequest) (*List[Repo], error)
 
 	// CheckRepo describes a project, as Repo does, in which workspaces can be made. It
 	// fails with NotARepo if there is no repository or no commit in it.
@@ -72,11 +85,13 @@ const (
 // RoleRequest names a role, and for copying the workspace that gets it.
 type RoleRequest struct {
 	Key       string `json:"key,omitempty"` // for copying
-	Repo      string `json:"repo,omitempty"`
+	Repo      Ref    `json:"repo,omitempty"`
 	Role      string `json:"role,omitempty"`      // default for copying: the workspace's own
-	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path
+	Workspace Ref    `json:"workspace,omitempty"` // a name, an ID or a path
 
 	Mode RoleMode `json:"mode,omitempty"` // for copying
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the workspace is at another revision
 }
 
 // Roles is the part of Service that finds and copies role configurations.

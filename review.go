@@ -27,12 +27,12 @@ type Review struct {
 	RepoID        ID           `json:"repoId,omitempty"`
 	Workspace     ID           `json:"workspace"`
 	WorkspaceName string       `json:"workspaceName"`
-	Target        string       `json:"target"`         // a branch
-	TargetCommit  string       `json:"targetCommit"`   // the commit that the target was at
-	Base          string       `json:"base"`           // the commit that the work is measured from
-	Head          string       `json:"head,omitempty"` // a commit of the work; in the answer of Diff only if all of it is committed
-	Files         []ReviewFile `json:"files"`          // by their paths
-	HeldBack      []string     `json:"heldBack,omitempty"`
+	Target        string       `json:"target"`             // a branch
+	TargetCommit  string       `json:"targetCommit"`       // the commit that the target was at
+	Base          string       `json:"base"`               // the commit that the work is measured from
+	Head          string       `json:"head,omitempty"`     // a commit of the work; in the answer of Diff only if all of it is committed
+	Files         []ReviewFile `json:"files"`              // by their paths
+	HeldBack      []string     `json:"heldBack,omitempty"` // files that are left out, because they look like secrets, are large, are repositories, or git was told not to look at them
 	CreatedAt     time.Time    `json:"createdAt"`
 }
 
@@ -71,8 +71,8 @@ type Hunk struct {
 
 // DiffRequest names a workspace whose work is to be shown.
 type DiffRequest struct {
-	Repo      string   `json:"repo,omitempty"`
-	Workspace string   `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	Repo      Ref      `json:"repo,omitempty"`
+	Workspace Ref      `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
 	Target    string   `json:"target,omitempty"`    // default: the workspace's
 	Paths     []string `json:"paths,omitempty"`     // files, or directories with all below; default: all
 }
@@ -80,8 +80,8 @@ type DiffRequest struct {
 // ReviewRequest names a workspace whose work is to be reviewed.
 type ReviewRequest struct {
 	Key       string `json:"key,omitempty"`
-	Repo      string `json:"repo,omitempty"`
-	Workspace string `json:"workspace,omitempty"`
+	Repo      Ref    `json:"repo,omitempty"`
+	Workspace Ref    `json:"workspace,omitempty"`
 	Target    string `json:"target,omitempty"`
 	// Applied: AppliedHidden leaves out what was applied before and is still in the
 	// target.
@@ -104,9 +104,9 @@ const (
 // old one away. Mode and name of a file come along with any of its hunks.
 type ApplyRequest struct {
 	Key       string           `json:"key,omitempty"`
-	Repo      string           `json:"repo,omitempty"`
+	Repo      Ref              `json:"repo,omitempty"`
 	Review    ID               `json:"review"`
-	Workspace string           `json:"workspace,omitempty"` // if it is given, the review must be of it: a name or an ID
+	Workspace Ref              `json:"workspace,omitempty"` // if it is given, the review must be of it: a name or an ID
 	Paths     []string         `json:"paths,omitempty"`     // files, or directories with all below; "." is everything
 	Hunks     map[string][]int `json:"hunks,omitempty"`     // by path
 	Message   string           `json:"message,omitempty"`   // of the commit; default: which workspace it came from

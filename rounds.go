@@ -29,17 +29,19 @@ const (
 
 // Session groups the rounds of one undertaking.
 type Session struct {
-	ID        ID             `json:"id"`
-	Name      string         `json:"name,omitempty"`
-	RepoID    ID             `json:"repoId,omitempty"`
-	Repo      string         `json:"repo"` // the project that it was started in, or its own empty one
-	Layout    string         `json:"layout"`
-	Retention Retention      `json:"retention"`
-	State     SessionState   `json:"state"`
-	StartedAt time.Time      `json:"startedAt"`
-	EndedAt   time.Time      `json:"endedAt,omitzero"`
-	Agents    []Agent        `json:"agents,omitempty"`
-	Rounds    []RoundSummary `json:"rounds,omitempty"`
+	ID        ID                `json:"id"`
+	Name      string            `json:"name,omitempty"`
+	RepoID    ID                `json:"repoId,omitempty"`
+	Revision  int               `json:"revision,omitempty"` // counts its changes, for IfRevision
+	Repo      string            `json:"repo"`               // the project that it was started in, or its own empty one
+	Layout    string            `json:"layout"`             // how branches and scratch directories are called
+	Retention Retention         `json:"retention"`          // how many branches of ended rounds an agent keeps
+	State     SessionState      `json:"state"`
+	StartedAt time.Time         `json:"startedAt"`
+	EndedAt   time.Time         `json:"endedAt,omitzero"`
+	Agents    []Agent           `json:"agents,omitempty"`
+	Meta      map[string]string `json:"meta,omitempty"` // what callers record with it
+	Rounds    []RoundSummary    `json:"rounds,omitempty"`
 }
 
 // Agent is one worker of a session, over all its rounds.
@@ -71,7 +73,7 @@ type Round struct {
 	ID        ID         `json:"id"`
 	RepoID    ID         `json:"repoId,omitempty"`
 	Session   ID         `json:"session"`
-	Number    int        `json:"number"`
+	Number    int        `json:"number"` // from 1
 	State     RoundState `json:"state"`
 	StartedAt time.Time  `json:"startedAt"`
 	EndedAt   time.Time  `json:"endedAt,omitzero"`
@@ -128,18 +130,22 @@ const (
 // in the project of the caller's directory.
 type SessionRequest struct {
 	Key       string    `json:"key,omitempty"` // the same call after a crash returns the same session
-	Repo      string    `json:"repo,omitempty"`
+	Repo      Ref       `json:"repo,omitempty"`
 	Context   Context   `json:"context,omitempty"`
 	Name      string    `json:"name,omitempty"`
 	Layout    string    `json:"layout,omitempty"`    // default: rounds
 	Retention Retention `json:"retention,omitempty"` // default: one
+
+	Meta map[string]string `json:"meta,omitempty"` // recorded with it; see CreateRequest
 }
 
 // SessionsRequest chooses sessions.
 type SessionsRequest struct {
-	Repo string `json:"repo,omitempty"`
+	Repo  Ref   `json:"repo,omitempty"`
+	Repos Scope `json:"repos,omitempty"` // ScopeAll: of all projects; Repo is not looked at
 	// States are those wanted. Default: the open ones.
-	States []SessionState `json:"states,omitempty"`
+	States []SessionState    `json:"states,omitempty"`
+	Meta   map[string]string `json:"meta,omitempty"` // only those with all of these entries
 	Page
 }
 
@@ -201,6 +207,8 @@ type EndRoundRequest struct {
 type EndSessionRequest struct {
 	Key     string `json:"key,omitempty"`
 	Session ID     `json:"session"` // an ID, or a name
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the session is at another revision
 }
 
 // PresentRequest asks for the workspace in which a session's result is finished.
@@ -208,7 +216,7 @@ type PresentRequest struct {
 	Key     string `json:"key,omitempty"`  // of this session
 	Session ID     `json:"session"`        // an ID, or a name
 	Winner  string `json:"winner"`         // an agent, or the ID of one of its workspaces
-	Repo    string `json:"repo,omitempty"` // of several; default: the first
+	Repo    Ref    `json:"repo,omitempty"` // of several; default: the first
 	Mode    Mode   `json:"mode,omitempty"`
 	Home    string `json:"home,omitempty"` // absolute; where it lies, with everybody's archives. Default: one that Croft makes
 }
@@ -216,9 +224,11 @@ type PresentRequest struct {
 // ArchiveRequest asks for a copy of a workspace's scratch.
 type ArchiveRequest struct {
 	Key       string `json:"key,omitempty"`
-	Repo      string `json:"repo,omitempty"`
-	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path
+	Repo      Ref    `json:"repo,omitempty"`
+	Workspace Ref    `json:"workspace,omitempty"` // a name, an ID or a path
 	Label     string `json:"label,omitempty"`     // default: the workspace's label, else the end of its branch
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the workspace is at another revision
 }
 
 // Archive is what was kept of a scratch directory.

@@ -27,14 +27,15 @@ func TestScripts(t *testing.T) {
 	}
 	bin := buildProgram(t)
 	t.Run("names", func(t *testing.T) { checkScriptNames(t, bin) })
+	answers := newAnswerCheck(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 scripts,
-		Setup:               func(env *testscript.Env) error { return scriptSetup(env, bin) },
+		Setup:               func(env *testscript.Env) error { answers.scripts.Add(1); return scriptSetup(env, bin) },
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"croft":    scriptCroft,
-			"exits":    scriptExits,
+			"croft":    answers.checkAfter(scriptCroft, 0),
+			"exits":    answers.checkAfter(scriptExits, 2),
 			"git":      scriptGit,
 			"repo":     scriptRepo,
 			"commit":   scriptCommit,

@@ -22,13 +22,15 @@ type Snapshot struct {
 // SnapshotRequest names the workspace to save.
 type SnapshotRequest struct {
 	Key       string `json:"key,omitempty"`
-	Repo      string `json:"repo,omitempty"`
-	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	Repo      Ref    `json:"repo,omitempty"`
+	Workspace Ref    `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the workspace is at another revision
 }
 
 // SnapshotsRequest chooses snapshots.
 type SnapshotsRequest struct {
-	Repo string `json:"repo,omitempty"`
+	Repo Ref `json:"repo,omitempty"`
 	Page
 }
 

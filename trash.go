@@ -11,11 +11,11 @@ type TrashItem struct {
 	Name      string    `json:"name"`
 	RepoID    ID        `json:"repoId,omitempty"`
 	Branch    string    `json:"branch,omitempty"`
-	Path      string    `json:"path"`   // where it lay, and would lie again
-	Bytes     int64     `json:"bytes"`  // the sizes of its files on disk
-	Inodes    int64     `json:"inodes"` // its files and directories on disk
-	Left      TrashLeft `json:"left"`
-	RemovedAt time.Time `json:"removedAt"`
+	Path      string    `json:"path"`      // where it lay, and would lie again
+	Bytes     int64     `json:"bytes"`     // the sizes of its files on disk
+	Inodes    int64     `json:"inodes"`    // its files and directories on disk
+	Left      TrashLeft `json:"left"`      // what is left of it
+	RemovedAt time.Time `json:"removedAt"` // when it was removed
 	ExpiresAt time.Time `json:"expiresAt"` // of what is left
 
 	// Stripped are directories that can be made again, such as node_modules,
@@ -59,21 +59,21 @@ type Announcement struct {
 	ID     ID          `json:"id"`
 	Name   string      `json:"name"`
 	Left   TrashLeft   `json:"left"` // what goes: after the directory, a snapshot or commits are left
-	At     time.Time   `json:"at"`
+	At     time.Time   `json:"at"`   // when it goes
 	Reason TrashReason `json:"reason"`
 }
 
 // TrashRequest chooses removed workspaces.
 type TrashRequest struct {
-	Repo string `json:"repo,omitempty"`
+	Repo Ref `json:"repo,omitempty"`
 	Page
 }
 
 // RestoreRequest names a removed workspace or a snapshot to restore.
 type RestoreRequest struct {
 	Key  string `json:"key,omitempty"` // the same call after a crash returns the same workspace
-	Repo string `json:"repo,omitempty"`
-	Ref  string `json:"ref"` // required: an ID of the trash or of a snapshot, or a name
+	Repo Ref    `json:"repo,omitempty"`
+	Ref  Ref    `json:"ref"` // required: an ID of the trash or of a snapshot, or a name
 	// Mode RestoreCommits does without a directory that cannot be found.
 	Mode RestoreMode `json:"mode,omitempty"`
 }

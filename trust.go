@@ -4,14 +4,14 @@ import "context"
 
 // ChecksRequest names the checks of a target.
 type ChecksRequest struct {
-	Repo   string `json:"repo,omitempty"`
+	Repo   Ref    `json:"repo,omitempty"`
 	Target string `json:"target,omitempty"` // a branch; default: that of the workspace, or of one that would be made
 }
 
 // ApproveRequest allows the checks of a target to run.
 type ApproveRequest struct {
 	Key    string `json:"key,omitempty"`
-	Repo   string `json:"repo,omitempty"`
+	Repo   Ref    `json:"repo,omitempty"`
 	Target string `json:"target,omitempty"`
 	// Hash is the hash of the checks that the person has seen. It is required, so that
 	// only these are approved.

@@ -26,6 +26,10 @@ func (refusing) ChangeQueue(ctx, QueueRequest) (*QueueResult, error) {
 	return no[QueueResult]()
 }
 
+func (refusing) CheckLog(ctx, CheckLogRequest) (*CheckLog, error) {
+	return no[CheckLog]()
+}
+
 func (refusing) CheckRepo(ctx, RepoRequest) (*Repo, error) {
 	return no[Repo]()
 }
@@ -166,6 +170,10 @@ func (refusing) Repo(ctx, RepoRequest) (*Repo, error) {
 	return no[Repo]()
 }
 
+func (refusing) Repos(ctx, ReposRequest) (*List[Repo], error) {
+	return no[List[Repo]]()
+}
+
 func (refusing) Resolve(ctx, MergeRequest) (*Resolution, error) {
 	return no[Resolution]()
 }
@@ -247,6 +255,10 @@ func (refusing) Uninstall(ctx, UninstallRequest) (*UninstallResult, error) {
 }
 
 func (refusing) Unlock(ctx, LockRequest) (*Workspace, error) {
+	return no[Workspace]()
+}
+
+func (refusing) UpdateWorkspace(ctx, UpdateRequest) (*Workspace, error) {
 	return no[Workspace]()
 }
 

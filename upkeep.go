@@ -8,7 +8,7 @@ import (
 // and whose owner is provably gone.
 type ReapRequest struct {
 	Key  string `json:"key,omitempty"` // the same call removes nothing that was orphaned since
-	Repo string `json:"repo,omitempty"`
+	Repo Ref    `json:"repo,omitempty"`
 	// OlderThan, if positive, also takes idle workspaces of that age that
 	// nobody leased and whose commits are in their target.
 	OlderThan Duration `json:"olderThan,omitempty"`
@@ -34,7 +34,7 @@ const (
 // or of everything.
 type CleanRequest struct {
 	Key    string  `json:"key,omitempty"` // the same call removes nothing that was finished since
-	Repo   string  `json:"repo,omitempty"`
+	Repo   Ref     `json:"repo,omitempty"`
 	All    Scope   `json:"all,omitempty"` // ScopeAll: finished or not
 	DryRun DryRun  `json:"dryRun,omitempty"`
 	Agreed *Agreed `json:"agreed,omitempty"`
@@ -55,7 +55,7 @@ type CleanResult struct {
 // GCRequest names the project whose upkeep is done.
 type GCRequest struct {
 	Key  string `json:"key,omitempty"` // the same call deletes no trash that expired since
-	Repo string `json:"repo,omitempty"`
+	Repo Ref    `json:"repo,omitempty"`
 }
 
 // GCResult says what upkeep freed.
@@ -131,7 +131,7 @@ type DoctorResult struct {
 // DoctorRequest asks for an examination.
 type DoctorRequest struct {
 	Key    string     `json:"key,omitempty"` // the same call mends nothing that broke since
-	Repo   string     `json:"repo,omitempty"`
+	Repo   Ref        `json:"repo,omitempty"`
 	Fix    FixMode    `json:"fix,omitempty"`
 	Import ImportMode `json:"import,omitempty"`
 	// Agreed are the findings, by Seen, that a person was shown and agreed to. With
@@ -145,7 +145,7 @@ type UninstallRequest struct {
 	// Key: the same call leaves a repository alone that Croft was used in again. With All
 	// it goes with the state, and then nothing is known that could be removed.
 	Key  string `json:"key,omitempty"`
-	Repo string `json:"repo,omitempty"`
+	Repo Ref    `json:"repo,omitempty"`
 	// All: ScopeAll removes it from every repository that is known, and then the
 	// state, with its second copy, if no repository was kept.
 	All    Scope  `json:"all,omitempty"`

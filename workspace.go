@@ -83,36 +83,39 @@ const (
 // Workspace is the isolated directory and the branch of one agent.
 type Workspace struct {
 	ID          ID          `json:"id,omitempty"`
-	Name        string      `json:"name"`              // unique among the live workspaces of a repository
-	Agent       string      `json:"agent,omitempty"`   // the worker, over all its rounds
-	Role        string      `json:"role,omitempty"`    // the configuration that was copied in
-	Session     string      `json:"session,omitempty"` // the undertaking that it was made for
-	Round       int         `json:"round,omitempty"`
+	Name        string      `json:"name"`                  // unique among the live workspaces of a repository
+	Agent       string      `json:"agent,omitempty"`       // the worker, over all its rounds
+	Role        string      `json:"role,omitempty"`        // the configuration that was copied in
+	Session     string      `json:"session,omitempty"`     // the undertaking that it was made for
+	Round       int         `json:"round,omitempty"`       // its number in the session
 	IsRoundOver bool        `json:"isRoundOver,omitempty"` // its round has ended, or the session
 	Label       string      `json:"label,omitempty"`       // the anonymous name that others see
 	Mode        Mode        `json:"mode"`
 	State       State       `json:"state"`
-	Path        string      `json:"path"`           // absolute
-	Slug        string      `json:"slug,omitempty"` // the last part of the path where the layout makes one from the name
-	Layout      string      `json:"layout,omitempty"`
+	Status      Condition   `json:"status,omitempty"`  // what it is like now; absent in events, which carry the record
+	Why         string      `json:"why,omitempty"`     // a few words about Status
+	Path        string      `json:"path"`              // absolute
+	Slug        string      `json:"slug,omitempty"`    // the last part of the path where the layout makes one from the name
+	Layout      string      `json:"layout,omitempty"`  // the rule for its path and branch
 	Branch      string      `json:"branch"`            // without refs/heads/; empty when HEAD is detached
 	Head        string      `json:"head,omitempty"`    // the commit that is checked out now
 	Base        string      `json:"base,omitempty"`    // the commit that it started from
 	BaseRef     string      `json:"baseRef,omitempty"` // what that commit was called then
 	Target      string      `json:"target,omitempty"`  // the branch that its work goes back to
-	Host        string      `json:"host"`
-	Repo        string      `json:"repo"` // the project's directory
+	Host        string      `json:"host"`              // the machine
+	Repo        string      `json:"repo"`              // the project's directory
 	RepoID      ID          `json:"repoId,omitempty"`
-	IsLocked    bool        `json:"isLocked"`
+	Revision    int         `json:"revision,omitempty"` // counts the changes of its record, for IfRevision
+	IsLocked    bool        `json:"isLocked"`           // by a person, with `croft lock` or `git worktree lock`
 	LockReason  string      `json:"lockReason,omitempty"`
 	CreatedAt   time.Time   `json:"createdAt"`
-	MergeStatus MergeStatus `json:"mergeStatus"`
-	MergeCommit string      `json:"mergeCommitSha"`
-	Scratch     string      `json:"scratch,omitempty"`
+	MergeStatus MergeStatus `json:"mergeStatus"`       // null until its work was submitted
+	MergeCommit string      `json:"mergeCommitSha"`    // the commit that its target became by the merge; null before
+	Scratch     string      `json:"scratch,omitempty"` // its directory for notes, which git ignores; absent if it has none
 
 	// MergeReason is why its work stays pending, if that was tried and nothing was
 	// committed since: the code of the merge, or InProgress while its conflicts are
-	// being resolved. MergeMessage says it in words. What has been put right meanwhile, and
+	// being resolved. MergeMessage is the same in words. What has been put right meanwhile, and
 	// a merged workspace with commits since, has a message and no reason.
 	MergeReason  Code   `json:"mergeReason,omitempty"`
 	MergeMessage string `json:"mergeMessage,omitempty"`
@@ -134,29 +137,21 @@ type Workspace struct {
 	// listings only; [Radar.Conflicts] makes a new forecast.
 	Collides []string `json:"collides,omitempty"`
 
+	// Meta is what callers record with it; Croft does not look at it.
+	Meta map[string]string `json:"meta,omitempty"`
 	// Lease is the live lease, if a process holds one.
 	Lease *Lease `json:"lease,omitempty"`
 	// Env is what a process that works here should have in its environment.
 	Env map[string]string `json:"env,omitempty"`
-	// Next is what it needs next, where it is shown to a person.
+	// Next is what it waits for; absent if that is nothing, or goes on by itself.
 	Next *Next `json:"next,omitempty"`
+	// Work is what a look at it saw; absent if the request gave no time for that.
+	Work *Work `json:"work,omitempty"`
+	// Finished is how its last agent ended, if that was said.
+	Finished *Finished `json:"finished,omitempty"`
 	// Notes are remarks made at creation, such as files that git itself shows
 	// as modified in a fresh checkout, or at a restoration.
 	Notes []string `json:"notes,omitempty"`
-}
-
-// Next is a step that a workspace waits for, and the command for it.
-type Next struct {
-	What    string `json:"what"`
-	Command string `json:"command,omitempty"`
-}
-
-// String puts the step and its command on one line.
-func (n Next) String() string {
-	if n.Command == "" {
-		return n.What
-	}
-	return n.What + ": " + n.Command
 }
 
 // Environ returns Env as sorted KEY=value strings, as exec.Cmd wants them.
@@ -216,7 +211,7 @@ const (
 // workspace with an invented name, from the branch that is checked out.
 type CreateRequest struct {
 	Key  string `json:"key,omitempty"`  // the same call after a crash returns the same workspace
-	Repo string `json:"repo,omitempty"` // a directory in the project; default: where the Service was opened
+	Repo Ref    `json:"repo,omitempty"` // a directory in the project; default: where the Service was opened
 
 	Name    string `json:"name,omitempty"` // default: invented
 	Agent   string `json:"agent,omitempty"`
@@ -235,13 +230,17 @@ type CreateRequest struct {
 
 	RoleFiles RoleFiles `json:"roleFiles,omitempty"`
 	Fetch     Fetch     `json:"fetch,omitempty"`
+
+	// Meta is recorded with it: at most 64 entries, with keys of up to 63 letters, digits
+	// and . _ / -, and values of up to 1,024 bytes.
+	Meta map[string]string `json:"meta,omitempty"`
 }
 
 // CreateAllRequest asks for several workspaces, all or none. Key and Repo of
 // the parts are ignored.
 type CreateAllRequest struct {
 	Key        string          `json:"key,omitempty"`
-	Repo       string          `json:"repo,omitempty"`
+	Repo       Ref             `json:"repo,omitempty"`
 	Workspaces []CreateRequest `json:"workspaces"` // required
 }
 
@@ -253,33 +252,59 @@ type CreateResult struct {
 
 // WorkspaceRequest names one workspace.
 type WorkspaceRequest struct {
-	Repo string `json:"repo,omitempty"`
+	Repo Ref `json:"repo,omitempty"`
 	// Ref is a name, an ID, or a path in the workspace. Empty means the
 	// workspace that Repo lies in.
-	Ref string `json:"ref,omitempty"`
+	Ref Ref `json:"ref,omitempty"`
 	// Scope: ScopeAll also finds one that is gone, the last of that name, as
 	// long as Croft remembers it.
-	Scope Scope `json:"scope,omitempty"`
+	Scope Scope    `json:"scope,omitempty"`
+	Look  Duration `json:"look,omitempty"` // as in WorkspacesRequest
 }
 
 // WorkspacesRequest chooses workspaces. The zero value means all live ones of the
 // repository that the Service was opened in.
 type WorkspacesRequest struct {
-	Repo    string  `json:"repo,omitempty"`
-	Session string  `json:"session,omitempty"`
-	Role    string  `json:"role,omitempty"`
-	States  []State `json:"states,omitempty"` // default: all but trashed
+	Repo    Ref               `json:"repo,omitempty"`
+	Repos   Scope             `json:"repos,omitempty"` // ScopeAll: of all projects; Repo is not looked at
+	Session string            `json:"session,omitempty"`
+	Role    string            `json:"role,omitempty"`
+	Agent   string            `json:"agent,omitempty"`
+	Branch  string            `json:"branch,omitempty"`
+	Target  string            `json:"target,omitempty"`
+	Meta    map[string]string `json:"meta,omitempty"`   // all of these entries
+	States  []State           `json:"states,omitempty"` // default: all but trashed
 
 	// MergeStatuses are what became of the work. If States are not given, those
 	// that are gone are meant too.
 	MergeStatuses []MergeStatus `json:"mergeStatuses,omitempty"`
 
+	// Conditions are what the workspaces are like. Those that are gone are meant too if
+	// one of the conditions is theirs.
+	Conditions []Condition `json:"conditions,omitempty"`
+
+	// Look is the time for looking at commits, files and processes, those that were active
+	// last first. Without it a condition is decided by the record and the refs alone, and
+	// all workspaces that could have been looked at are unseen.
+	Look Duration `json:"look,omitempty"`
+
 	Page
+}
+
+// UpdateRequest changes what callers record with a workspace.
+type UpdateRequest struct {
+	Key       string `json:"key,omitempty"`
+	Repo      Ref    `json:"repo,omitempty"`
+	Workspace Ref    `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	// Meta are the entries to set. An empty value deletes the entry; others stay.
+	Meta map[string]string `json:"meta,omitempty"`
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the workspace is at another revision
 }
 
 // WorktreesRequest chooses worktrees.
 type WorktreesRequest struct {
-	Repo string `json:"repo,omitempty"`
+	Repo Ref `json:"repo,omitempty"`
 	Page
 }
 
@@ -290,7 +315,7 @@ type StatusRequest struct {
 
 // CountRequest names the project whose workspaces are counted.
 type CountRequest struct {
-	Repo string `json:"repo,omitempty"`
+	Repo Ref `json:"repo,omitempty"`
 }
 
 // Count says how many workspaces a project has.
@@ -313,14 +338,14 @@ type Worktree struct {
 type Status struct {
 	Workspace     ID       `json:"workspace"`
 	WorkspaceName string   `json:"workspaceName,omitempty"`
-	Head          string   `json:"head"`
-	Staged        int      `json:"staged"`
-	Modified      int      `json:"modified"`
-	Untracked     int      `json:"untracked"`
-	Conflicted    int      `json:"conflicted"`
-	Ahead         int      `json:"ahead"`  // commits that the target does not have
-	Behind        int      `json:"behind"` // commits of the target that it does not have
-	Paths         []string `json:"paths,omitempty"`
+	Head          string   `json:"head"`            // the commit that is checked out
+	Staged        int      `json:"staged"`          // files whose changes are in the index
+	Modified      int      `json:"modified"`        // files that differ from the index
+	Untracked     int      `json:"untracked"`       // files that git does not know
+	Conflicted    int      `json:"conflicted"`      // files with conflicts that are not resolved
+	Ahead         int      `json:"ahead"`           // commits that the target does not have
+	Behind        int      `json:"behind"`          // commits of the target that it does not have
+	Paths         []string `json:"paths,omitempty"` // the files that are counted
 }
 
 // Dirty reports whether there is uncommitted work.
@@ -353,13 +378,15 @@ const (
 // RemoveRequest names workspaces to move to the trash.
 type RemoveRequest struct {
 	Key        string     `json:"key,omitempty"` // the same call after a crash removes nothing that was made since
-	Repo       string     `json:"repo,omitempty"`
-	Workspaces []string   `json:"workspaces,omitempty"` // names, IDs or paths
+	Repo       Ref        `json:"repo,omitempty"`
+	Workspaces []Ref      `json:"workspaces,omitempty"` // names, IDs or paths
 	All        Scope      `json:"all,omitempty"`        // instead of Workspaces
 	Mode       RemoveMode `json:"mode,omitempty"`
 	Branch     BranchMode `json:"branch,omitempty"`
 	Agreed     *Agreed    `json:"agreed,omitempty"`
 	DryRun     DryRun     `json:"dryRun,omitempty"` // lists without removing
+
+	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the one workspace that is named is at another revision
 }
 
 // Agreed is what a person was shown and agreed to. A request that has one removes only
@@ -395,7 +422,7 @@ type Removed struct {
 type Kept struct {
 	ID     ID     `json:"id,omitempty"`
 	Name   string `json:"name"`
-	Reason *Error `json:"reason"`
+	Reason *Error `json:"reason"` // why it was left
 }
 
 // RemoveResult answers for every name that was asked for.
@@ -437,6 +464,10 @@ type Workspaces interface {
 	// Worktrees lists what git has registered in the repository: the main
 	// checkout, Croft's worktrees and everybody else's.
 	Worktrees(ctx context.Context, req WorktreesRequest) (*List[Worktree], error)
+
+	// UpdateWorkspace changes the entries of a workspace's Meta that the request names. A
+	// key or a value that cannot be recorded is InvalidName.
+	UpdateWorkspace(ctx context.Context, req UpdateRequest) (*Workspace, error)
 
 	// Status looks for uncommitted work. Role files that Croft put there do
 	// not count, nor does STATE.json.

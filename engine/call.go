@@ -22,6 +22,14 @@ type call struct {
 	verb     string // what the key is for; default: op
 	needs    projectKind
 	recovers recovery
+	seen     seen
+}
+
+// seen is the revision that the caller has seen of the one workspace that a request names.
+// Zero stands for none.
+type seen struct {
+	revision   int
+	workspaces []string
 }
 
 // projectKind says which projects a call can work on.
@@ -70,6 +78,9 @@ func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 			return out, err
 		}
 		return project.Once(ctx, e.projects, project.KeyScope{Repo: s.ID, Verb: cmp.Or(c.verb, c.op), Where: s.Place.WorkDir}, c.key, req, func(ctx context.Context) (T, error) {
+			if err := e.projects.ClaimRevision(ctx, s, c.seen.workspaces, c.seen.revision); err != nil {
+				return out, err
+			}
 			return work(ctx, s, req)
 		})
 	})

@@ -9,8 +9,6 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -123,11 +121,11 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		return nil, err
 	}
 	cfg := e.projects.Settings.Config()
-	if err := refuseNetwork(cfg.StateDir, given.networkFS); err != nil {
+	if err := config.RefuseNetwork(cfg.StateDir, given.networkFS); err != nil {
 		return nil, err
 	}
 	e.projects.Journal, err = journal.Open(ctx, cfg.StateDir, journal.Options{
-		Now: e.projects.Clock, Copy: stateCopy(cfg), Actor: e.projects.ActorOfCall,
+		Now: e.projects.Clock, Copy: cfg.StateCopy(), Actor: e.projects.ActorOfCall,
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -155,34 +153,6 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		return nil, errors.Join(explain.Error("open", "", err), e.projects.Journal.Close())
 	}
 	return e, nil
-}
-
-// refuseNetwork refuses a state directory on a file system where locks do not work. For
-// a directory that does not exist, it checks the nearest existing one above.
-func refuseNetwork(dir string, kind func(dir string) string) error {
-	at := dir
-	for !fsx.IsThere(at) && filepath.Dir(at) != at {
-		at = filepath.Dir(at)
-	}
-	name := kind(at)
-	if name == "" {
-		return nil
-	}
-	return &croft.Error{
-		Code: croft.StateUnavailable, Op: "open", Message: "the state directory lies on a network file system, " + name + ", where locks do not hold",
-		Details: dir, Hint: "set CROFT_STATE_DIR to a directory on a disk of this machine",
-	}
-}
-
-// stateCopy returns the path of the state's second copy. It is named after the state
-// directory, because several states may have the same data directory.
-func stateCopy(cfg config.Config) string {
-	dir := cfg.StateDir
-	if real, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
-		dir = filepath.Join(real, filepath.Base(dir))
-	}
-	sum := sha256.Sum256([]byte(dir))
-	return filepath.Join(cfg.DataDir, "state", hex.EncodeToString(sum[:8])+".log")
 }
 
 // Close waits for the calls that are at work, releases the leases that were taken through
@@ -220,6 +190,10 @@ func (e *Engine) enter(ctx context.Context, op string, requests ...any) (context
 	ctx, leave, err := e.projects.Lifetime.Enter(ctx)
 	if err != nil {
 		return ctx, leave, explain.ClosedError(op)
+	}
+	if ctx, err = e.projects.EnterActor(ctx); err != nil {
+		leave()
+		return ctx, func() {}, explain.Error(op, "", err)
 	}
 	return ctx, leave, nil
 }

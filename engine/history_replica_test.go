@@ -88,25 +88,30 @@ func (p *past) step() {
 		p.round()
 	default:
 		method, req := p.act()
-		b, err := json.Marshal(req)
-		if err != nil {
+		p.call(method, req)
+	}
+}
+
+// call makes a call, here or in a process that may be killed.
+func (p *past) call(method string, req any) {
+	b, err := json.Marshal(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	job, how := task{Call: method, Request: b}, "here"
+	if p.IntN(4) == 0 {
+		how = "killed"
+		cmd := helper(p.t, p.r, job)
+		if err := cmd.Start(); err != nil {
 			p.t.Fatal(err)
 		}
-		job, how := task{Call: method, Request: b}, "here"
-		if p.IntN(4) == 0 {
-			how = "killed"
-			cmd := helper(p.t, p.r, job)
-			if err := cmd.Start(); err != nil {
-				p.t.Fatal(err)
-			}
-			time.Sleep(time.Duration(20+p.IntN(250)) * time.Millisecond)
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		} else if _, err = job.call(p.t.Context(), p.e); err != nil {
-			how = string(croft.AsError("", err).Code)
-		}
-		p.log = append(p.log, fmt.Sprintf("%s %s: %s", method, b, how))
+		time.Sleep(time.Duration(20+p.IntN(250)) * time.Millisecond)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	} else if _, err = job.call(p.t.Context(), p.e); err != nil {
+		how = string(croft.AsError("", err).Code)
 	}
+	p.log = append(p.log, fmt.Sprintf("%s %s: %s", method, b, how))
 }
 
 // write changes a file in a live workspace, so that merges conflict or fail their check now
@@ -204,6 +209,7 @@ func recorded(list []croft.Workspace) map[croft.ID]croft.Workspace {
 			w.Lease = &croft.Lease{ID: w.Lease.ID, Workspace: w.Lease.Workspace, Owner: w.Lease.Owner, Term: w.Lease.Term}
 		}
 		w.Head, w.Env, w.Scratch, w.Collides, w.Next, w.Notes, w.IsRoundOver = "", nil, "", nil, nil, nil, false
+		w.Status, w.Why = "", ""
 		w.MergeReason, w.MergeMessage, w.Fault, w.FaultReason, w.MovedFrom = "", "", "", "", ""
 		out[w.ID] = w
 	}
@@ -230,6 +236,9 @@ func (p *past) compare(seen *replica.Replica) {
 	}
 	if diff := cmp.Diff(fresh.Merges, seen.Merges); diff != "" {
 		p.t.Errorf("merges (-listed +from events):\n%s", diff)
+	}
+	if diff := cmp.Diff(fresh.Sessions, seen.Sessions); diff != "" {
+		p.t.Errorf("sessions (-listed +from events):\n%s", diff)
 	}
 }
 

@@ -479,7 +479,7 @@ func TestUntrustedChecksDoNotRun(t *testing.T) {
 	}
 	refused("touch $OUT/ran")
 	plan := &croft.CheckPlan{Hash: rules.ChecksHash([]string{"true", "touch $OUT/ran"}), Checks: []string{"true", "touch $OUT/ran"}}
-	if err := g.e.rules.WriteApproval(g.r, plan); err != nil {
+	if err := g.e.rules.WriteApproval(t.Context(), g.r, plan); err != nil {
 		t.Fatal(err)
 	}
 	refused("touch $OUT/ran")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
 )
 
 // TestNetworkStateIsRefused: a state directory that is on a network file system,
@@ -21,11 +22,11 @@ func TestNetworkStateIsRefused(t *testing.T) {
 		return ""
 	}
 	for _, dir := range []string{share, filepath.Join(share, "a", "b")} {
-		if err := refuseNetwork(dir, kind); !errors.Is(err, croft.StateUnavailable) || !strings.Contains(err.Error(), "nfs") {
+		if err := config.RefuseNetwork(dir, kind); !errors.Is(err, croft.StateUnavailable) || !strings.Contains(err.Error(), "nfs") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
-	if err := refuseNetwork(t.TempDir(), kind); err != nil {
+	if err := config.RefuseNetwork(t.TempDir(), kind); err != nil {
 		t.Error(err)
 	}
 	for dir, isRefused := range map[string]bool{filepath.Join(share, "state"): true, t.TempDir(): false} {

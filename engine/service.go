@@ -5,6 +5,8 @@ import (
 	"iter"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/attempt"
+	"github.com/croft-sh/croft/internal/everywhere"
 	"github.com/croft-sh/croft/internal/page"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -16,6 +18,11 @@ import (
 // Repo describes the project that a directory lies in.
 func (e *Engine) Repo(ctx context.Context, req croft.RepoRequest) (*croft.Repo, error) {
 	return doIn(ctx, e, call{op: "repo", repo: req.Repo, needs: gitRepository}, req, e.projects.DescribeRepo)
+}
+
+// Repos lists the projects that the journal has.
+func (e *Engine) Repos(ctx context.Context, req croft.ReposRequest) (*croft.List[croft.Repo], error) {
+	return do(ctx, e, call{op: "repos"}, req, page.Of(req.Page, page.Listed, page.Repo, everywhere.Projects{Projects: e.projects}.List))
 }
 
 // CheckRepo describes a project in which workspaces can be made.
@@ -50,7 +57,10 @@ func (e *Engine) PlanCreate(ctx context.Context, req croft.CreateAllRequest) (*c
 // Workspaces lists workspaces, oldest first.
 func (e *Engine) Workspaces(ctx context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
 	return reflecting(ctx, e, func() (*croft.List[croft.Workspace], error) {
-		return doIn(ctx, e, call{op: "list", repo: req.Repo}, req, page.In(req.Page, page.Oldest, page.Workspace, e.views.ListWorkspaces))
+		if req.Repos == croft.ScopeAll {
+			return do(ctx, e, call{op: "list"}, req, e.views.ListEverywhere)
+		}
+		return doIn(ctx, e, call{op: "list", repo: req.Repo}, req, e.views.ListWorkspaces)
 	})
 }
 
@@ -72,7 +82,10 @@ func (e *Engine) Status(ctx context.Context, req croft.StatusRequest) (*croft.St
 
 // Remove moves workspaces to the trash, and says for each whether it was removed.
 func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error) {
-	return doIn(ctx, e, call{op: "remove", repo: req.Repo, key: req.Key, recovers: beforeActing}, req, e.removals.RemoveRequested)
+	if req.DryRun == croft.DryRunOn {
+		req.IfRevision = 0 // it claims nothing
+	}
+	return doIn(ctx, e, call{op: "remove", repo: req.Repo, key: req.Key, recovers: beforeActing, seen: seen{req.IfRevision, req.Workspaces}}, req, e.removals.RemoveRequested)
 }
 
 // CountActive counts the live workspaces.
@@ -88,17 +101,22 @@ func (e *Engine) Role(ctx context.Context, req croft.RoleRequest) (*croft.Role, 
 // CopyRole copies a role's files into a workspace, also over the files that Croft
 // copied before.
 func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Role, error) {
-	return doOn(ctx, e, call{op: "role", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository}, req, e.workspaces.UpdateRole)
+	return doOn(ctx, e, call{op: "role", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.workspaces.UpdateRole)
+}
+
+// UpdateWorkspace changes what callers record with a workspace.
+func (e *Engine) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
+	return doOn(ctx, e, call{op: "update", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.workspaces.UpdateRecord)
 }
 
 // Lock sets the user's lock of a workspace.
 func (e *Engine) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
-	return doOn(ctx, e, call{op: "lock", workspace: req.Workspace, repo: req.Repo, key: req.Key}, req, e.workspaces.LockWorkspace)
+	return doOn(ctx, e, call{op: "lock", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.workspaces.LockWorkspace)
 }
 
 // Unlock removes the user's lock of a workspace.
 func (e *Engine) Unlock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
-	return doOn(ctx, e, call{op: "unlock", workspace: req.Workspace, repo: req.Repo, key: req.Key}, req, e.workspaces.UnlockWorkspace)
+	return doOn(ctx, e, call{op: "unlock", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.workspaces.UnlockWorkspace)
 }
 
 // TakeLease takes a lease on a workspace.
@@ -124,7 +142,7 @@ func (e *Engine) Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mo
 
 // TakeSnapshot saves the state of a workspace.
 func (e *Engine) TakeSnapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error) {
-	return doOn(ctx, e, call{op: "snapshot", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing}, req, e.rewinds.TakeSnapshot)
+	return doOn(ctx, e, call{op: "snapshot", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.rewinds.TakeSnapshot)
 }
 
 // Snapshot finds a snapshot.
@@ -199,8 +217,16 @@ func (e *Engine) WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.M
 // Merges lists the merges that a request asks for.
 func (e *Engine) Merges(ctx context.Context, req croft.MergesRequest) (*croft.List[croft.Merge], error) {
 	return reflecting(ctx, e, func() (*croft.List[croft.Merge], error) {
+		if req.Repos == croft.ScopeAll {
+			return do(ctx, e, call{op: "queue"}, req, everywhere.Merges(e.projects, e.lanes.ListMerges))
+		}
 		return doIn(ctx, e, call{op: "queue", repo: req.Repo}, req, e.lanes.ListMerges)
 	})
+}
+
+// CheckLog returns a part of the output of a check.
+func (e *Engine) CheckLog(ctx context.Context, req croft.CheckLogRequest) (*croft.CheckLog, error) {
+	return do(ctx, e, call{op: "logs"}, req, attempt.Logs{Journal: e.projects.Journal}.Read)
 }
 
 // DriveLanes drives the lanes of a repository until they are empty.
@@ -227,7 +253,7 @@ func (e *Engine) AcceptTarget(ctx context.Context, req croft.AcceptRequest) (*cr
 
 // Resolve brings the target into a workspace.
 func (e *Engine) Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error) {
-	return doOn(ctx, e, call{op: "resolve", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing}, req, e.resolver.ResolveConflicts)
+	return doOn(ctx, e, call{op: "resolve", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.resolver.ResolveConflicts)
 }
 
 // PlanRevert returns the plan of a revert, with its conflicts.
@@ -315,7 +341,7 @@ func (e *Engine) EndSession(ctx context.Context, req croft.EndSessionRequest) (*
 
 // ArchiveScratch copies the scratch directory of a live workspace to the archives.
 func (e *Engine) ArchiveScratch(ctx context.Context, req croft.ArchiveRequest) (*croft.Archive, error) {
-	return doOn(ctx, e, call{op: "archive", workspace: req.Workspace, repo: req.Repo, key: req.Key}, req, e.workspaces.ArchiveScratch)
+	return doOn(ctx, e, call{op: "archive", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.workspaces.ArchiveScratch)
 }
 
 // Prompt describes a workspace to its agent.

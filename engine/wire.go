@@ -40,6 +40,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.rules = &rules.Rules{Projects: p}
 	e.views.Approvals = e.rules
 	e.lanes = &lane.Lanes{Projects: p, Commits: e.commits, Workspaces: e.workspaces, Removals: e.removals, Rules: e.rules}
+	e.views.Queues = e.lanes
 	e.resolver = &resolve.Resolver{Projects: p, Commits: e.commits, Views: e.views, Removals: e.removals, Rewinds: e.rewinds}
 	e.reviews = &review.Reviews{Projects: p, Commits: e.commits, Removals: e.removals, Lanes: e.lanes}
 	e.rounds = &round.Rounds{Projects: p, Commits: e.commits, Views: e.views, Workspaces: e.workspaces, Removals: e.removals}

@@ -33,10 +33,11 @@ func New() *Replica {
 type Lists interface {
 	Workspaces(ctx context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error)
 	Merges(ctx context.Context, req croft.MergesRequest) (*croft.List[croft.Merge], error)
+	Sessions(ctx context.Context, req croft.SessionsRequest) (*croft.List[croft.Session], error)
 }
 
-// Load returns a replica of the live workspaces and all merges of a repository, given as a
-// directory. A reader begins with Load, and again after CursorExpired.
+// Load returns a replica of the live workspaces and all merges and sessions of a
+// repository, given as a directory. A reader begins with Load, and again after CursorExpired.
 func Load(ctx context.Context, svc Lists, repo string) (*Replica, error) {
 	r := New()
 	for req := (croft.WorkspacesRequest{Repo: repo}); ; {
@@ -59,6 +60,18 @@ func Load(ctx context.Context, svc Lists, repo string) (*Replica, error) {
 		}
 		for _, m := range list.Items {
 			r.Merges[m.ID] = m
+		}
+		if req.After = list.Next; list.Next == "" {
+			break
+		}
+	}
+	for req := (croft.SessionsRequest{Repo: repo, States: []croft.SessionState{croft.SessionOpen, croft.SessionEnded}}); ; {
+		list, err := svc.Sessions(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list.Items {
+			r.Sessions[s.ID] = s
 		}
 		if req.After = list.Next; list.Next == "" {
 			return r, nil

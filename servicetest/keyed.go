@@ -2,6 +2,7 @@ package servicetest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -320,4 +321,30 @@ func (keyScenarios) Rounds(t *testing.T, f *fixture) {
 		t.Errorf("the new session of the name: %+v, %v", got, err)
 	}
 	f.wantNames()
+}
+
+// DiscardByRef: a repeated discard takes no workspace that got the name since, however the
+// request named it.
+func (keyScenarios) DiscardByRef(t *testing.T, f *fixture) {
+	for i, ref := range []func(croft.Workspace) croft.Ref{
+		func(w croft.Workspace) croft.Ref { return croft.ByName(w.Name) },
+		func(w croft.Workspace) croft.Ref { return croft.ByID(w.ID) },
+		func(w croft.Workspace) croft.Ref { return croft.ByPath(w.Path) },
+		func(w croft.Workspace) croft.Ref { return w.Name },
+	} {
+		w := f.create(croft.CreateRequest{Name: "a"})
+		write(t, w, "a.txt", "a\n")
+		req := croft.DiscardRequest{Key: fmt.Sprint("k", i), Workspaces: []croft.Ref{ref(w)}}
+		first, err := f.Discard(t.Context(), req)
+		must(t, err)
+		next := f.create(croft.CreateRequest{Name: "a"})
+		again, err := f.Discard(t.Context(), req)
+		if err != nil || len(again.Merges) != 1 || again.Merges[0].ID != first.Merges[0].ID {
+			t.Errorf("%s: %+v, %v", req.Workspaces[0], again, err)
+		}
+		if now := f.show("a"); now.ID != next.ID {
+			t.Errorf("%s: %s is gone", req.Workspaces[0], next.ID)
+		}
+		f.removed("a")
+	}
 }

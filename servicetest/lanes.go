@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -193,5 +194,45 @@ func (laneScenarios) AcceptUnknown(t *testing.T, f *fixture) {
 	l, err := f.AcceptTarget(t.Context(), croft.AcceptRequest{Target: "main"})
 	if err != nil || l.Message != "" {
 		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// DrivenUntilStopped: a driver lands what is submitted after its call, into a new target too,
+// and ends without an error when its context does.
+func (laneScenarios) DrivenUntilStopped(t *testing.T, f *fixture) {
+	f.Git("branch", "other")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	type answer struct {
+		out *croft.QueueResult
+		err error
+	}
+	ended := make(chan answer, 1)
+	go func() {
+		out, err := f.DriveLanes(ctx, croft.DriveRequest{Until: croft.UntilStopped})
+		ended <- answer{out, err}
+	}()
+	left := map[croft.ID]bool{}
+	events, err := f.Merges(t.Context(), croft.MergesRequest{})
+	must(t, err)
+	for name, target := range map[string]string{"a": "main", "b": "other"} {
+		f.createWith(name, name+".txt", name+"\n")
+		m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: name, Target: target})
+		must(t, err)
+		left[m.ID] = true
+	}
+	for e, err := range f.Events(t.Context(), croft.EventsRequest{After: events.Cursor, Kinds: []string{croft.EventMergeMerged}, Follow: croft.FollowNew}) {
+		must(t, err)
+		if delete(left, e.Merge); len(left) == 0 {
+			break
+		}
+	}
+	stop()
+	if got := <-ended; got.err != nil || len(got.out.Merges) != 0 {
+		t.Errorf("the driver ended with %+v, %v", got.out, got.err)
+	}
+	// Nobody holds the lanes any more: a call that waits drives.
+	if m := f.landed("c"); m.Status != croft.MergeMerged {
+		t.Errorf("after the driver: %+v", m)
 	}
 }

@@ -61,6 +61,7 @@ func groups() []group {
 		groupOf("Roles", roleScenarios{}),
 		groupOf("List", listScenarios{}),
 		groupOf("Status", statusScenarios{}),
+		groupOf("Conditions", conditionScenarios{}),
 		groupOf("Remove", removeScenarios{}),
 		groupOf("Lock", lockScenarios{}),
 		groupOf("Lease", leaseScenarios{}),
@@ -89,6 +90,11 @@ func groups() []group {
 		groupOf("Keys", keyScenarios{}),
 		groupOf("Events", eventScenarios{}),
 		groupOf("Limits", limitScenarios{}),
+		groupOf("Actors", actorScenarios{}),
+		groupOf("Revisions", revisionScenarios{}),
+		groupOf("Meta", metaScenarios{}),
+		groupOf("Everywhere", everywhereScenarios{}),
+		groupOf("CheckLog", checkLogScenarios{}),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/connect"
+	"github.com/croft-sh/croft/docs/schema"
 	"github.com/croft-sh/croft/internal/cli"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/proc"
@@ -70,6 +71,7 @@ func run() int {
 			}
 			return proc.Detach(proc.Command{Path: self, Args: args, Env: environ, Dir: filepath.Dir(self)})
 		},
+		Schemas:    cli.Schemas{Names: schema.Names, Read: schema.Read},
 		Background: proc.LowerPriority,
 		AutoGC: func(root string) bool {
 			return claimUpkeep(environ, root, time.Now())

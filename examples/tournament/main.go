@@ -1,8 +1,7 @@
-// Tournament lets several agents attempt a task in rounds, and applies what the
-// winner made of it. Killed and run again with the same key, it goes on where it
-// was.
+// Tournament lets several agents attempt a task in rounds, and applies what the winner made of
+// it. Killed and run again with the same key, it goes on where it was.
 //
-//	tournament -key issue-42 -agents opus,codex -run './agent.sh' ../app ../lib
+//	tournament -key issue-42 -agents opus,codex -run './agent.sh' -judge './judge.sh' ../app ../lib
 package main
 
 import (
@@ -24,14 +23,15 @@ func main() {
 	rounds := flag.Int("rounds", 3, "how many rounds are played")
 	agents := flag.String("agents", "opus,codex,gemini,qwen", "who takes part")
 	run := flag.String("run", "", "the command that is an agent; it gets its prompt on stdin")
+	judge := flag.String("judge", "head -n 1", "the command that names the winner; it gets a line with agent and commit for each on stdin")
 	flag.Parse()
-	if err := tournament(context.Background(), *key, *rounds, strings.Split(*agents, ","), *run, flag.Args()); err != nil {
+	if err := tournament(context.Background(), *key, *rounds, strings.Split(*agents, ","), *run, *judge, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "tournament:", err)
 		os.Exit(1)
 	}
 }
 
-func tournament(ctx context.Context, key string, rounds int, agents []string, run string, repos []string) error {
+func tournament(ctx context.Context, key string, rounds int, agents []string, run, judge string, repos []string) error {
 	svc, err := connect.Open(ctx, ".", nil)
 	if err != nil {
 		return err
@@ -59,17 +59,21 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 			return r.Failed[0].Reason // a checkout could not be put away: try again
 		}
 	}
+	winner, err := best(ctx, r, repos[0], judge)
+	if err != nil {
+		return err
+	}
 	for _, repo := range repos {
-		fin, err := svc.Present(ctx, croft.PresentRequest{Session: ses.ID, Winner: vote(r), Repo: repo})
+		fin, err := svc.Present(ctx, croft.PresentRequest{Key: key + repo, Session: ses.ID, Winner: winner, Repo: repo})
 		if err != nil {
 			return err
 		}
 		runAgent(ctx, svc, *fin, run)
-		rev, err := svc.CreateReview(ctx, croft.ReviewRequest{Repo: repo, Workspace: string(fin.ID)})
+		rev, err := svc.CreateReview(ctx, croft.ReviewRequest{Key: key, Repo: repo, Workspace: string(fin.ID)})
 		if err != nil {
 			return err
 		}
-		m, err := croft.Apply(ctx, svc, croft.ApplyRequest{Repo: repo, Review: rev.ID, Paths: []string{"."}})
+		m, err := croft.Apply(ctx, svc, croft.ApplyRequest{Key: key, Repo: repo, Review: rev.ID, Paths: []string{"."}})
 		if err != nil {
 			return err
 		}
@@ -81,8 +85,7 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 	return err
 }
 
-// runAgent runs an agent in its workspace. Errors are ignored: an agent that fails stays in
-// the tournament with the work that it has done.
+// runAgent runs an agent in its workspace. One that fails stays with the work that it has done.
 func runAgent(ctx context.Context, svc croft.Service, ws croft.Workspace, run string) {
 	if ws.State != croft.Ready {
 		return // its round has ended
@@ -102,5 +105,15 @@ func runAgent(ctx context.Context, svc croft.Service, ws croft.Workspace, run st
 	_ = cmd.Run()
 }
 
-// vote chooses whose work is presented: here, the last of those who took part.
-func vote(r *croft.Round) string { return r.Workspaces[len(r.Workspaces)-1].Agent }
+// best asks the judge whose work is presented: by commits, so that it says the same after a crash.
+func best(ctx context.Context, r *croft.Round, repo, judge string) (string, error) {
+	var results strings.Builder
+	for _, ws := range r.Workspaces {
+		fmt.Fprintln(&results, ws.Agent, ws.Head)
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", judge)
+	cmd.Dir, cmd.Stdin, cmd.Stderr = repo, strings.NewReader(results.String()), os.Stderr
+	out, err := cmd.Output()
+	name, _, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	return name, err
+}

@@ -46,7 +46,7 @@ func buildAndRun(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator),
-		"github.com/croft-sh/croft/cmd/croft", "github.com/croft-sh/croft/examples/tournament")
+		"github.com/croft-sh/croft/cmd/croft", "github.com/croft-sh/croft/examples/...")
 	// The measured binary is the released one: without the race detector and without C.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

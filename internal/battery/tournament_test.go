@@ -49,7 +49,7 @@ func TestTournament(t *testing.T) {
 				time.AfterFunc(wait, func() { _ = syscall.Kill(-proc.Pid, syscall.SIGKILL) })
 			}
 		}, g.work(), filepath.Join(built, "tournament"), append([]string{
-			"-key", "cup", "-rounds", fmt.Sprint(g.rounds), "-agents", strings.Join(g.agents, ","), "-run", player,
+			"-key", "cup", "-rounds", fmt.Sprint(g.rounds), "-agents", strings.Join(g.agents, ","), "-run", player, "-judge", "tail -n 1",
 		}, g.repos...)...)
 		if r.code > 0 || r.err != nil {
 			t.Fatal(r)
@@ -134,8 +134,11 @@ func (g *tournament) verify(t *testing.T) int {
 		if err != nil {
 			t.Fatal(err)
 		}
+		presenters := 0
 		for _, w := range list.Items {
-			if w.Round > 0 {
+			if w.Round == 0 {
+				presenters++
+			} else {
 				seats[fmt.Sprint(repo, w.Round, w.Agent)] = true
 				labels = append(labels, fmt.Sprint(w.Round, w.Label))
 			}
@@ -150,6 +153,9 @@ func (g *tournament) verify(t *testing.T) int {
 				t.Errorf("the work of %s in round %d: %v", w.Agent, w.Round, r)
 			}
 			delete(played, string(w.ID))
+		}
+		if presenters != 1 {
+			t.Errorf("%s: %d workspaces were made for the result", repo, presenters)
 		}
 		g.verifyRepo(t, repo)
 	}
@@ -185,8 +191,8 @@ func (g *tournament) verifyRepo(t *testing.T, repo string) {
 	if r := g.run(repo, "git", "fsck", "--no-dangling"); r.code != 0 {
 		t.Errorf("%s: %v", repo, r)
 	}
-	if got := g.git(repo, "log", "-1", "--format=%s"); !strings.HasPrefix(got, "Apply presenter") {
-		t.Errorf("%s: the last commit is %q", repo, got)
+	if got := lines(g.git(repo, "log", "--format=%s")); len(got) != 2 || !strings.HasPrefix(got[0], "Apply presenter") {
+		t.Errorf("%s: the commits are %q, want the first and that of the presenter", repo, got)
 	}
 }
 

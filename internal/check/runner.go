@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,6 +52,8 @@ type Runner struct {
 	Workers  int           // processes that write the checkout; below 1: one for each core
 	Label    string        // begins the names of the files that the output goes to
 
+	// Slots are taken before a checkout is made.
+	Slots Slots
 	// MergeTree has the commit and tree if the repository has not, or is nil. The
 	// caller keeps it open until Run has returned.
 	MergeTree *mergetree.Session
@@ -59,8 +62,18 @@ type Runner struct {
 	// Approved is called before Run makes or runs anything; Run fails with its error.
 	// Required if there are Commands.
 	Approved func(context.Context) error
-	// Begins is called before each command is run; nil: nobody asks.
-	Begins func(ctx context.Context, command string)
+	// Watch is told of every command; nil: nobody asks. NewID is required with it.
+	Watch Watcher
+	NewID func() croft.ID
+	Usual map[string]croft.Duration // how long commands usually take, for Watch
+}
+
+// Watcher is told what becomes of the commands of a Run. Several goroutines may call its
+// methods at once. The context of CheckEnded may have ended.
+type Watcher interface {
+	CheckBegan(ctx context.Context, c croft.Check)
+	CheckPrinted(ctx context.Context, c croft.Check, out croft.CheckOutput)
+	CheckEnded(ctx context.Context, c croft.Check)
 }
 
 // Project is the project of a check. ID and Name are used in names of checkouts; checks
@@ -96,6 +109,11 @@ func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, e
 	if err := r.Approved(ctx); err != nil {
 		return nil, err
 	}
+	release, err := r.Slots.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	scratch, lock, err := r.claimPlace(ctx)
 	if err != nil {
 		return nil, err
@@ -113,10 +131,7 @@ func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, e
 	}
 	var checks []croft.Check
 	for _, command := range r.Commands {
-		if r.Begins != nil {
-			r.Begins(ctx, command)
-		}
-		done, err := r.run(ctx, scratch, command, spec)
+		done, err := r.watch(ctx, scratch, command, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -131,33 +146,60 @@ func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, e
 // errCheckTime says that a check took longer than Timeout.
 var errCheckTime = errors.New("the check took too long")
 
-// run runs one command. A command that fails, or takes too long, is a result and no error.
-func (r *Runner) run(ctx context.Context, scratch *git.Scratch, command string, spec git.ScratchSpec) (croft.Check, error) {
-	done := croft.Check{Command: command, Tree: spec.Tree}
+// watch runs one command, and tells Watch of it.
+func (r *Runner) watch(ctx context.Context, scratch *git.Scratch, command string, spec git.ScratchSpec) (croft.Check, error) {
+	c := croft.Check{Command: command, Tree: spec.Tree, State: croft.TryRunning, StartedAt: r.Now(), Usual: r.Usual[command]}
 	log, err := newLog(r.Dirs.Logs, r.Label, command)
 	if err != nil {
-		return done, err
+		return c, err
 	}
 	defer log.close()
-	done.Log = log.path
+	c.Log = log.path
+	if r.Watch == nil {
+		return r.run(ctx, scratch, c, spec, log, log)
+	}
+	c.ID = r.NewID()
+	r.Watch.CheckBegan(ctx, c)
+	var out relay
+	out.send = func(text croft.CheckOutput) {
+		now := c
+		now.Last = out.lastLine()
+		r.Watch.CheckPrinted(ctx, now, text)
+	}
+	done, err := r.run(ctx, scratch, c, spec, log, io.MultiWriter(log, &out))
+	rest := out.end()
+	if done.Last = out.lastLine(); rest.Text != "" || rest.Left > 0 {
+		r.Watch.CheckPrinted(ctx, done, rest)
+	}
+	if err != nil {
+		done.State = croft.TryStopped
+	}
+	r.Watch.CheckEnded(ctx, done)
+	return done, err
+}
+
+// run runs one command, whose output goes to out. A command that fails, or takes too long, is a
+// result and no error.
+func (r *Runner) run(ctx context.Context, scratch *git.Scratch, done croft.Check, spec git.ScratchSpec, log *log, out io.Writer) (croft.Check, error) {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if r.Timeout > 0 {
 		defer time.AfterFunc(r.Timeout, func() { cancel(errCheckTime) }).Stop()
 	}
-	path, args := proc.Shell(command)
+	path, args := proc.Shell(done.Command)
 	begun := time.Now()
-	err = proc.RunGroup(limited, proc.Command{
-		Path: path, Args: args, Dir: scratch.Path, Stdout: log, Inherit: scratch.Inherit,
+	err := proc.RunGroup(limited, proc.Command{
+		Path: path, Args: args, Dir: scratch.Path, Stdout: out, Inherit: scratch.Inherit,
 		Env: r.environ(scratch.Path, spec),
 	})
 	done.Took = croft.Duration(time.Since(begun))
+	done.State = croft.TryFailed
 	exit, exited := errors.AsType[*proc.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
 		return done, context.Cause(ctx)
 	case err == nil:
-		done.Passed = true
+		done.State, done.Passed = croft.TryPassed, true
 		return done, nil
 	case errors.Is(err, errCheckTime):
 		log.remark(fmt.Sprintf("killed after %s, which is merge.check_timeout", r.Timeout))

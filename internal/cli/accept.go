@@ -60,7 +60,7 @@ func (a *app) runAccept(ctx context.Context, svc croft.GitConfigs, key string, a
 		}
 	}
 	if a.json {
-		a.emit(map[string]any{"gitConfig": c, "accepted": accepted})
+		a.emit(gitConfigResult{*c, accepted})
 	}
 	switch {
 	case accepted:

@@ -26,7 +26,14 @@ type app struct {
 }
 
 // dir is the directory that the command is about.
-func (a *app) dir() string { return a.absolute(a.repo) }
+func (a *app) dir() croft.Ref {
+	switch kind, path := croft.CutRef(a.repo); kind {
+	case croft.RefAny, croft.RefPath:
+		return a.absolute(path)
+	default:
+		return a.repo
+	}
+}
 
 // absolute makes a path absolute that is relative to the caller's working directory.
 func (a *app) absolute(path string) string {
@@ -39,6 +46,9 @@ func (a *app) absolute(path string) string {
 // workspaceRef makes a workspace argument absolute if it is a relative path: the Service
 // does not know the caller's working directory. Names and IDs stay as they are.
 func (a *app) workspaceRef(arg string) string {
+	if kind, path := croft.CutRef(arg); kind == croft.RefPath {
+		return croft.ByPath(a.absolute(path))
+	}
 	slashed := filepath.ToSlash(arg)
 	if slashed == "." || slashed == ".." || strings.HasPrefix(slashed, "./") || strings.HasPrefix(slashed, "../") {
 		return filepath.Join(a.env.Dir, arg)
@@ -89,7 +99,11 @@ func (a *app) open(ctx context.Context) (croft.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	svc, err := a.env.Open(ctx, a.dir(), flags)
+	dir := a.dir()
+	if kind, _ := croft.CutRef(dir); kind != croft.RefAny {
+		dir = a.env.Dir
+	}
+	svc, err := a.env.Open(ctx, dir, flags)
 	if err != nil {
 		return nil, croft.AsError("open", err)
 	}

@@ -107,7 +107,7 @@ func (a *app) askAndRemove(ctx context.Context, svc sweeper, agreed consent, not
 // that were kept.
 func (a *app) printClean(r croft.CleanResult, nothing string) {
 	if a.json {
-		a.emit(cleanResult{Removed: nonNil(r.Removed), Kept: nonNil(r.Kept), Branches: nonNil(r.Branches)})
+		a.emit(cleanResult{Removed: r.Removed, Kept: r.Kept, Branches: r.Branches})
 		return
 	}
 	if len(r.Removed)+len(r.Branches) == 0 {

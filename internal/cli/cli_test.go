@@ -220,22 +220,23 @@ func (r *run) wantJSON(t *testing.T, exit int, want string) {
 
 func fixLogin() croft.Workspace {
 	return croft.Workspace{
-		ID: "a1", Name: "fix-login", Mode: croft.ModeWorktree, State: croft.Ready,
+		ID: "a1", Name: "fix-login", Mode: croft.ModeWorktree, State: croft.Ready, Status: croft.ConditionEmpty,
 		Path:   filepath.FromSlash("/home/ann/app.croft/fix-login"),
 		Branch: "croft/fix-login",
 		Head:   "1a2b3c4d5e6f", Base: "1a2b3c4d5e6f", BaseRef: "main", Target: "main",
 		Host: "box", Repo: project, CreatedAt: noon.Add(-3 * time.Hour),
-		Env: map[string]string{"CROFT_WORKSPACE": "fix-login", "CROFT_REPO": project},
+		Env:  map[string]string{"CROFT_WORKSPACE": "fix-login", "CROFT_REPO": project},
+		Next: &croft.Next{What: "empty", Action: croft.ActionWork, Command: "croft sh fix-login"},
 	}
 }
 
-const fixLoginJSON = `{"id":"a1","name":"fix-login","mode":"worktree","state":"ready",
+const fixLoginJSON = `{"id":"a1","name":"fix-login","mode":"worktree","state":"ready","status":"empty",
 	"path":"/home/ann/app.croft/fix-login","branch":"croft/fix-login",
 	"head":"1a2b3c4d5e6f","base":"1a2b3c4d5e6f","baseRef":"main","target":"main",
 	"host":"box","repo":"/home/ann/app","isLocked":false,"createdAt":"2026-01-02T09:00:00Z",
 	"mergeStatus":null,"mergeCommitSha":null,
 	"env":{"CROFT_REPO":"/home/ann/app","CROFT_WORKSPACE":"fix-login"},
-	"next":{"what":"no commits yet","command":"croft sh fix-login"}}`
+	"next":{"what":"empty","action":"work","command":"croft sh fix-login"}}`
 
 func found(ws croft.Workspace) func(croft.WorkspaceRequest) (*croft.Workspace, error) {
 	return func(croft.WorkspaceRequest) (*croft.Workspace, error) { return &ws, nil }

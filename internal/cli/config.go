@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -64,7 +63,7 @@ func (a *app) runConfig(root string) error {
 		a.note("%s", warning)
 	}
 	if a.json {
-		a.emitAs("values", nonNil(view.Values))
+		a.emit(valuesResult{view.Values})
 		return nil
 	}
 	rows := [][]cell{headingRow("KEY", "VALUE", "SOURCE")}
@@ -83,7 +82,7 @@ func (a *app) runConfigSchema() error {
 		return err
 	}
 	if a.json {
-		a.emitAs("schema", json.RawMessage(view.Schema))
+		a.emit(schemaResult{view.Schema})
 		return nil
 	}
 	a.printLine(strings.TrimRight(string(view.Schema), "\n"))

@@ -30,7 +30,6 @@ func (a *app) runConflicts(ctx context.Context, svc croft.Radar, req croft.Confl
 		return err
 	}
 	if a.json {
-		forecast.Pairs, forecast.Order = nonNil(forecast.Pairs), nonNil(forecast.Order)
 		a.emit(forecast)
 		return nil
 	}

@@ -79,8 +79,7 @@ func (a *app) runDiff(ctx context.Context, svc differ, req croft.DiffRequest, fo
 		return err
 	}
 	if a.json {
-		work.Files = nonNil(work.Files)
-		a.emitAs("diff", work)
+		a.emit(diffResult{*work})
 		return nil
 	}
 	switch form {

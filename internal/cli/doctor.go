@@ -140,7 +140,7 @@ func (a *app) showFindings(findings []croft.Finding) (left int) {
 		rows = append(rows, row)
 	}
 	if a.json {
-		a.emitAs("findings", nonNil(findings))
+		a.emit(croft.DoctorResult{Findings: findings})
 	} else {
 		a.printSentences(rows)
 	}

@@ -60,8 +60,17 @@ type Env struct {
 	Background func()
 	// AutoGC says whether upkeep of the project at root is due; nil: never.
 	AutoGC func(root string) bool
+	// Schemas are the JSON Schemas of the answers. Required for `schema`.
+	Schemas Schemas
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
+}
+
+// Schemas finds JSON Schemas by their names.
+type Schemas struct {
+	Names func() []string
+	// Read fails with fs.ErrNotExist if there is none of that name.
+	Read func(name string) ([]byte, error)
 }
 
 // ConfigView is the configuration as it is shown to people.

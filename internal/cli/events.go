@@ -51,7 +51,7 @@ kept any more, the code is CURSOR_EXPIRED; "croft list --json" has a cursor, too
 	flags.StringVar(&after, "after", "", "begin after this `cursor`")
 	flags.BoolVar(&isNow, "now", false, "begin with what happens from now on")
 	flags.StringSliceVar(&req.Kinds, "kinds", nil, "only these `kinds`, such as merge.merged")
-	flags.BoolVarP(&isAll, "all", "a", false, "of all repositories")
+	flags.BoolVarP(&isAll, "all-repos", "A", false, "of all repositories")
 	registerCompletion(cmd, "after", cobra.NoFileCompletions)
 	completeWords(cmd, "kinds", croft.EventKinds()...)
 	return cmd
@@ -63,7 +63,7 @@ func (a *app) runEvents(ctx context.Context, svc croft.Events, req croft.EventsR
 			return err
 		}
 		if a.json {
-			a.emitAs("event", e)
+			a.emit(eventResult{e})
 		} else {
 			a.printLine(printable(e.Time.UTC().Format(time.RFC3339) + "  " + e.Kind + "  " + subjectOf(e)))
 		}

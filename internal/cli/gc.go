@@ -17,10 +17,12 @@ type collector interface {
 	GC(ctx context.Context, req croft.GCRequest) (*croft.GCResult, error)
 }
 
-// gcResult is the JSON object that `croft gc` prints.
+// gcResult is what upkeep deleted.
 type gcResult struct {
 	croft.GCResult
-	Kept []croft.Kept `json:"kept"` // in place of GCResult's, which is left out if it is empty
+	// Kept are removed workspaces whose time is over and whose directory stays in the
+	// trash, because it has commits that could not be brought to the project.
+	Kept []croft.Kept `json:"kept"`
 }
 
 func newGCCommand(a *app) *cobra.Command {
@@ -71,9 +73,7 @@ func (a *app) runGC(ctx context.Context, svc collector, req croft.GCRequest) err
 		return err
 	}
 	if a.json {
-		result.Purged, result.Reduced, result.Stripped = nonNil(result.Purged), nonNil(result.Reduced), nonNil(result.Stripped)
-		result.Branches, result.Announced = nonNil(result.Branches), nonNil(result.Announced)
-		a.emit(gcResult{*result, nonNil(result.Kept)})
+		a.emit(gcResult{*result, result.Kept})
 		return nil
 	}
 	rows := gcRows(*result)

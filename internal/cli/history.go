@@ -28,7 +28,7 @@ func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.Histo
 		return err
 	}
 	if a.json {
-		a.emitAs("operations", nonNil(operations.Items))
+		a.emit(operationsResult{operations.Items})
 		return nil
 	}
 	if len(operations.Items) == 0 {
@@ -48,9 +48,9 @@ func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.Histo
 	return nil
 }
 
-// undoPlan is the JSON object that `croft undo --dry-run` prints.
+// undoPlan is what an undo would do.
 type undoPlan struct {
-	DryRun bool `json:"dryRun"`
+	DryRun bool `json:"dryRun"` // true
 	croft.UndoPlan
 }
 
@@ -122,7 +122,7 @@ func (a *app) undo(ctx context.Context, svc croft.History, req croft.UndoRequest
 		return err
 	}
 	if a.json {
-		a.emitAs("operation", done)
+		a.emit(operationResult{*done})
 		return nil
 	}
 	for _, note := range done.Notes {

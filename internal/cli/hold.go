@@ -63,7 +63,7 @@ func (a *app) runHold(ctx context.Context, svc holder, req croft.LeaseRequest) e
 		return err
 	}
 	if a.json {
-		a.emitAs("lease", lease)
+		a.emit(leaseResult{lease})
 		return nil
 	}
 	a.printLine(string(lease.ID))
@@ -88,7 +88,7 @@ func (a *app) runRelease(ctx context.Context, svc holder, lease croft.ID) error 
 		a.note("there is no lease %s: it was given back before, or has ended", lease)
 	}
 	if a.json {
-		a.emitAs("lease", nil)
+		a.emit(leaseResult{})
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // configFile is the project's configuration.
 const configFile = "croft.toml"
 
-// initResult is the JSON object that `croft init` prints.
+// initResult is the file of the project's settings.
 type initResult struct {
 	Path    string `json:"path"`
 	Created bool   `json:"created"` // false: it was there already and was left

@@ -8,9 +8,9 @@ import (
 
 // keyless are the commands without --key, with the reason.
 var keyless = map[string]string{
-	"list": reads, "show": reads, "path": reads, "mounts": reads, "trash": reads, "history": reads, "events": reads, "diff": reads,
+	"list": reads, "logs": reads, "repos": reads, "show": reads, "path": reads, "mounts": reads, "trash": reads, "history": reads, "events": reads, "diff": reads,
 	"conflicts": reads, "queue": reads, "session": reads, "session list": reads, "round": reads, "round prompt": reads, "role": reads,
-	"config": reads, "config schema": reads, "shell-init": reads, "completion": reads, "version": reads, "help": reads,
+	"config": reads, "config schema": reads, "schema": reads, "shell-init": reads, "completion": reads, "version": reads, "help": reads,
 
 	"sh": "runs a program in a workspace", "cd": "a function of the shell",
 	"hold":      "the same process gets the same lease again",

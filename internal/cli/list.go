@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -19,16 +21,25 @@ type overviewer interface {
 
 func newListCommand(a *app) *cobra.Command {
 	var filter croft.WorkspacesRequest
-	var isAll bool
-	var states []string
+	var isAll, isFull bool
+	var conditions, recorded, meta []string
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List workspaces and what each needs next",
-		Args:    takesNothing,
+		Long: `List workspaces: how each stands, why, and what it needs next. On a terminal commits
+and files are looked at for 0.3 seconds; what was not looked at is said. Without a
+terminal the list goes by the record and the branches alone, so that uncommitted work
+does not show: --full looks at all. --state looks at all, too. With --json "unseen"
+has those that were not looked at.`,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			filter.Repo = a.dir()
-			if err := chooseStates(cmd, &filter, states); err != nil {
+			filter.Repo, filter.Look = a.dir(), a.lookTime(isFull)
+			var err error
+			if filter.Meta, err = parseMeta(cmd, meta); err != nil {
+				return err
+			}
+			if err := chooseStates(cmd, &filter, conditions, recorded); err != nil {
 				return err
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
@@ -37,14 +48,38 @@ func newListCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
+	addWordFlag(cmd, &filter.Repos, croft.ScopeAll, "all-repos", "A", "of all projects")
 	flags.BoolVar(&isAll, "all", false, "also the worktrees that are not Croft's")
-	flags.StringSliceVar(&states, "state", nil, "only those in these `states`, such as ready, pending, merged or trashed; those that are gone too")
+	flags.BoolVar(&isFull, "full", false, "look at the files and commits of all, however long that takes")
+	flags.StringSliceVar(&conditions, "state", nil, "only those in these `states`, as the column says, such as conflict, check-failed, pending or merged; those that are gone too")
+	flags.StringSliceVar(&recorded, "record", nil, "only those with these `words` in their record, such as ready, trashed, pending or discarded; those that are gone too")
 	flags.StringVar(&filter.Session, "session", "", "only those of this session")
 	flags.StringVar(&filter.Role, "role", "", "only those with this role")
+	flags.StringVar(&filter.Agent, "agent", "", "only those of this agent")
+	flags.StringVar(&filter.Branch, "branch", "", "only those on this `branch`")
+	flags.StringVar(&filter.Target, "target", "", "only those whose work goes to this `branch`")
+	addMetaFlag(cmd, &meta, "only those with this `KEY=VALUE`; repeat it for more")
+	for _, flag := range []string{"agent", "branch", "target"} {
+		registerCompletion(cmd, flag, cobra.NoFileCompletions)
+	}
 	registerCompletion(cmd, "session", a.completeSession)
 	registerCompletion(cmd, "role", a.completeRole)
-	completeWords(cmd, "state", append(wordsOf(workspaceStates()), wordsOf(mergeStatuses())...)...)
+	completeWords(cmd, "state", wordsOf(croft.Conditions())...)
+	completeWords(cmd, "record", append(wordsOf(workspaceStates()), wordsOf(mergeStatuses())...)...)
 	return cmd
+}
+
+// lookTime is how long a list may look at files and commits: a person at a terminal waits
+// for a moment, a program that reads the list says whether it wants to.
+func (a *app) lookTime(isFull bool) croft.Duration {
+	const moment = croft.Duration(300 * time.Millisecond)
+	switch {
+	case isFull:
+		return croft.NoLimit
+	case a.env.Width > 0:
+		return moment
+	}
+	return 0
 }
 
 func workspaceStates() []croft.State {
@@ -63,10 +98,20 @@ func wordsOf[S ~string](list []S) []string {
 	return out
 }
 
-// chooseStates sorts the words of --state into states of workspaces and of their
-// work.
-func chooseStates(cmd *cobra.Command, f *croft.WorkspacesRequest, chosen []string) error {
-	for _, word := range chosen {
+// chooseStates puts the words of --state into the filter, and sorts those of --record into
+// states of workspaces and of their work.
+func chooseStates(cmd *cobra.Command, f *croft.WorkspacesRequest, conditions, recorded []string) error {
+	if len(conditions) > 0 { // the words are those of workspaces that were looked at
+		f.Look = croft.NoLimit
+	}
+	for _, word := range conditions {
+		word = strings.ReplaceAll(word, " ", "-") // as the column has it
+		if !slices.Contains(croft.Conditions(), croft.Condition(word)) {
+			return usageError(cmd, "unknown state "+quoted(word)+": "+strings.Join(wordsOf(croft.Conditions()), ", "))
+		}
+		f.Conditions = append(f.Conditions, croft.Condition(word))
+	}
+	for _, word := range recorded {
 		switch {
 		case slices.Contains(workspaceStates(), croft.State(word)):
 			f.States = append(f.States, croft.State(word))
@@ -74,7 +119,7 @@ func chooseStates(cmd *cobra.Command, f *croft.WorkspacesRequest, chosen []strin
 			f.MergeStatuses = append(f.MergeStatuses, croft.MergeStatus(word))
 		default:
 			known := append(wordsOf(workspaceStates()), wordsOf(mergeStatuses())...)
-			return usageError(cmd, "unknown state "+quoted(word)+": "+strings.Join(known, ", "))
+			return usageError(cmd, "unknown word "+quoted(word)+": "+strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -85,7 +130,10 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Workspac
 	if err != nil {
 		return err
 	}
-	result := workspacesResult{Workspaces: a.withNext(workspaces.Items), Cursor: workspaces.Cursor}
+	result := workspacesResult{Workspaces: a.withCommands(workspaces.Items), Cursor: workspaces.Cursor, Unseen: workspaces.Unseen}
+	if filter.Repos == croft.ScopeAll || a.repo != "" {
+		nameRepos(result.Workspaces)
+	}
 	if isAll {
 		foreign, err := foreignWorktrees(ctx, svc, filter.Repo)
 		if err != nil {
@@ -97,14 +145,21 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Workspac
 		a.emit(result)
 		return nil
 	}
-	if len(workspaces.Items) == 0 && len(filter.States)+len(filter.MergeStatuses) > 0 {
+	if len(workspaces.Items) == 0 && isFiltered(filter) {
 		a.note("no such workspaces")
 	} else if len(workspaces.Items) == 0 {
 		a.note("no workspaces")
 		a.note("hint: croft new NAME")
 	} else {
-		a.printYielding(a.workspaceRows(result.Workspaces), yield{"BRANCH", yieldWhole}, yield{"COLLIDES WITH", yieldName}, yield{"NEXT", yieldText},
-			yield{"AGE", yieldWhole}, yield{"HEAD", yieldWhole}, yield{"COLLIDES WITH", yieldWhole}, yield{"NAME", yieldName})
+		rows := a.workspaceRows(result.Workspaces)
+		if filter.Repos == croft.ScopeAll {
+			addProjects(rows, result.Workspaces)
+		}
+		a.printYielding(rows, yield{"BRANCH", yieldWhole}, yield{"COLLIDES WITH", yieldName}, yield{"AGE", yieldWhole},
+			yield{"HEAD", yieldWhole}, yield{"WHY", yieldName}, yield{"WHY", yieldWhole}, yield{"COLLIDES WITH", yieldWhole}, yield{"NAME", yieldName})
+	}
+	if n := len(workspaces.Unseen); n > 0 && filter.Look > 0 {
+		a.note("%d not looked at: croft list --full", n)
 	}
 	if result.Worktrees != nil {
 		a.printTable(a.worktreeRows(*result.Worktrees))
@@ -112,11 +167,36 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Workspac
 	return nil
 }
 
+// isFiltered reports whether a request leaves workspaces out.
+func isFiltered(f croft.WorkspacesRequest) bool {
+	return len(f.States)+len(f.MergeStatuses)+len(f.Conditions)+len(f.Meta) > 0 ||
+		strings.Join([]string{f.Session, f.Role, f.Agent, f.Branch, f.Target}, "") != ""
+}
+
+// addProjects adds a column with the project of each workspace.
+func addProjects(rows [][]cell, list []croft.Workspace) {
+	rows[0] = append(headingRow("PROJECT"), rows[0]...)
+	for i, ws := range list {
+		rows[i+1] = append(plainRow(strings.TrimSuffix(filepath.Base(ws.Repo), ".git")), rows[i+1]...)
+	}
+}
+
+// nameRepos adds the project to the commands for workspaces of several projects.
+func nameRepos(list []croft.Workspace) {
+	for i, ws := range list {
+		if ws.Next != nil && ws.Next.Command != "" {
+			next := *ws.Next
+			next.Command += " --repo " + shellWord(ws.Repo)
+			list[i].Next = &next
+		}
+	}
+}
+
 // workspaceRows returns the rows of the table of workspaces. There is a column for
 // collisions only if the last forecast saw one.
 func (a *app) workspaceRows(workspaces []croft.Workspace) [][]cell {
 	collides := slices.ContainsFunc(workspaces, func(ws croft.Workspace) bool { return len(ws.Collides) > 0 })
-	names := []string{"NAME", "STATE", "BRANCH", "HEAD", "AGE"}
+	names := []string{"NAME", "STATE", "WHY", "BRANCH", "HEAD", "AGE"}
 	if collides {
 		names = append(names, "COLLIDES WITH")
 	}
@@ -126,7 +206,8 @@ func (a *app) workspaceRows(workspaces []croft.Workspace) [][]cell {
 		ws := &workspaces[i]
 		row := []cell{
 			plainCell(ws.Name),
-			styledCell(stateWord(ws), stateStyle(ws.State)),
+			styledCell(conditionText(ws.Status), conditionStyle(ws.Status)),
+			plainCell(orDash(ws.Why)),
 			plainCell(orDash(ws.Branch)),
 			plainCell(orDash(shortCommit(ws.Head))),
 			plainCell(ageText(now, ws.CreatedAt)),
@@ -134,7 +215,7 @@ func (a *app) workspaceRows(workspaces []croft.Workspace) [][]cell {
 		if collides {
 			row = append(row, styledCell(orDash(fewNames(ws.Collides)), styleYellow))
 		}
-		rows = append(rows, append(row, cell{text: ws.Next.What, command: ws.Next.Command}))
+		rows = append(rows, append(row, nextCell(ws)))
 	}
 	return rows
 }
@@ -170,29 +251,7 @@ func foreignWorktrees(ctx context.Context, svc overviewer, repo string) ([]croft
 	if err != nil {
 		return nil, err
 	}
-	return nonNil(slices.DeleteFunc(worktrees.Items, func(wt croft.Worktree) bool { return wt.Workspace != "" })), nil
-}
-
-// stateWord is the word for the state of a workspace. While its files are put back, the
-// state is Creating and the fault says which of the two it is.
-func stateWord(ws *croft.Workspace) string {
-	if ws.State == croft.Creating && ws.Fault != "" {
-		return string(ws.Fault)
-	}
-	return string(ws.State)
-}
-
-func stateStyle(s croft.State) style {
-	switch s {
-	case croft.Ready:
-		return styleGreen
-	case croft.Broken:
-		return styleRed
-	case croft.Creating, croft.Stopped:
-		return styleYellow
-	default:
-		return styleNone
-	}
+	return slices.DeleteFunc(worktrees.Items, func(wt croft.Worktree) bool { return wt.Workspace != "" }), nil
 }
 
 func orDash(text string) string { return cmp.Or(text, "-") }

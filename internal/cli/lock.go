@@ -57,7 +57,7 @@ func (a *app) runLock(ctx context.Context, lock func(context.Context, croft.Lock
 // printWorkspace prints a workspace, and what a command did to it.
 func (a *app) printWorkspace(ws croft.Workspace, done string) {
 	if a.json {
-		a.emitAs("workspace", a.withNext([]croft.Workspace{ws})[0])
+		a.emit(workspaceResult{a.withCommands([]croft.Workspace{ws})[0]})
 		return
 	}
 	a.note("%s: %s", ws.Name, done)

@@ -62,7 +62,7 @@ func (a *app) reportError(err error) int {
 		return e.Code.ExitCode()
 	}
 	if a.json {
-		a.emitAs("error", e)
+		a.emit(errorResult{*e})
 	}
 	a.printError(e)
 	return e.Code.ExitCode()

@@ -171,7 +171,7 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 		return err
 	}
 	if a.json {
-		a.emitAs("resolution", out)
+		a.emit(resolutionResult{*out})
 		return nil
 	}
 	if len(out.Conflicts) == 0 {

@@ -7,10 +7,11 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// mergesResult is the JSON object that the commands about merges print.
+// mergesResult is what became of the work. The exit status is 0 only if all of it reached what was
+// asked.
 type mergesResult struct {
 	Merges []croft.Merge `json:"merges"`
-	Lanes  []croft.Lane  `json:"lanes,omitempty"` // of the targets that moved outside of their lane
+	Lanes  []croft.Lane  `json:"lanes,omitempty"` // in the answer of queue: those of targets that moved outside of their lanes
 }
 
 // column says which columns a table of merges has.
@@ -28,7 +29,7 @@ func (a *app) showMerges(merges []croft.Merge) { a.showMergesWith(merges, column
 
 func (a *app) showMergesWith(merges []croft.Merge, more column) {
 	if a.json {
-		a.emit(mergesResult{Merges: nonNil(merges)})
+		a.emit(mergesResult{Merges: merges})
 		return
 	}
 	rows := make([][]cell, 0, len(merges))

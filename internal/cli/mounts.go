@@ -60,7 +60,7 @@ func (a *app) runMounts(ctx context.Context, svc croft.Containers, req croft.Mou
 		return err
 	}
 	if a.json || format == formatJSON {
-		a.emitAs("mounts", m)
+		a.emit(mountsResult{*m})
 		return nil
 	}
 	switch format {

@@ -20,6 +20,7 @@ const layoutSwarm = "swarm"
 // newOptions are the flags of `croft new`.
 type newOptions struct {
 	part     croft.CreateRequest // what the flags say about every workspace
+	meta     []string
 	key      string
 	isDryRun bool
 }
@@ -63,6 +64,7 @@ printed.`,
 	flags.StringVar(&opts.part.Agent, "agent", "", "the agent that will work there")
 	flags.StringVar(&opts.part.Layout, "layout", "", "where they lie and how their branches are called: a `preset`")
 	flags.StringVar((*string)(&opts.part.Mode), "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
+	addMetaFlag(cmd, &opts.meta, "record `KEY=VALUE` with them; repeat it for more")
 	addKeyFlag(cmd, &opts.key)
 	flags.BoolVarP(&opts.isDryRun, "dry-run", "n", false, "only tell what would be made: name, branch and path")
 	completeWords(cmd, "layout", "default", "agents", layoutSwarm, "sibling", "rounds", "massgen")
@@ -94,6 +96,10 @@ func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (cro
 	req := croft.CreateAllRequest{Key: o.key, Repo: dir}
 	part := o.part
 	if err := checkMode(cmd, part.Mode); err != nil {
+		return req, err
+	}
+	var err error
+	if part.Meta, err = parseMeta(cmd, o.meta); err != nil {
 		return req, err
 	}
 	if part.Branch != "" && len(names) > 1 {
@@ -139,7 +145,7 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 		return err
 	}
 	if a.json {
-		a.emit(workspacesResult{Workspaces: a.withNext(workspaces.Workspaces)})
+		a.emit(workspacesResult{Workspaces: a.withCommands(workspaces.Workspaces)})
 	} else {
 		a.printNew(workspaces.Workspaces)
 	}

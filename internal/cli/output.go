@@ -6,15 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
 )
-
-// formatVersion is the version of the JSON that every command prints.
-const formatVersion = 1
 
 // output remembers the first failure to write, so that a full disk is not
 // taken for success.
@@ -31,27 +29,36 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// emit prints a value that is a JSON object, with the version of the JSON before its
-// own fields: on one line for programs, indented for people.
+// emit prints a value of one of the types of Answers, with the version of the JSON before
+// its own fields: on one line for programs, indented for people.
 func (a *app) emit(v any) {
-	var object bytes.Buffer
-	enc := json.NewEncoder(&object)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := MarshalAnswer(v)
+	if err != nil {
 		a.out.err = cmp.Or(a.out.err, err)
 		return
 	}
-	text := fmt.Appendf(nil, `{"version":%d,%s`, formatVersion, object.Bytes()[1:])
 	if a.env.Width > 0 {
-		object.Reset()
+		var object bytes.Buffer
 		_ = json.Indent(&object, text, "", "  ") // it is valid: it was just made
 		text = object.Bytes()
 	}
 	_, _ = a.out.Write(text) // output remembers a failure
 }
 
-// emitAs prints a JSON object that has one field beside its version.
-func (a *app) emitAs(name string, value any) { a.emit(map[string]any{name: value}) }
+// MarshalAnswer returns the line that a command prints of a value of one of the types of
+// Answers.
+func MarshalAnswer(v any) ([]byte, error) {
+	filled := reflect.New(reflect.TypeOf(v))
+	filled.Elem().Set(reflect.ValueOf(v))
+	filler{}.fill(filled)
+	var object bytes.Buffer
+	enc := json.NewEncoder(&object)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(filled.Interface()); err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, `{"version":%d,%s`, FormatVersion, object.Bytes()[1:]), nil
+}
 
 // printLine prints a line of data.
 func (a *app) printLine(text string) {
@@ -107,12 +114,76 @@ func detailsOf(e *croft.Error) string {
 	}
 }
 
-// nonNil makes sure that an empty list is [] in JSON, not null.
-func nonNil[T any](items []T) []T {
-	if items == nil {
-		return []T{}
+// filler makes every list and map empty that is nil and that JSON would show as null: null
+// means that something is not known. It remembers which fields of a type it has to look at,
+// because a list may have a thousand items.
+type filler map[reflect.Type][]fillField
+
+type fillField struct {
+	index      int
+	isOptional bool // it is left out if it is nil
+}
+
+func (f filler) fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			f.fill(v.Elem())
+		}
+	case reflect.Slice:
+		if !f.isFilled(v.Type()) {
+			return
+		}
+		if v.IsNil() {
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		}
+		if f.isFilled(v.Type().Elem()) {
+			for i := range v.Len() {
+				f.fill(v.Index(i))
+			}
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+		for key, value := range v.Seq2() {
+			if value.Kind() == reflect.Slice && value.IsNil() {
+				v.SetMapIndex(key, reflect.MakeSlice(value.Type(), 0, 0))
+			}
+		}
+	case reflect.Struct:
+		for _, field := range f.fieldsOf(v.Type()) {
+			if value := v.Field(field.index); !field.isOptional || !value.IsNil() {
+				f.fill(value)
+			}
+		}
 	}
-	return items
+}
+
+func (f filler) fieldsOf(at reflect.Type) []fillField {
+	if fields, ok := f[at]; ok {
+		return fields
+	}
+	var fields []fillField
+	for i := range at.NumField() {
+		if field := at.Field(i); field.IsExported() && f.isFilled(field.Type) {
+			isOptional := field.Type.Kind() != reflect.Struct && strings.Contains(field.Tag.Get("json"), ",omit")
+			fields = append(fields, fillField{i, isOptional})
+		}
+	}
+	f[at] = fields
+	return fields
+}
+
+// isFilled reports whether a value of a type is a list or a map, or may have one in it.
+func (filler) isFilled(at reflect.Type) bool {
+	switch at.Kind() {
+	case reflect.Slice:
+		return at.Elem().Kind() != reflect.Uint8 // bytes
+	case reflect.Pointer, reflect.Map, reflect.Struct:
+		return at != reflect.TypeFor[time.Time]()
+	}
+	return false
 }
 
 const (

@@ -25,7 +25,7 @@ func (a *app) runPath(ctx context.Context, svc finder, req croft.WorkspaceReques
 		return err
 	}
 	if a.json {
-		a.emitAs("path", ws.Path)
+		a.emit(pathResult{ws.Path})
 		return nil
 	}
 	a.printLine(ws.Path) // as it is: this is for programs

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -15,6 +16,14 @@ type queuer interface {
 	ChangeQueue(ctx context.Context, req croft.QueueRequest) (*croft.QueueResult, error)
 	Lanes(ctx context.Context, req croft.LanesRequest) (*croft.List[croft.Lane], error)
 	AcceptTarget(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error)
+}
+
+// queueFollower is the part of croft.Service that `croft queue run --follow` calls.
+type queueFollower interface {
+	mergeLister
+	Repo(ctx context.Context, req croft.RepoRequest) (*croft.Repo, error)
+	DriveLanes(ctx context.Context, req croft.DriveRequest) (*croft.QueueResult, error)
+	croft.Events
 }
 
 func newQueueCommand(a *app) *cobra.Command {
@@ -33,20 +42,37 @@ func newQueueCommand(a *app) *cobra.Command {
 	addWordFlag(cmd, &req.Scope, croft.ScopeAll, "all", "", "also those that have ended")
 	cmd.Flags().IntVar(&req.Limit, "limit", 0, "how many are shown at most (default: 100)")
 	cmd.AddCommand(
-		&cobra.Command{
-			Use:   "run",
-			Short: "Merge what waits, until nothing does",
-			Args:  takesNothing,
-			RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
-				return a.runQueueRun(ctx, svc, croft.DriveRequest{Repo: a.dir(), Target: req.Target})
-			}),
-		},
+		newQueueRunCommand(a, &req.Target),
 		newQueueAction(a, croft.QueueHold, "hold [NAME...]", "Keep merges waiting: all that wait, or those that are named", &req.Target),
 		newQueueAction(a, croft.QueueRelease, "release [NAME...]", "Let held merges go on: all, or those that are named", &req.Target),
 		newQueueAction(a, croft.QueueFirst, "first NAME...", "Put merges before all others", &req.Target),
 		newQueueCancelCommand(a, &req.Target),
 		newQueueAcceptCommand(a),
 	)
+	return cmd
+}
+
+func newQueueRunCommand(a *app, target *string) *cobra.Command {
+	var isFollowing bool
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Merge what waits, until nothing does",
+		Long: `Merge what waits, until nothing does.
+
+With --follow it goes on until it is interrupted, and merges what is submitted meanwhile.
+Then others that wait for a merge only wait: a check goes on if they leave. A second
+"croft queue run --follow" waits, and takes over when the first has ended.`,
+		Args: takesNothing,
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
+			req := croft.DriveRequest{Repo: a.dir(), Target: *target}
+			if isFollowing {
+				req.Until = croft.UntilStopped
+				return a.runQueueFollow(ctx, svc, req)
+			}
+			return a.runQueueRun(ctx, svc, req)
+		}),
+	}
+	cmd.Flags().BoolVarP(&isFollowing, "follow", "f", false, "go on until interrupted")
 	return cmd
 }
 
@@ -177,7 +203,7 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 	}
 	moved := slices.DeleteFunc(lanes.Items, func(l croft.Lane) bool { return l.Message == "" })
 	if a.json {
-		a.emit(mergesResult{nonNil(merges.Items), moved})
+		a.emit(mergesResult{merges.Items, moved})
 		return nil
 	}
 	switch {
@@ -207,7 +233,7 @@ func (a *app) runQueueAccept(ctx context.Context, svc queuer, req croft.AcceptRe
 		return err
 	}
 	if a.json {
-		a.emitAs("lane", l)
+		a.emit(laneResult{*l})
 		return nil
 	}
 	if l.Message == "" {
@@ -234,6 +260,44 @@ func (a *app) runQueueRun(ctx context.Context, svc queuer, req croft.DriveReques
 	}
 	a.showMerges(merges.Merges)
 	return mergesExitStatus(merges.Merges, croft.MergeMerged)
+}
+
+// runQueueFollow drives the queue until it is interrupted, and shows each merge that ends.
+func (a *app) runQueueFollow(ctx context.Context, svc queueFollower, req croft.DriveRequest) error {
+	repo, err := svc.Repo(ctx, croft.RepoRequest{Repo: req.Repo})
+	if err != nil {
+		return err
+	}
+	waiting, err := svc.Merges(ctx, croft.MergesRequest{Repo: req.Repo, Target: req.Target, Page: croft.Page{Limit: 1}})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	driven := make(chan error, 1)
+	go func() {
+		defer stop()
+		_, err := svc.DriveLanes(ctx, req)
+		driven <- err
+	}()
+	ends := croft.EventsRequest{
+		Repo: repo.ID, After: waiting.Cursor, Follow: croft.FollowNew,
+		Kinds: []string{croft.EventMergeMerged, croft.EventMergePending, croft.EventMergeReverted},
+	}
+	for e, err := range svc.Events(ctx, ends) {
+		if err != nil {
+			stop()
+			return cmp.Or(<-driven, err)
+		}
+		if (req.Target == "" || e.Target == req.Target) && e.After != nil && e.After.Merge != nil {
+			a.showMerges([]croft.Merge{*e.After.Merge})
+		}
+		if a.out.err != nil {
+			break // the reader has gone; output says so
+		}
+	}
+	stop()
+	return <-driven
 }
 
 func (a *app) runQueueAction(ctx context.Context, svc queuer, req croft.QueueRequest) error {

@@ -13,13 +13,13 @@ type reaper interface {
 	Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error)
 }
 
-// cleanResult is the JSON object that `croft reap` and `croft clean` print.
+// cleanResult is what was moved to the trash or deleted, and what stays.
 type cleanResult struct {
 	Removed  []croft.Removed `json:"removed"`
 	Kept     []croft.Kept    `json:"kept"`
-	Branches []string        `json:"branches"`
-	Unknown  []string        `json:"unknown,omitempty"`
-	DryRun   bool            `json:"dryRun,omitempty"`
+	Branches []string        `json:"branches"`          // deleted; they had no workspace any more
+	Unknown  []string        `json:"unknown,omitempty"` // names that were not there
+	DryRun   bool            `json:"dryRun,omitempty"`  // with --dry-run: all this would be done
 }
 
 func newReapCommand(a *app) *cobra.Command {

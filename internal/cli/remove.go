@@ -15,11 +15,11 @@ type remover interface {
 	Remove(ctx context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error)
 }
 
-// removeResult is the JSON object that `croft remove` prints.
+// removeResult is what became of every workspace that was named.
 type removeResult struct {
 	Removed []croft.Removed `json:"removed"`
 	Kept    []croft.Kept    `json:"kept"`
-	Unknown []string        `json:"unknown,omitempty"`
+	Unknown []string        `json:"unknown,omitempty"` // names that were not there, which is exit status 3 without --missing-ok
 }
 
 func newRemoveCommand(a *app) *cobra.Command {
@@ -135,7 +135,7 @@ func (a *app) runShownRemove(ctx context.Context, svc remover, req croft.RemoveR
 // showRemoved prints the workspaces that were removed.
 func (a *app) showRemoved(ctx context.Context, svc repoFinder, result croft.RemoveResult) {
 	if a.json {
-		a.emit(removeResult{nonNil(result.Removed), nonNil(result.Kept), result.Unknown})
+		a.emit(removeResult{result.Removed, result.Kept, result.Unknown})
 	} else {
 		a.printTable(removedRows(result.Removed))
 	}

@@ -48,7 +48,7 @@ func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertReque
 		return err
 	}
 	if isDryRun && a.json {
-		a.emitAs("plan", plan)
+		a.emit(revertPlanResult{*plan})
 		return nil
 	}
 	if plan.Later > 0 {

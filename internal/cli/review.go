@@ -44,8 +44,7 @@ func (a *app) runReview(ctx context.Context, svc applier, req croft.ReviewReques
 		return err
 	}
 	if a.json {
-		work.Files = nonNil(work.Files)
-		a.emitAs("review", work)
+		a.emit(reviewResult{*work})
 		return nil
 	}
 	a.noteHeldBack(work)

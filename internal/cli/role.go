@@ -63,7 +63,7 @@ func (a *app) runRoleUpdate(ctx context.Context, svc roleCopier, req croft.Works
 		return err
 	}
 	if a.json {
-		a.emit(map[string]any{"workspace": ws.Name, "role": role})
+		a.emit(roleResult{ws.Name, *role})
 		return nil
 	}
 	a.note("%s: copied %s of role %s", ws.Name, strings.Join(role.Files, ", "), role.Name)

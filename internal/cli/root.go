@@ -49,7 +49,7 @@ Without a command it lists the workspaces of the repository.`,
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.BoolVar(&a.json, "json", a.json, "print one JSON object")
-	flags.StringVarP(&a.repo, "repo", "C", "", "the project's `directory` (default: this one)")
+	flags.StringVarP(&a.repo, "repo", "C", "", "the project's `directory`, or id:ID (default: this one)")
 	flags.StringArrayVar(&a.set, "set", nil, "set a configuration `key=value` for this call")
 	flags.BoolVar(&a.plain, "no-color", false, "print without colour")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no remarks, only results and errors")
@@ -71,16 +71,16 @@ Without a command it lists the workspaces of the repository.`,
 	root.SetHelpCommandGroupID(groupSetup)
 	addGroup(root, groupWork,
 		newNewCommand(a), list, newShowCommand(a), newPathCommand(a),
-		newShCommand(a), newCdCommand(a), newHoldCommand(a), newMountsCommand(a), newLockCommand(a), newUnlockCommand(a),
+		newShCommand(a), newCdCommand(a), newHoldCommand(a), newMountsCommand(a), newLockCommand(a), newUnlockCommand(a), newMetaCommand(a), newReposCommand(a),
 		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a), newEventsCommand(a),
 		newRoleCommand(a), newSessionCommand(a), newRoundCommand(a))
 	addGroup(root, groupMerge,
-		newFinishCommand(a), newMergeCommand(a), newQueueCommand(a), newRevertCommand(a), newDiscardCommand(a),
+		newFinishCommand(a), newMergeCommand(a), newQueueCommand(a), newLogsCommand(a), newRevertCommand(a), newDiscardCommand(a),
 		newDiffCommand(a), newReviewCommand(a), newApplyCommand(a), newConflictsCommand(a))
 	addGroup(root, groupUpkeep,
 		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newDoctorCommand(a))
 	addGroup(root, groupSetup,
-		newInitCommand(a), newConfigCommand(a), newShellInitCommand(a),
+		newInitCommand(a), newConfigCommand(a), newSchemaCommand(a), newShellInitCommand(a),
 		newCompletionCommand(), newUninstallCommand(a), newVersionCommand(a))
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
@@ -127,7 +127,7 @@ func newVersionCommand(a *app) *cobra.Command {
 // of the JSON, here as everywhere.
 func (a *app) printVersion() {
 	if a.json {
-		a.emit(map[string]any{"croft": a.env.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+		a.emit(versionResult{a.env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH})
 		return
 	}
 	a.printLine(fmt.Sprintf("croft %s (%s, %s/%s)", a.env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH))

@@ -170,7 +170,7 @@ func (a *app) showRound(round *croft.Round) {
 	if a.json {
 		shown := *round
 		shown.Workspaces = nil // they stand beside it
-		a.emit(map[string]any{"round": shown, "workspaces": round.Workspaces})
+		a.emit(roundResult{shown, round.Workspaces})
 		return
 	}
 	var rows [][]cell
@@ -309,7 +309,7 @@ func (a *app) runRoundPresent(ctx context.Context, svc croft.Rounds, req croft.P
 		return err
 	}
 	if a.json {
-		a.emitAs("workspaces", []croft.Workspace{*ws})
+		a.emit(workspacesResult{Workspaces: []croft.Workspace{*ws}})
 		return nil
 	}
 	a.printNew([]croft.Workspace{*ws})

@@ -32,7 +32,7 @@ func (a *app) runRoundPrompt(ctx context.Context, svc croft.Rounds, req croft.Wo
 	}
 	switch {
 	case a.json:
-		a.emitAs("prompt", p)
+		a.emit(promptResult{*p})
 	case isRestart:
 		a.printLine(strings.TrimRight(p.Restart, "\n"))
 	default:
@@ -64,7 +64,7 @@ func (a *app) runRoundArchive(ctx context.Context, svc croft.Rounds, req croft.A
 		return err
 	}
 	if a.json {
-		a.emitAs("archive", kept)
+		a.emit(archiveResult{*kept})
 		return nil
 	}
 	for _, path := range kept.Paths {

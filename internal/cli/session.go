@@ -54,7 +54,7 @@ func (a *app) runSessionStart(ctx context.Context, svc croft.Rounds, req croft.S
 		return err
 	}
 	if a.json {
-		a.emitAs("session", ses)
+		a.emit(sessionResult{*ses})
 		return nil
 	}
 	a.printLine(string(ses.ID))
@@ -97,7 +97,7 @@ func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, req croft.End
 		return err
 	}
 	if a.json {
-		a.emitAs("session", ses)
+		a.emit(sessionResult{*ses})
 		return nil
 	}
 	if len(ses.Rounds) == 0 {
@@ -143,7 +143,7 @@ func (a *app) runSessionList(ctx context.Context, svc croft.Rounds, f croft.Sess
 		return err
 	}
 	if a.json {
-		a.emitAs("sessions", list.Items)
+		a.emit(sessionsResult{list.Items})
 		return nil
 	}
 	if len(list.Items) == 0 {

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +33,7 @@ shown too, with what became of its work and what brings it back.`,
 		ValidArgsFunction: a.completeOne,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			req := a.workspaceRequest(args)
-			req.Scope = croft.ScopeAll
+			req.Scope, req.Look = croft.ScopeAll, croft.NoLimit
 			return a.runShow(ctx, svc, req)
 		}),
 	}
@@ -42,7 +44,7 @@ func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceReq
 	if err != nil {
 		return err
 	}
-	ws := a.withNext([]croft.Workspace{*found})[0]
+	ws := a.withCommands([]croft.Workspace{*found})[0]
 	var status *croft.Status // nil: there are no files to look at
 	if ws.State == croft.Ready || ws.State == croft.Stopped {
 		if status, err = svc.Status(ctx, croft.StatusRequest{Workspace: ws.ID}); err != nil {
@@ -50,7 +52,7 @@ func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceReq
 		}
 	}
 	if a.json {
-		a.emit(map[string]any{"workspace": ws, "status": status})
+		a.emit(showResult{ws, status})
 		return nil
 	}
 	a.printSentences(a.detailRows(ws, status))
@@ -67,13 +69,16 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	}
 	add("name", ws.Name)
 	add("id", string(ws.ID))
-	rows = append(rows, []cell{styledCell("state", styleDim), styledCell(stateWord(&ws), stateStyle(ws.State))})
-	add("because", ws.FaultReason)
+	rows = append(rows, []cell{styledCell("state", styleDim), styledCell(conditionText(ws.Status), conditionStyle(ws.Status))})
+	add("why", ws.Why)
 	add("path", a.shownPath(ws.Path))
 	add("branch", ws.Branch)
 	add("head", shortCommit(ws.Head))
 	add("base", strings.TrimPrefix(originText(ws), "from "))
 	add("role", ws.Role)
+	for _, key := range slices.Sorted(maps.Keys(ws.Meta)) {
+		add("meta", metaText(key, ws.Meta[key]))
+	}
 	add("agent", ws.Agent)
 	add("session", ws.Session)
 	if ws.Round > 0 {
@@ -103,7 +108,9 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 		add("changes", changesText(*status))
 		add("commits", commitsText(*status, ws.Target))
 	}
-	add("next", ws.Next.String())
+	if ws.Next != nil {
+		add("next", ws.Next.Command)
+	}
 	return rows
 }
 

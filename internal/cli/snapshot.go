@@ -42,7 +42,7 @@ func (a *app) runSnapshot(ctx context.Context, svc croft.Snapshots, req croft.Sn
 		return err
 	}
 	if a.json {
-		a.emitAs("snapshot", saved)
+		a.emit(snapshotResult{*saved})
 		return nil
 	}
 	a.printTable([][]cell{plainRow(string(saved.ID), saved.WorkspaceName, countNoun(saved.Files, "changed file"))})
@@ -61,7 +61,7 @@ func (a *app) runSnapshots(ctx context.Context, svc croft.Snapshots, req croft.S
 		})
 	}
 	if a.json {
-		a.emitAs("snapshots", nonNil(list.Items))
+		a.emit(snapshotsResult{list.Items})
 		return nil
 	}
 	if len(list.Items) == 0 {

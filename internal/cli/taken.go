@@ -88,7 +88,7 @@ func (a *app) showPlan(p takePlan, nothing string) {
 			removed = append(removed, t.Removed)
 		}
 		a.emit(cleanResult{
-			Removed: nonNil(removed), Kept: nonNil(p.kept), Branches: nonNil(p.branches), Unknown: p.unknown, DryRun: true,
+			Removed: removed, Kept: p.kept, Branches: p.branches, Unknown: p.unknown, DryRun: true,
 		})
 		return
 	}

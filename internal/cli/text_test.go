@@ -14,42 +14,18 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func TestNextFor(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		set  func(*croft.Workspace)
-		want string
-	}{
-		{"fresh", func(*croft.Workspace) {}, "no commits yet: croft sh fix-login"},
-		{"creating", func(ws *croft.Workspace) { ws.State = croft.Creating }, "being made"},
-		{"rewinding", func(ws *croft.Workspace) { ws.State, ws.Fault = croft.Creating, croft.FaultRewinding }, "its files are being put back"},
-		{"unsettled", func(ws *croft.Workspace) {
-			ws.State, ws.Fault, ws.FaultReason = croft.Creating, croft.FaultRewinding, "a branch is checked out elsewhere"
-		}, "its files could not be put back yet: croft doctor --fix"},
-		{"broken", func(ws *croft.Workspace) { ws.State = croft.Broken; ws.IsLocked = true }, "needs repair: croft doctor --fix"},
-		{"trashed", func(ws *croft.Workspace) { ws.State, ws.KeptUntil = croft.Trashed, noon }, "in the trash: croft restore fix-login"},
-		{"purged", func(ws *croft.Workspace) { ws.State = croft.Trashed }, "gone"},
-		{"locked", func(ws *croft.Workspace) { ws.IsLocked = true }, "locked"},
-		{"locked with a reason", func(ws *croft.Workspace) { ws.IsLocked, ws.LockReason = true, "mine" }, "locked: mine"},
-		{"leased", func(ws *croft.Workspace) { ws.Lease = &croft.Lease{ExpiresAt: noon.Add(time.Second)} }, "in use"},
-		{"leased for a process", func(ws *croft.Workspace) { ws.Lease = &croft.Lease{Term: croft.TermProcess, ExpiresAt: noon} }, "in use"},
-		{"expired lease", func(ws *croft.Workspace) { ws.Lease = &croft.Lease{ExpiresAt: noon} }, "no commits yet: croft sh fix-login"},
-		{"stopped", func(ws *croft.Workspace) { ws.State = croft.Stopped }, "no commits yet: croft sh fix-login"},
-		{"commits", func(ws *croft.Workspace) { ws.Head = "ffff" }, "has commits: croft merge fix-login"},
-		{"detached", func(ws *croft.Workspace) { ws.Head, ws.Branch = "ffffffffff", "" }, "has commits: croft merge fix-login"},
-		{"merged", func(ws *croft.Workspace) { ws.Head, ws.MergeStatus = "ffff", croft.MergeMerged }, "merged: croft remove fix-login"},
-		{"legacy", func(ws *croft.Workspace) { ws.Mode = croft.ModeLegacy }, "works in the project itself: croft sh fix-login"},
-		{"hostile", func(ws *croft.Workspace) { ws.Head, ws.Name = "ffff", "x;rm'$HOME" }, `has commits: croft merge 'x;rm'\''$HOME'`},
-		{"pending", func(ws *croft.Workspace) { ws.Head, ws.MergeStatus = "ffff", croft.MergePending }, "pending: croft merge fix-login"},
-		{"reverted", func(ws *croft.Workspace) { ws.Head, ws.MergeStatus = "ffff", croft.MergeReverted }, "reverted: croft merge fix-login"},
+// TestWithCommands: checks are approved in the project, so the command goes there first.
+func TestWithCommands(t *testing.T) {
+	ws := fixLogin()
+	ws.Next = &croft.Next{Action: croft.ActionApprove, Command: "croft config trust --target main"}
+	for dir, want := range map[string]string{
+		project:      "croft config trust --target main",
+		"/elsewhere": "cd " + project + " && croft config trust --target main",
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			ws := fixLogin()
-			tt.set(&ws)
-			if got := nextFor(&ws, noon).String(); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
+		a := &app{env: Env{Dir: dir}}
+		if got := a.withCommands([]croft.Workspace{ws})[0].Next.Command; got != want {
+			t.Errorf("in %s: %q, want %q", dir, got, want)
+		}
 	}
 }
 

@@ -17,13 +17,13 @@ type keeper interface {
 	croft.Trash
 }
 
-// trashResult is the JSON object that `croft trash` prints.
+// trashResult is the trash, the most recently removed first.
 type trashResult struct {
 	Trash     []croft.TrashItem `json:"trash"`
-	Bytes     int64             `json:"bytes"`
-	Inodes    int64             `json:"inodes"`
-	MaxBytes  *int64            `json:"maxBytes"`
-	MaxInodes *int64            `json:"maxInodes"`
+	Bytes     int64             `json:"bytes"`     // of all together
+	Inodes    int64             `json:"inodes"`    // of all together
+	MaxBytes  *int64            `json:"maxBytes"`  // what they may be; null: no limit is known
+	MaxInodes *int64            `json:"maxInodes"` // what they may be; null: no limit is known
 }
 
 // The settings that bound the trash.
@@ -48,7 +48,7 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 	if err != nil {
 		return err
 	}
-	result := trashResult{Trash: nonNil(items.Items)}
+	result := trashResult{Trash: items.Items}
 	for _, item := range items.Items {
 		result.Bytes, result.Inodes = result.Bytes+item.Bytes, result.Inodes+item.Inodes
 	}

@@ -76,7 +76,7 @@ func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksReq
 		}
 	}
 	if a.json {
-		a.emitAs("trust", plan)
+		a.emit(trustResult{*plan})
 	}
 	switch {
 	case agreed == consentDryRun:

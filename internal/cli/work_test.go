@@ -110,16 +110,16 @@ func TestOrigin(t *testing.T) {
 func TestList(t *testing.T) {
 	locked := fixLogin()
 	locked.Name, locked.Branch, locked.Head = "b", "croft/b", "ffff3c4d5e6f"
-	locked.IsLocked, locked.LockReason = true, "mine\x1b[2J"
+	locked.Status, locked.Why, locked.Next = croft.ConditionCheckFailed, "mine\x1b[2J", nil
 	svc := &fake{workspaces: func(f croft.WorkspacesRequest) ([]croft.Workspace, error) {
 		if diff := cmp.Diff(croft.WorkspacesRequest{Repo: project, Session: "s", Role: "r"}, f); diff != "" {
 			t.Errorf("filter (-want +got):\n%s", diff)
 		}
 		return []croft.Workspace{fixLogin(), locked}, nil
 	}}
-	const want = "NAME       STATE  BRANCH           HEAD     AGE  NEXT\n" +
-		"fix-login  ready  croft/fix-login  1a2b3c4  3h   no commits yet: croft sh fix-login\n" +
-		"b          ready  croft/b          ffff3c4  3h   locked: mine\uFFFD[2J\n"
+	const want = "NAME       STATE         WHY       BRANCH           HEAD     AGE  NEXT\n" +
+		"fix-login  empty         -         croft/fix-login  1a2b3c4  3h   croft sh fix-login\n" +
+		"b          check failed  mine\uFFFD[2J  croft/b          ffff3c4  3h   -\n"
 	newRun(svc).call(t, "list", "--session", "s", "--role", "r").want(t, croft.ExitOK, want, "")
 }
 
@@ -146,8 +146,8 @@ func TestListAll(t *testing.T) {
 	}
 	r := newRun(svc)
 	r.call(t, "list", "--all").want(t, croft.ExitOK,
-		"NAME       STATE  BRANCH           HEAD     AGE  NEXT\n"+
-			"fix-login  ready  croft/fix-login  1a2b3c4  3h   no commits yet: croft sh fix-login\n"+
+		"NAME       STATE  WHY  BRANCH           HEAD     AGE  NEXT\n"+
+			"fix-login  empty  -    croft/fix-login  1a2b3c4  3h   croft sh fix-login\n"+
 			"WORKTREE  BRANCH  HEAD     NOT CROFT'S\n"+
 			".         main    1a2b3c4  main checkout\n"+
 			"/x        -       1a2b3c4  git worktree, locked: usb\n", "")
@@ -161,15 +161,15 @@ func TestListInColour(t *testing.T) {
 		return []croft.Workspace{fixLogin()}, nil
 	}}
 	r := newRun(svc)
-	r.env.Color, r.env.Width = ColorTerminal, 70
+	r.env.Color, r.env.Width = ColorTerminal, 60
 	const head = "\x1b[2mNAME\x1b[0m       \x1b[2mSTATE\x1b[0m  " +
-		"\x1b[2mHEAD\x1b[0m     \x1b[2mAGE\x1b[0m  \x1b[2mNEXT\x1b[0m\n"
+		"\x1b[2mWHY\x1b[0m  \x1b[2mHEAD\x1b[0m     \x1b[2mAGE\x1b[0m  \x1b[2mNEXT\x1b[0m\n"
 	r.call(t, "list").want(t, croft.ExitOK, head+
-		"fix-login  \x1b[32mready\x1b[0m  1a2b3c4  3h   no commits yet: croft sh fix-login\n", "")
+		"fix-login  \x1b[2mempty\x1b[0m  -    1a2b3c4  3h   croft sh fix-login\n", "")
 	r.env.Width = 0
 	r.call(t, "list", "--no-color").want(t, croft.ExitOK,
-		"NAME       STATE  BRANCH           HEAD     AGE  NEXT\n"+
-			"fix-login  ready  croft/fix-login  1a2b3c4  3h   no commits yet: croft sh fix-login\n", "")
+		"NAME       STATE  WHY  BRANCH           HEAD     AGE  NEXT\n"+
+			"fix-login  empty  -    croft/fix-login  1a2b3c4  3h   croft sh fix-login\n", "")
 }
 
 // TestCommandsAreNotCut: at a terminal of any width the other columns are shortened, in
@@ -177,7 +177,8 @@ func TestListInColour(t *testing.T) {
 func TestCommandsAreNotCut(t *testing.T) {
 	long := fixLogin()
 	long.Name, long.Branch = "upgrade-dependencies-of-the-frontend", "croft/upgrade-dependencies-of-the-frontend"
-	long.Collides = []string{"fix-login"}
+	long.Collides, long.Status, long.Why = []string{"fix-login"}, croft.ConditionConflict, "src/f1.txt with fix-login"
+	long.Next = &croft.Next{Action: croft.ActionResolve, Command: "croft merge --resolve " + long.Name}
 	acts := []croft.Operation{
 		{ID: "gzy7bmqt6k8vx0g5", Kind: "remove", Actor: "user", WorkspaceName: long.Name, State: "done", StartedAt: noon, IsUndoable: true},
 		{ID: "eyy1axmknmmkx4fv", Kind: "lock", Actor: "user", WorkspaceName: "fix-login", State: "done", StartedAt: noon},
@@ -189,18 +190,21 @@ func TestCommandsAreNotCut(t *testing.T) {
 		history: func(croft.HistoryRequest) ([]croft.Operation, error) { return acts, nil },
 	})
 	for width, want := range map[int]string{
-		200: "NAME                                  STATE  BRANCH                                      HEAD     AGE  COLLIDES WITH  NEXT\n" +
-			"fix-login                             ready  croft/fix-login                             1a2b3c4  3h   -              no commits yet: croft sh fix-login\n" +
-			"upgrade-dependencies-of-the-frontend  ready  croft/upgrade-dependencies-of-the-frontend  1a2b3c4  3h   fix-login      no commits yet: croft sh upgrade-dependencies-of-the-frontend\n",
-		120: "NAME                                  STATE  HEAD     AGE  COLLIDES WITH  NEXT\n" +
-			"fix-login                             ready  1a2b3c4  3h   -              no commits yet: croft sh fix-login\n" +
-			"upgrade-dependencies-of-the-frontend  ready  1a2b3c4  3h   fix-login      croft sh upgrade-dependencies-of-the-frontend\n",
-		110: "NAME                                  STATE  COLLIDES WITH  NEXT\n" +
-			"fix-login                             ready  -              no commits yet: croft sh fix-login\n" +
-			"upgrade-dependencies-of-the-frontend  ready  fix-login      croft sh upgrade-dependencies-of-the-frontend\n",
-		72: "NAME              STATE  NEXT\n" +
-			"fix-login         ready  no commits yet: croft sh fix-login\n" +
-			"upgrade-…rontend  ready  croft sh upgrade-dependencies-of-the-frontend\n",
+		220: "NAME                                  STATE     WHY                        BRANCH                                      HEAD     AGE  COLLIDES WITH  NEXT\n" +
+			"fix-login                             empty     -                          croft/fix-login                             1a2b3c4  3h   -              croft sh fix-login\n" +
+			"upgrade-dependencies-of-the-frontend  conflict  src/f1.txt with fix-login  croft/upgrade-dependencies-of-the-frontend  1a2b3c4  3h   fix-login      croft merge --resolve upgrade-dependencies-of-the-frontend\n",
+		150: "NAME                                  STATE     WHY                        COLLIDES WITH  NEXT\n" +
+			"fix-login                             empty     -                          -              croft sh fix-login\n" +
+			"upgrade-dependencies-of-the-frontend  conflict  src/f1.txt with fix-login  fix-login      croft merge --resolve upgrade-dependencies-of-the-frontend\n",
+		140: "NAME                                  STATE     WHY               COLLIDES WITH  NEXT\n" +
+			"fix-login                             empty     -                 -              croft sh fix-login\n" +
+			"upgrade-dependencies-of-the-frontend  conflict  src/f1.t…x-login  fix-login      croft merge --resolve upgrade-dependencies-of-the-frontend\n",
+		125: "NAME                                  STATE     COLLIDES WITH  NEXT\n" +
+			"fix-login                             empty     -              croft sh fix-login\n" +
+			"upgrade-dependencies-of-the-frontend  conflict  fix-login      croft merge --resolve upgrade-dependencies-of-the-frontend\n",
+		90: "NAME              STATE     NEXT\n" +
+			"fix-login         empty     croft sh fix-login\n" +
+			"upgrade-…rontend  conflict  croft merge --resolve upgrade-dependencies-of-the-frontend\n",
 	} {
 		r.env.Width = width
 		r.call(t, "list").want(t, croft.ExitOK, want, "")
@@ -226,7 +230,7 @@ func TestShow(t *testing.T) {
 	r := newRun(svc)
 	r.call(t, "show").want(t, croft.ExitOK, `name     fix-login
 id       a1
-state    ready
+state    empty
 path     ../app.croft/fix-login
 branch   croft/fix-login
 head     1a2b3c4
@@ -234,9 +238,9 @@ base     main@1a2b3c4 → main
 created  2026-01-02T09:00:00Z (3h ago)
 changes  1 modified, 2 untracked
 commits  3 not in main, 4 of main not here
-next     no commits yet: croft sh fix-login
+next     croft sh fix-login
 `, "")
-	if diff := cmp.Diff(croft.WorkspaceRequest{Repo: project, Scope: croft.ScopeAll}, asked); diff != "" {
+	if diff := cmp.Diff(croft.WorkspaceRequest{Repo: project, Scope: croft.ScopeAll, Look: croft.NoLimit}, asked); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
 	r.call(t, "show", "fix-login", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"workspace":`+fixLoginJSON+`,

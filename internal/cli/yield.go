@@ -57,33 +57,28 @@ type yield struct {
 const (
 	yieldWhole = '-' // the column goes
 	yieldName  = '…' // its names are cut
-	yieldText  = ':' // its texts before commands are cut: for the last column
 )
 
 // printYielding prints a table whose columns make room for the last one in an order, as
 // far as the terminal needs it.
 func (a *app) printYielding(rows [][]cell, order ...yield) {
-	isCut := false
 	for _, y := range order {
-		if a.env.Width == 0 || leastWidth(rows, isCut) <= a.env.Width {
+		if a.env.Width == 0 || leastWidth(rows) <= a.env.Width {
 			break
 		}
-		isCut = isCut || y.how == yieldText
 		rows = y.apply(rows)
 	}
 	a.printTable(rows)
 }
 
-// leastWidth is how wide a table is. If isCut is true, the texts before commands do not
-// count.
-func leastWidth(rows [][]cell, isCut bool) int {
+// leastWidth is how wide a table is, with the texts of the last column cut that are no
+// commands.
+func leastWidth(rows [][]cell) int {
 	cut := slices.Clone(rows)
 	for i, row := range cut {
 		last := row[len(row)-1]
 		if last.command == "" {
 			last.text = cutEnd(printable(last.text), leastLast)
-		} else if isCut {
-			last.text = ""
 		}
 		cut[i] = append(slices.Clone(row[:len(row)-1]), last)
 	}
@@ -96,7 +91,7 @@ func leastWidth(rows [][]cell, isCut bool) int {
 
 func (y yield) apply(rows [][]cell) [][]cell {
 	at := slices.IndexFunc(rows[0], func(c cell) bool { return c.text == y.heading })
-	if at < 0 || y.how == yieldText {
+	if at < 0 {
 		return rows
 	}
 	out := make([][]cell, len(rows))

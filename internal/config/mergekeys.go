@@ -81,7 +81,7 @@ func mergeAndCommitKeys() []Key {
 		},
 		{
 			Name: "merge.slots", Type: TypeInteger, Default: "1", Guard: GuardUser,
-			Doc: "How many checks run at once.",
+			Doc: "How many checks of a project run at once, in all of its queues and processes.",
 			min: 1, max: maxSlots,
 		},
 		{

@@ -60,7 +60,6 @@ func (d *examination) adoptRepository(ctx context.Context, was journal.Repo, rec
 	}
 	return d.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, rec := range records {
-			rec.Generation++
 			if err := tx.PutRecord(rec); err != nil {
 				return err
 			}

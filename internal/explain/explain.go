@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -299,6 +300,12 @@ func explainCheckout(e *croft.Error, err error) bool {
 func explainJournal(e *croft.Error, err error) bool {
 	if errors.Is(err, journal.ErrClosed) {
 		*e = *ClosedError(e.Op)
+		return true
+	}
+	if revision, ok := errors.AsType[*journal.RevisionError](err); ok {
+		e.Code, e.Message, e.Err = croft.RevisionChanged, "it was changed since it was looked at: "+revision.Error(), nil
+		e.Details, e.Hint = "Nothing was changed.", "croft show "+cmp.Or(e.Workspace, "<the workspace>")
+		e.Fields = map[string]string{"revision": strconv.Itoa(revision.Have), "wanted": strconv.Itoa(revision.Want)}
 		return true
 	}
 	if row, ok := errors.AsType[*journal.RowError](err); ok {

@@ -8,6 +8,15 @@ import (
 	"syscall"
 )
 
+// IsHeld reports whether a process holds the lock on a path, as the kernel lists it,
+// without taking the lock. The second result says whether this platform can tell.
+func IsHeld(path string) (held, known bool) {
+	if _, err := os.Stat("/proc/locks"); err != nil {
+		return false, false
+	}
+	return holderOf(path) != "", true
+}
+
 // holderOf names the process that holds a lock, as the kernel lists it.
 func holderOf(path string) string {
 	info, err := os.Stat(path)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/actor"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/once"
@@ -72,7 +73,7 @@ func (svc *History) ShowOperation(ctx context.Context, s project.Location, req c
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(acts, func(ops []journal.Operation) bool { return string(ops[0].Act) == string(req.Ref) })
+	at := slices.IndexFunc(acts, func(ops []journal.Operation) bool { return ops[0].Act == croft.RefToID(req.Ref) })
 	if at < 0 {
 		return nil, &croft.Error{Code: croft.OperationNotFound, Message: fmt.Sprintf("there is no operation %q", req.Ref), Hint: "croft history"}
 	}
@@ -137,7 +138,7 @@ func describeAct(ops []journal.Operation, undoable bool) croft.Operation {
 		ID: first.Act, RepoID: first.Repo, Kind: first.Kind, State: string(first.State), StartedAt: first.StartedAt.UTC(),
 		IsUndoable: undoable, Undoes: first.Undoes,
 	}
-	out.Actor, out.ActorWorkspace = project.CutActor(first.Actor)
+	out.Actor, out.ActorWorkspace = actor.Cut(first.Actor)
 	if first.Undoes != "" {
 		out.Kind = "undo"
 	}
@@ -312,7 +313,7 @@ func (svc *History) findUndoable(ctx context.Context, r *project.Project, req cr
 		if ops[0].Undoes != "" {
 			continue
 		}
-		isOwn := ops[0].Actor == svc.Actor()
+		isOwn := ops[0].Actor == svc.Actor(ctx)
 		steps, err := svc.planInverse(ctx, ops)
 		switch {
 		case isOwn && (err != nil || len(steps) > 0):
@@ -357,7 +358,7 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 	}
 	changed := len(done) > 0
 	if !changed { // other calls have undone all of it before
-		done = []journal.Operation{svc.emptyUndo(u.ops, a)}
+		done = []journal.Operation{svc.emptyUndo(ctx, u.ops, a)}
 	}
 	out := describeAct(done, changed)
 	out.Notes = notes

@@ -139,9 +139,9 @@ func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journa
 }
 
 // emptyUndo returns the operation of an undo that had nothing to do.
-func (svc *History) emptyUndo(undone []journal.Operation, a project.Act) journal.Operation {
+func (svc *History) emptyUndo(ctx context.Context, undone []journal.Operation, a project.Act) journal.Operation {
 	op := journal.Operation{
-		ID: project.NewID(), Act: a.ID, Undoes: a.Undoes, Kind: "undo", Actor: svc.Actor(), Repo: undone[0].Repo, State: journal.OpDone,
+		ID: project.NewID(), Act: a.ID, Undoes: a.Undoes, Kind: "undo", Actor: svc.Actor(ctx), Repo: undone[0].Repo, State: journal.OpDone,
 		Input: []byte("{}"), Owner: project.Self(), StartedAt: svc.Now(), EndedAt: svc.Now(),
 	}
 	for _, was := range undone {
@@ -178,7 +178,7 @@ func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []s
 			}
 		default:
 			how := undoMode(mode, rewound[st.rec.Workspace.ID])
-			_, err = svc.Removals.RemoveOne(ctx, r, st.rec, removal.Spec{Event: croft.EventWorkspaceRemoved, Act: a}, how)
+			_, err = svc.Removals.RemoveOne(ctx, r, st.rec, removal.Spec{Event: croft.EventWorkspaceRemoved, As: croft.ConditionUndone, Act: a}, how)
 			err = hintForce(err, a.Undoes)
 		}
 		if err != nil {

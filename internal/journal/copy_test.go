@@ -89,7 +89,7 @@ func (s state) fill(t testing.TB) {
 		return errors.Join(tx.PutRecord(odd), tx.DeleteRecord(numbered(3).Workspace.ID), tx.PutLaneTip("repo", "main", "abc"),
 			tx.PutPin("repo", journal.Pin{Ref: "refs/croft/snapshot/a/b", OID: "def"}),
 			tx.PutLease(lease("l", numbered(5).Workspace.ID)), tx.Begin(journal.Operation{ID: "op", Act: "op", Kind: "remove", Repo: "repo"}),
-			tx.PutMerge(journal.Merge{Merge: croft.Merge{RepoID: "repo", ID: "m", Target: "main", State: croft.MergeQueued}}))
+			tx.PutMerge(&journal.Merge{Merge: croft.Merge{RepoID: "repo", ID: "m", Target: "main", State: croft.MergeQueued}}))
 	})
 }
 

@@ -48,9 +48,9 @@ func (s state) fillMore(t testing.TB) {
 	defer j.Close()
 	update(t, j, func(tx *journal.Tx) error {
 		return errors.Join(
-			tx.PutMerge(journal.Merge{Merge: croft.Merge{RepoID: "repo", ID: "m2", Target: "main", State: croft.MergeQueued}}),
-			tx.PutSession(journal.Session{Session: croft.Session{RepoID: "repo", ID: "s", Name: "s", State: croft.SessionOpen}}),
-			tx.PutSession(journal.Session{Session: croft.Session{RepoID: "repo", ID: "s2", Name: "s2", State: croft.SessionOpen}}),
+			tx.PutMerge(&journal.Merge{Merge: croft.Merge{RepoID: "repo", ID: "m2", Target: "main", State: croft.MergeQueued}}),
+			tx.PutSession(&journal.Session{Session: croft.Session{RepoID: "repo", ID: "s", Name: "s", State: croft.SessionOpen}}),
+			tx.PutSession(&journal.Session{Session: croft.Session{RepoID: "repo", ID: "s2", Name: "s2", State: croft.SessionOpen}}),
 			tx.Begin(journal.Operation{ID: "op2", Act: "op2", Kind: "remove", Repo: "repo"}))
 	})
 }
@@ -267,7 +267,7 @@ func TestMergeFromBefore(t *testing.T) {
 	s := newState(t)
 	j := s.open(t)
 	put := journal.Merge{Merge: croft.Merge{RepoID: "repo", ID: "m", Workspace: "w", WorkspaceName: "a", Target: "main", State: croft.MergeQueued}}
-	if err := j.Update(t.Context(), func(tx *journal.Tx) error { return tx.PutMerge(put) }); err != nil {
+	if err := j.Update(t.Context(), func(tx *journal.Tx) error { return tx.PutMerge(&put) }); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", s.db())

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/journal/txlog"
 )
 
 // ErrInUse says that a database was not deleted because it holds repositories.
@@ -24,32 +23,15 @@ func (j *Journal) Repos(ctx context.Context) ([]Repo, error) {
 // Files lists the existing files of the database and of its second copy, with the files
 // of both that were set aside. The lock file, which other processes wait for, is last.
 func (j *Journal) Files() []string {
-	var list []string
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		list = append(list, j.path+suffix)
-	}
-	list = append(list, entriesBeginning(j.path+damagedSuffix)...)
+	list := append([]string{j.path, j.path + "-wal", j.path + "-shm"}, txlog.Beginning(j.path+damagedSuffix)...)
 	if j.copy != nil {
-		list = append(append(list, j.copy.Path()), entriesBeginning(j.copy.Path()+damagedSuffix)...)
+		list = append(append(list, j.copy.Path()), txlog.Beginning(j.copy.Path()+damagedSuffix)...)
 	}
 	list = append(list, lockFile(j.path))
 	return slices.DeleteFunc(list, func(path string) bool {
 		_, err := os.Lstat(path)
 		return err != nil
 	})
-}
-
-// entriesBeginning lists the paths that begin with prefix and lie in its directory.
-func entriesBeginning(prefix string) []string {
-	var list []string
-	dir := filepath.Dir(prefix)
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
-		if path := filepath.Join(dir, entry.Name()); strings.HasPrefix(path, prefix) {
-			list = append(list, path)
-		}
-	}
-	return list
 }
 
 // Delete closes the database and deletes it with its second copy, unless it holds a

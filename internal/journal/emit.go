@@ -19,7 +19,7 @@ func (t *Tx) Emit(e croft.Event) error {
 // noun returns a workspace as events show it: as recorded, without its lease.
 func (r *Record) noun() telling.Workspace {
 	w := r.withoutLookups().Workspace
-	w.Notes, w.RepoID = nil, r.RepoID
+	w.Notes, w.RepoID, w.Revision = nil, r.RepoID, r.Generation
 	w.Head, w.IsLocked, w.LockReason = r.Seen.Head, r.Seen.IsLocked, r.Seen.LockReason
 	if w.State == croft.Trashed && r.Trash != nil {
 		w.IsLocked, w.LockReason = false, ""

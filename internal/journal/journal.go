@@ -212,6 +212,9 @@ type Tx struct {
 }
 
 // beginTx waits for the write lock of the database and begins a transaction.
+// Context returns the context of the call that the transaction is of.
+func (t *Tx) Context() context.Context { return t.ctx }
+
 func beginTx(ctx context.Context, db *sql.DB) (*Tx, error) {
 	t := &Tx{ctx: ctx, prepared: map[string]*sql.Stmt{}, story: telling.New()}
 	err := retryBusy(ctx, func() (err error) {

@@ -424,3 +424,20 @@ func TestPrivate(t *testing.T) {
 		t.Errorf("the state directory is %v, %v, want 0700", info.Mode(), err)
 	}
 }
+
+// TestMetaStays: a writer that read a record before its meta was changed does not take the
+// change back.
+func TestMetaStays(t *testing.T) {
+	j := open(t, t.TempDir())
+	rec := record("1", "one")
+	rec.Workspace.Meta = map[string]string{"a": "1"}
+	update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(rec) })
+	changed := rec
+	update(t, j, func(tx *journal.Tx) error { return tx.SaveMeta(&changed, map[string]string{"b": "2"}) })
+	rec.Workspace.State = croft.Ready
+	update(t, j, func(tx *journal.Tx) error { return tx.PutRecord(rec) })
+	got, err := j.Record(t.Context(), "1")
+	if err != nil || len(got.Workspace.Meta) != 1 || got.Workspace.Meta["b"] != "2" || got.Workspace.State != croft.Ready || got.Generation != 3 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

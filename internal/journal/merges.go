@@ -3,6 +3,8 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"reflect"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal/damage"
@@ -17,29 +19,42 @@ type Merge struct {
 	After          croft.AfterMerge `json:"after,omitempty"`
 	Text           string           `json:"text,omitempty"`   // the message that the caller asked for
 	Base           string           `json:"base,omitempty"`   // of a revert or an apply: the commit that Head is compared with
-	Before         string           `json:"before,omitempty"` // the target's tip before the publication
+	Before         string           `json:"before,omitempty"` // the target's tip before the publication, or when the whole lane was rejected
 	Tried          string           `json:"tried,omitempty"`  // the commit of an attempt of which it is unknown whether it was published
 	Untidy         bool             `json:"untidy,omitempty"` // its workspace is yet to be moved to the trash
 	Alone          bool             `json:"alone,omitempty"`  // it is published alone, after it had made a batch fail
 	Again          bool             `json:"again,omitempty"`  // it reverts a revert, and so brings the work back
 	Part           bool             `json:"part,omitempty"`   // an apply, or a revert of one: it says nothing about the workspace's work as a whole
 	Seen           string           `json:"seen,omitempty"`   // of an apply: the target's tip when the work was reviewed
+	Author         *croft.Author    `json:"author,omitempty"` // of its commit; absent: the one that git knows
 
 	// Published is the number of the publication; a later publication has a higher
 	// number. Zero means that the merge was not published.
 	Published int64 `json:"published,omitempty"`
 }
 
-// PutMerge records a new or changed merge.
-func (t *Tx) PutMerge(m Merge) error {
+// PutMerge records a new or changed merge, and counts its revision unless callers see no
+// change.
+func (t *Tx) PutMerge(m *Merge) (err error) {
+	was, err := t.Merge(m.ID)
+	switch {
+	case errors.Is(err, ErrNotFound) || isUnreadable(err):
+		m.Revision++
+	case err != nil:
+		return err
+	default:
+		if m.Revision = was.Revision; !reflect.DeepEqual(was.Merge, m.Merge) {
+			m.Revision++
+		}
+	}
 	t.story.WroteMerge(m.noun())
-	_, err := t.exec(`INSERT INTO merges
+	_, err = t.exec(`INSERT INTO merges
 		(id, repo, target, workspace, state, status, reason, commit_id, priority, untidy, published, merge)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, status = excluded.status, reason = excluded.reason,
 			commit_id = excluded.commit_id, priority = excluded.priority, untidy = excluded.untidy,
 			published = excluded.published, merge = excluded.merge`,
-		m.ID, m.RepoID, m.Target, m.Workspace, m.State, m.Status, m.Reason, m.Commit, m.Priority, m.Untidy, m.Published, asJSON{m})
+		m.ID, m.RepoID, m.Target, m.Workspace, m.State, m.Status, m.Reason, m.Commit, m.Priority, m.Untidy, m.Published, asJSON{*m})
 	return err
 }
 
@@ -97,6 +112,19 @@ func (j *Journal) MergesOf(ctx context.Context, workspace croft.ID) ([]Merge, er
 func (j *Journal) LandedOn(ctx context.Context, workspace croft.ID, target string) ([]Merge, error) {
 	return read(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE workspace = ? AND target = ? AND published > 0
 		AND `+damage.JSONField(`merge`, `part`)+` IS NULL ORDER BY published`, workspace, target)
+}
+
+// Landed lists the published merges and reverts of the whole work of the live workspaces
+// of a repository, by workspace, the first first. It fails if one of them cannot be read.
+func (j *Journal) Landed(ctx context.Context, repo croft.ID) (map[croft.ID][]Merge, error) {
+	list, err := read(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE published > 0
+		AND workspace IN (SELECT id FROM workspaces WHERE repo = ? AND `+live+`)
+		AND `+damage.JSONField(`merge`, `part`)+` IS NULL ORDER BY published`, repo)
+	out := map[croft.ID][]Merge{}
+	for _, m := range list {
+		out[m.Workspace] = append(out[m.Workspace], m)
+	}
+	return out, err
 }
 
 const waitingOf = `SELECT id, merge FROM merges WHERE workspace = ? AND state <> 'done' ORDER BY seq DESC`
@@ -188,6 +216,13 @@ func (j *Journal) LaneTip(ctx context.Context, repo croft.ID, target string) (st
 // LaneTip returns the recorded [LaneTip] of a target, as the transaction sees it.
 func (t *Tx) LaneTip(repo croft.ID, target string) (string, error) {
 	return firstRow(collect(t.ctx, t, scanOne[string], laneTip, repo, target))
+}
+
+// LaneTargets lists the targets of a repository for which a merge waits or that a lane has
+// moved, in the order of their names.
+func (j *Journal) LaneTargets(ctx context.Context, repo croft.ID) ([]string, error) {
+	return read(ctx, j, scanOne[string], `SELECT target FROM merges WHERE repo = ? AND state <> 'done'
+		UNION SELECT target FROM lanes WHERE repo = ? ORDER BY target`, repo, repo)
 }
 
 // LaneTips lists the recorded tips of a repository's lanes, in the order of the targets'

@@ -47,7 +47,7 @@ func (j *Journal) Repo(ctx context.Context, id croft.ID) (Repo, error) {
 type Record struct {
 	Workspace  croft.Workspace   `json:"workspace"`
 	RepoID     croft.ID          `json:"repoId"`
-	Generation int               `json:"generation"`           // increases with every change
+	Generation int               `json:"generation"`           // the revision: PutRecord counts it
 	Admin      string            `json:"admin,omitempty"`      // the name of git's admin directory
 	Identity   string            `json:"identity,omitempty"`   // of its directory when it was made: a directory with another identity is not touched
 	Boot       string            `json:"boot,omitempty"`       // the start of the machine under which it was last known good
@@ -109,6 +109,8 @@ type Trash struct {
 	ExpiresAt  time.Time `json:"expiresAt"`
 	Purged     bool      `json:"purged,omitempty"` // it cannot be restored any more
 
+	As croft.Condition `json:"as,omitempty"` // why it was removed; empty: a person or a program asked for it
+
 	Stripped []string  `json:"stripped,omitempty"` // directories of the checkout that can be made again and were deleted
 	PurgeAt  time.Time `json:"purgeAt,omitzero"`   // when the rest will be purged, once that is announced
 	PurgeWhy string    `json:"purgeWhy,omitempty"` // and why
@@ -125,6 +127,7 @@ func (r Record) withoutLookups() Record {
 	w := &r.Workspace
 	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env, w.Scratch = "", false, "", nil, nil, ""
 	w.RemovedAt, w.KeptUntil = time.Time{}, time.Time{}
+	w.Status, w.Why, w.Next, w.Work = "", "", nil, nil
 	return r
 }
 
@@ -160,7 +163,37 @@ const withLeaseEpoch = `CASE WHEN json_valid(workspaces.record) AND
 
 // PutRecord writes a new or changed record of a workspace. The epoch of leases stays if the
 // record that is there has a higher one.
-func (t *Tx) PutRecord(r Record) error {
+func (t *Tx) PutRecord(r Record) error { return t.SaveRecord(&r) }
+
+// SaveRecord writes a record, as PutRecord does, and sets the generation that it has now. The
+// meta stays as it is: the caller may have read the record before that was changed. SaveMeta
+// changes it.
+func (t *Tx) SaveRecord(r *Record) error {
+	was, err := t.present(r.Workspace.ID)
+	if err != nil {
+		return err
+	}
+	if was != nil {
+		r.Workspace.Meta = was.meta
+	}
+	return t.write(r, was)
+}
+
+// SaveMeta writes a record with another meta.
+func (t *Tx) SaveMeta(r *Record, meta map[string]string) error {
+	was, err := t.present(r.Workspace.ID)
+	if err != nil {
+		return err
+	}
+	r.Workspace.Meta = meta
+	return t.write(r, was)
+}
+
+// write writes a record in the place of the present one; nil: there is none.
+func (t *Tx) write(r *Record, was *present) error {
+	if r.Generation = 1; was != nil {
+		r.Generation = was.generation + 1
+	}
 	w := r.Workspace
 	t.story.WroteWorkspace(r.noun())
 	_, err := t.exec(`INSERT INTO workspaces

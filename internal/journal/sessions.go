@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -103,12 +104,18 @@ func (s *Session) Round(number int) *Round {
 }
 
 // PutSession records a new or changed session.
-func (t *Tx) PutSession(s Session) error {
-	_, err := t.exec(`INSERT INTO sessions (id, repo, name, key, state, unfinished, generation, session)
+func (t *Tx) PutSession(s *Session) (err error) {
+	was, err := firstRow(collect(t.ctx, t, scanOne[int], `SELECT generation FROM sessions WHERE id = ?`, s.ID))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	s.Generation = was + 1
+	s.Revision = s.Generation
+	_, err = t.exec(`INSERT INTO sessions (id, repo, name, key, state, unfinished, generation, session)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET repo = excluded.repo, name = excluded.name, state = excluded.state, unfinished = excluded.unfinished,
 			generation = excluded.generation, session = excluded.session`,
-		s.ID, s.RepoID, s.Name, s.Key, s.State, s.IsUnfinished(), s.Generation, asJSON{s})
+		s.ID, s.RepoID, s.Name, s.Key, s.State, s.IsUnfinished(), s.Generation, asJSON{*s})
 	return err
 }
 

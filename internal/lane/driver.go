@@ -70,7 +70,11 @@ type driver struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error            // once it is done
-	waits  map[croft.ID]int // how many calls wait, by merge; under the lock of laneDrivers
+	waits  map[croft.ID]int // how many calls wait, by merge, or by standing; under the lock of laneDrivers
+
+	// unmanned is closed when the last call that drives until it is stopped leaves; nil: no such
+	// call has joined. Under the lock of laneDrivers.
+	unmanned chan struct{}
 }
 
 // laneFirst and laneLast are the shortest and the longest time after which a driver
@@ -85,16 +89,16 @@ const (
 // requeues the merges that it worked on.
 const driveEnd = 10 * time.Second
 
-// joinLane returns the driver of a merge's lane, and starts one if there is none. The
-// caller must call leaveLane.
-func (svc *Lanes) joinLane(ctx context.Context, r *project.Project, m journal.Merge) *driver {
-	lane := laneID{r.ID, m.Target}
+// joinLane returns the driver of a lane, and starts one if there is none. id is the merge
+// that the caller waits for, or standing. The caller must call leaveLane.
+func (svc *Lanes) joinLane(ctx context.Context, r *project.Project, target string, id croft.ID) *driver {
+	lane := laneID{r.ID, target}
 	svc.drivers.mu.Lock()
 	defer svc.drivers.mu.Unlock()
 	d := svc.drivers.byID[lane]
 	if d == nil {
 		d = &driver{done: make(chan struct{}), waits: map[croft.ID]int{}}
-		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		ctx, cancel := context.WithCancel(project.AsService(context.WithoutCancel(ctx)))
 		d.cancel = cancel
 		if svc.drivers.byID == nil {
 			svc.drivers.byID = map[laneID]*driver{}
@@ -102,7 +106,7 @@ func (svc *Lanes) joinLane(ctx context.Context, r *project.Project, m journal.Me
 		svc.drivers.byID[lane] = d
 		svc.Lifetime.Go(func() {
 			defer cancel()
-			err := svc.runLane(ctx, r, m.Target, d)
+			err := svc.runLane(ctx, r, target, d)
 			svc.drivers.mu.Lock()
 			delete(svc.drivers.byID, lane)
 			svc.drivers.mu.Unlock()
@@ -110,7 +114,9 @@ func (svc *Lanes) joinLane(ctx context.Context, r *project.Project, m journal.Me
 			close(d.done)
 		})
 	}
-	d.waits[m.ID]++
+	if d.waits[id]++; id == standing && d.waits[id] == 1 {
+		d.unmanned = make(chan struct{})
+	}
 	return d
 }
 
@@ -120,6 +126,9 @@ func (svc *Lanes) leaveLane(d *driver, id croft.ID) {
 	svc.drivers.mu.Lock()
 	if d.waits[id]--; d.waits[id] == 0 {
 		delete(d.waits, id)
+		if id == standing {
+			close(d.unmanned)
+		}
 	}
 	isLast := len(d.waits) == 0
 	svc.drivers.mu.Unlock()
@@ -134,12 +143,16 @@ func (svc *Lanes) leaveLane(d *driver, id croft.ID) {
 }
 
 // isEnough reports whether every merge that a call waits for is held or cannot be read, or has
-// ended and its workspace was removed or is known to stay.
+// ended and its workspace was removed or is known to stay. It is false while a call drives the
+// lane until it is stopped.
 func (svc *Lanes) isEnough(ctx context.Context, d *driver) bool {
 	svc.drivers.mu.Lock()
 	ids := slices.Collect(maps.Keys(d.waits))
 	svc.drivers.mu.Unlock()
 	for _, id := range ids {
+		if id == standing {
+			return false
+		}
 		m, err := svc.Journal.Merge(ctx, id)
 		if err == nil && (m.Untidy || m.State != croft.MergeDone && !m.IsHeld) {
 			return false
@@ -155,7 +168,7 @@ func (svc *Lanes) runLane(ctx context.Context, r *project.Project, target string
 	isOver, wait := svc.isEnough(ctx, d), laneFirst
 	for !isOver {
 		changed := watch.Changed()
-		err := svc.runLaneOnce(ctx, r, target, func() bool { return svc.isEnough(ctx, d) })
+		err := svc.runLaneOnce(ctx, r, target, d)
 		if !errors.Is(err, flock.ErrHeld) {
 			return err
 		}
@@ -171,9 +184,46 @@ func (svc *Lanes) runLane(ctx context.Context, r *project.Project, target string
 	return nil
 }
 
+// runLaneOnce lands the merges of a lane until its driver has done enough, or none waits and
+// no call drives the lane until it is stopped. It fails with flock.ErrHeld if another process
+// holds the lane's lock.
+func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target string, d *driver) error {
+	l, err := tryLockLane(r, target)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	r.Git.PrestartMerge(ctx)
+	if err := svc.recoverLane(ctx, r, target); err != nil {
+		return err
+	}
+	watch := svc.Journal.Watch()
+	defer watch.End()
+	var tries laneTries
+	for !svc.isEnough(ctx, d) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		changed := watch.Changed()
+		more, err := svc.landNextBatch(ctx, r, target)
+		if err := svc.afterBatch(ctx, r, target, &tries, err); err != nil {
+			return err
+		}
+		// Calls that wait for one of the merges return once its workspace is removed;
+		// the workspaces of the other merges are removed here, too.
+		if err := svc.removeMerged(context.WithoutCancel(ctx), r); err != nil {
+			return err
+		}
+		if !more && !svc.awaitWork(ctx, r, target, d, changed) {
+			return ctx.Err()
+		}
+	}
+	return svc.removeMerged(context.WithoutCancel(ctx), r)
+}
+
 // ShowMerge returns the merge with an ID.
 func (svc *Lanes) ShowMerge(ctx context.Context, req croft.GetRequest) (*croft.Merge, error) {
-	m, err := svc.Journal.Merge(ctx, croft.ID(req.Ref))
+	m, err := svc.Journal.Merge(ctx, croft.RefToID(req.Ref))
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, mergeNotFoundError(string(req.Ref))
 	}
@@ -255,7 +305,7 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 			if err != nil {
 				return nil, err
 			}
-			d = svc.joinLane(ctx, r, m)
+			d = svc.joinLane(ctx, r, m.Target, m.ID)
 		}
 		select {
 		case <-ctx.Done():

@@ -67,6 +67,9 @@ func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.F
 	if err != nil {
 		return nil, err
 	}
+	if err := svc.Claim(ctx, rec, req.IfRevision); err != nil {
+		return nil, err
+	}
 	end := func(*journal.Tx) error { return nil }
 	if req.Lease != nil {
 		if err := svc.Workspaces.CheckLease(ctx, rec, *req.Lease); err != nil {
@@ -85,12 +88,20 @@ func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.F
 // lease in the transaction that records this.
 func (svc *Lanes) finishAs(ctx context.Context, r *project.Project, rec journal.Record, req croft.FinishRequest, key journal.Key, end func(*journal.Tx) error) (*croft.Merge, error) {
 	if rec.Workspace.Mode == croft.ModeLegacy {
-		return svc.finishDirect(ctx, r, rec, end)
+		return svc.finishDirect(ctx, r, rec, req.Outcome, end)
 	}
 	if req.Outcome == croft.Succeeded && isMergedAtFinish(r, rec, req.Policy) {
-		return svc.submitWork(ctx, r, rec, submission{key: key, message: req.Message, also: end})
+		return svc.submitWork(ctx, r, rec, submission{key: key, message: req.Message, also: end, outcome: req.Outcome})
 	}
 	return svc.leavePending(ctx, r, rec, req, key, end)
+}
+
+// setFinished records in a workspace's record how its agent ended, and which commit that
+// left to merge. Without an outcome nobody said that an agent has ended.
+func setFinished(rec *journal.Record, outcome croft.Outcome, m journal.Merge) {
+	if outcome != "" {
+		rec.Workspace.Finished = &croft.Finished{Outcome: outcome, Head: m.Head, At: m.SubmittedAt}
+	}
 }
 
 // isMergedAtFinish reports whether the work of an agent that succeeded is merged.
@@ -107,13 +118,14 @@ func isMergedAtFinish(r *project.Project, rec journal.Record, policy croft.Merge
 
 // finishDirect records the end of an agent that wrote in the project itself: there is
 // nothing to merge.
-func (svc *Lanes) finishDirect(ctx context.Context, r *project.Project, rec journal.Record, end func(*journal.Tx) error) (*croft.Merge, error) {
+func (svc *Lanes) finishDirect(ctx context.Context, r *project.Project, rec journal.Record, outcome croft.Outcome, end func(*journal.Tx) error) (*croft.Merge, error) {
 	w := rec.Workspace
 	m := &croft.Merge{
 		RepoID: r.ID, Kind: croft.KindMerge, WorkspaceName: w.Name, Workspace: w.ID, State: croft.MergeDone, Message: "the agent wrote in the project itself",
 		SubmittedAt: svc.Now(), EndedAt: svc.Now(),
 	}
-	return m, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+	setFinished(&rec, outcome, journal.Merge{Merge: *m})
+	return m, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(end(tx), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), svc.Note(tx, "finish", r.ID, rec))
 	})
 }
@@ -129,7 +141,7 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 		},
 		Act: project.NewID(),
 	}
-	svc.SetActor(&m.Merge)
+	svc.SetActor(ctx, &m)
 	if req.Outcome != croft.Succeeded {
 		m.Message = fmt.Sprintf("the agent %s; %s", map[croft.Outcome]string{croft.Failed: "failed", croft.Killed: "was killed"}[req.Outcome], m.Message)
 	}
@@ -144,8 +156,9 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 		return nil, err
 	}
 	rec.Workspace.MergeStatus, rec.Seen.Head = croft.MergePending, m.Head
+	setFinished(&rec, req.Outcome, m)
 	return &m.Merge, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
-		return errors.Join(end(tx), UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)),
+		return errors.Join(end(tx), UseKey(tx, key, m.ID), tx.PutMerge(&m), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)),
 			svc.Note(tx, "finish", r.ID, rec))
 	})
 }

@@ -3,12 +3,13 @@ package lane
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/actor"
+	"github.com/croft-sh/croft/internal/attempt"
 	"github.com/croft-sh/croft/internal/check"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/explain"
@@ -27,7 +28,7 @@ func (svc *Lanes) rejectMerge(ctx context.Context, m journal.Merge, conflicts []
 	m.Reject(why, conflicts, svc.Now())
 	rec, err := svc.Journal.Record(ctx, m.Workspace)
 	put := func(tx *journal.Tx) error {
-		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)))
+		return errors.Join(tx.PutMerge(&m), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)))
 	}
 	if m.Kind != croft.KindMerge || errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
 		return svc.Journal.Update(ctx, put)
@@ -88,7 +89,9 @@ func (svc *Lanes) rejectAll(ctx context.Context, r *project.Project, target stri
 	if err != nil {
 		return err
 	}
+	tip, _ := r.Git.ReadRef(ctx, "refs/heads/"+target) // that it cannot be read may be the reason
 	for _, m := range waiting {
+		m.Before = tip
 		if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.WorkspaceName, reason)); err != nil {
 			return err
 		}
@@ -113,14 +116,14 @@ func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, 
 	}
 	rec, err := svc.Journal.Record(ctx, m.Workspace)
 	if m.Part || err != nil || rec.Workspace.State == croft.Trashed {
-		return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutMerge(m) })
+		return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutMerge(&m) })
 	}
 	rec.Workspace.MergeStatus = croft.MergeMerged
 	if m.Commit != "" {
 		rec.Workspace.MergeCommit = m.Commit
 	}
 	return svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
-		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeMerged, m)))
+		return errors.Join(tx.PutMerge(&m), tx.Emit(svc.MergeEvent(croft.EventMergeMerged, m)))
 	})
 }
 
@@ -129,6 +132,7 @@ type passing struct {
 	steps  []merge.Step
 	checks []croft.Check
 	cache  *check.Cache // with the files that the checks left, or nil
+	book   *attempt.Book
 }
 
 // runChecks runs the target's checks on a stack. It rejects the merge that breaks them
@@ -136,8 +140,12 @@ type passing struct {
 // the target itself, it rejects all merges that wait in the lane.
 func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, attempts *mergetree.Session, steps []merge.Step) (passing, error) {
 	target, rules := l.target, l.rules
+	book := svc.newBook(r, l, steps)
 	if len(rules.Checks) == 0 {
-		return passing{steps: steps}, nil
+		whole := tryOf(steps)
+		book.Begin(whole)
+		book.End(whole, merge.Verdict{Passed: true})
+		return passing{steps: steps, book: book}, nil
 	}
 	err := svc.Rules.RequireTrusted(ctx, r, target, rules.Checks)
 	if errors.Is(err, croft.ChecksUntrusted) {
@@ -155,22 +163,32 @@ func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, 
 	}
 	checker := svc.NewChecker(r, rules, string(steps[0].ID), attempts)
 	checker.Cache = openCache(r, target, rules.CheckCache)
-	checker.Begins = func(ctx context.Context, command string) { svc.noteCheck(ctx, steps, command) }
-	gate := merge.Gate{Checker: checker, Slots: rules.Slots}
+	checker.Watch, checker.NewID = watcher{svc, book}, project.NewID
+	if checker.Usual, err = attempt.Usual(ctx, svc.Journal, r.ID, target); err != nil {
+		return passing{}, err
+	}
+	gate := merge.Gate{Checker: checker, Slots: rules.Slots, Begins: book.Begin, Ends: watcher{svc, book}.ends}
 	d, err := gate.Decide(ctx, l.tip, at.Tree, steps)
 	if err != nil {
 		checker.Cache.Discard()
-		return passing{}, err
+		book.StopAll()
+		return passing{}, errors.Join(err, book.Save(context.WithoutCancel(ctx), svc.Journal, nil))
 	}
 	checker.Cache.Adopt(at.Tree) // the files that the target's own check left, if it was run
-	passed := passing{steps: steps[:d.Pass], checks: d.Verdict.Checks, cache: checker.Cache}
+	passed := passing{steps: steps[:d.Pass], checks: d.Verdict.Checks, cache: checker.Cache, book: book}
+	if d.Pass < len(steps) { // otherwise it is written with the publication
+		if err := book.Save(ctx, svc.Journal, nil); err != nil {
+			return passed, err
+		}
+	}
 	if d.Broken {
-		return passed, svc.rejectAll(ctx, r, target, targetBrokenError(target, d.BlamedVerdict))
+		return passed, svc.rejectAll(ctx, r, target, attempt.TargetBrokenError(target, d.BlamedVerdict))
 	}
 	if d.Blamed >= 0 {
 		m := itemOf(l.items, steps[d.Blamed].ID)
 		m.Checks = d.BlamedVerdict.Checks
-		if err := svc.rejectMerge(ctx, m, nil, checkFailedError(m, d.BlamedVerdict)); err != nil {
+		book.Write(&m)
+		if err := svc.rejectMerge(ctx, m, nil, attempt.CheckFailedError(m, d.BlamedVerdict)); err != nil {
 			return passed, err
 		}
 	}
@@ -186,48 +204,11 @@ func (svc *Lanes) requeueRest(ctx context.Context, steps []merge.Step, blamed in
 	return svc.setState(ctx, left, croft.MergeQueued)
 }
 
-// noteCheck records which check of a stack runs, for the calls that wait. It ignores an
-// error, so that the check runs all the same.
-func (svc *Lanes) noteCheck(ctx context.Context, steps []merge.Step, command string) {
-	_ = svc.changeMerges(ctx, idsOf(steps, func(s merge.Step) croft.ID { return s.ID }), func(m *journal.Merge) bool {
-		if m.State != croft.MergeChecking {
-			return false
-		}
-		m.EnterCheck(command)
-		return true
-	})
-}
-
 func (svc *Lanes) setState(ctx context.Context, steps []merge.Step, state croft.MergeState) error {
 	return svc.changeMerges(ctx, idsOf(steps, func(s merge.Step) croft.ID { return s.ID }), func(m *journal.Merge) bool {
 		m.Enter(state)
 		return true
 	})
-}
-
-func checkFailedError(m journal.Merge, v merge.Verdict) error {
-	command, tail := failedCheck(v)
-	return &croft.Error{
-		Code: croft.CheckFailed, Message: fmt.Sprintf("merged with %s, the check %q fails", m.Target, command), Details: tail,
-		Hint: "croft sh " + m.WorkspaceName,
-	}
-}
-
-func targetBrokenError(target string, v merge.Verdict) error {
-	command, tail := failedCheck(v)
-	return &croft.Error{
-		Code: croft.TargetBroken, Message: fmt.Sprintf("the check %q fails on %s itself", command, target), Details: tail,
-		Hint: "git log " + target,
-	}
-}
-
-func failedCheck(v merge.Verdict) (command, tail string) {
-	for _, c := range v.Checks {
-		if !c.Passed {
-			return c.Command, c.Tail
-		}
-	}
-	return "", ""
 }
 
 // removeMerged moves idle workspaces whose work was merged to the trash.
@@ -248,7 +229,7 @@ func (svc *Lanes) removeAfterMerge(ctx context.Context, r *project.Project, m jo
 	rec, err := svc.Journal.Record(ctx, m.Workspace)
 	var kept *croft.Error
 	if err == nil && rec.Workspace.State != croft.Trashed {
-		how := removal.Spec{Event: croft.EventWorkspaceRemoved, Head: m.Head, Act: project.Act{ID: m.Act, Actor: project.ActorOf(m.Merge)}}
+		how := removal.Spec{Event: croft.EventWorkspaceRemoved, Head: m.Head, Act: project.Act{ID: m.Act, Actor: actor.Of(m.Merge)}}
 		_, err = svc.Removals.RemoveOne(ctx, r, rec, how, croft.RemoveSafe)
 		if ctx.Err() != nil {
 			return err
@@ -303,6 +284,7 @@ func (svc *Lanes) NewChecker(r *project.Project, rules config.Merge, label strin
 		Dirs:     check.Dirs{Trees: svc.ChecksDir(), Logs: filepath.Join(svc.Settings.Config().StateDir, LogsName)},
 		Commands: rules.Checks, Timeout: time.Duration(rules.CheckTimeout), Environ: svc.Environ, Allowed: rules.CheckEnv,
 		Workers: workers, Label: label, MergeTree: at,
+		Slots:    check.Slots{Dir: filepath.Join(r.Dir, "check-slots"), N: rules.Slots},
 		Approved: func(ctx context.Context) error { return svc.Rules.RequireTrusted(ctx, r, "", rules.Checks) },
 	}}
 }

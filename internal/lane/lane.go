@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/actor"
+	"github.com/croft-sh/croft/internal/attempt"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
@@ -49,6 +51,13 @@ func tryLockLane(r *project.Project, target string) (*flock.Lock, error) {
 	return flock.Try(path)
 }
 
+// IsUnrun reports whether no process drives the lane of a target. It is false if that
+// cannot be seen.
+func (svc *Lanes) IsUnrun(r *project.Project, target string) bool {
+	isHeld, known := flock.IsHeld(laneLockPath(r, laneName(target)))
+	return known && !isHeld
+}
+
 func mergeNotFoundError(ref string) error {
 	return &croft.Error{Code: croft.MergeNotFound, Message: fmt.Sprintf("there is no merge %q", ref), Hint: "croft queue --all"}
 }
@@ -57,9 +66,13 @@ func mergeNotFoundError(ref string) error {
 // wait now have ended, and returns these. It resubmits merges first that stayed pending
 // because of the user's checkout or because the target had moved. Held merges are left
 // out. At the first error it stops, and also returns the merges that have ended.
+// With UntilStopped it drives them until ctx ends.
 func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.DriveRequest) (*croft.QueueResult, error) {
 	if err := svc.retryPending(ctx, s.Project, req.Target); err != nil {
 		return nil, err
+	}
+	if req.Until == croft.UntilStopped {
+		return svc.runUntilStopped(ctx, s.ID, req.Target)
 	}
 	waiting, err := svc.Journal.Waiting(ctx, s.ID, req.Target, -1)
 	if err != nil {
@@ -110,7 +123,7 @@ func (svc *Lanes) changeMerges(ctx context.Context, ids []croft.ID, change func(
 		for _, id := range ids {
 			m, err := tx.Merge(id)
 			if err == nil && change(&m) {
-				err = tx.PutMerge(m)
+				err = tx.PutMerge(&m)
 			}
 			if err != nil {
 				return err
@@ -124,6 +137,9 @@ func (svc *Lanes) changeMerges(ctx context.Context, ids []croft.ID, change func(
 // pending because of the user's checkout or because the target had moved, and their work
 // has not changed.
 func (svc *Lanes) listRetryable(ctx context.Context, r *project.Project, target string) ([]journal.Merge, error) {
+	if r.Git == nil {
+		return nil, nil
+	}
 	var list []journal.Merge
 	for _, reason := range []croft.Code{croft.HostDirty, croft.TargetMoved} {
 		pending, err := svc.Journal.MergesPendingFor(ctx, r.ID, reason)
@@ -171,39 +187,6 @@ func (svc *Lanes) isStillSubmitted(ctx context.Context, r *project.Project, m jo
 		return false, nil
 	}
 	return err == nil && tip == m.Head, err
-}
-
-// runLaneOnce lands the merges of a lane until enough returns true or none waits. It fails
-// with flock.ErrHeld if another process holds the lane's lock.
-func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target string, enough func() bool) error {
-	l, err := tryLockLane(r, target)
-	if err != nil {
-		return err
-	}
-	defer l.Unlock()
-	r.Git.PrestartMerge(ctx)
-	if err := svc.recoverLane(ctx, r, target); err != nil {
-		return err
-	}
-	var tries laneTries
-	for !enough() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		more, err := svc.landNextBatch(ctx, r, target)
-		if err := svc.afterBatch(ctx, r, target, &tries, err); err != nil {
-			return err
-		}
-		// Calls that wait for one of the merges return once its workspace is removed;
-		// the workspaces of the other merges are removed here, too.
-		if err := svc.removeMerged(context.WithoutCancel(ctx), r); err != nil {
-			return err
-		}
-		if !more {
-			return nil
-		}
-	}
-	return svc.removeMerged(context.WithoutCancel(ctx), r)
 }
 
 // landNextBatch merges, checks and publishes the next batch of waiting merges of a
@@ -270,12 +253,20 @@ func (svc *Lanes) requeueUnfinished(ctx context.Context, r *project.Project, tar
 		return err
 	}
 	waiting = slices.DeleteFunc(waiting, func(m journal.Merge) bool { return m.State == croft.MergeQueued })
-	return svc.changeMerges(ctx, idsOf(waiting, func(m journal.Merge) croft.ID { return m.ID }), func(m *journal.Merge) bool {
-		if m.State == croft.MergeQueued || m.State == croft.MergeDone {
-			return false
+	if len(waiting) == 0 {
+		return nil
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, was := range waiting {
+			m, err := tx.Merge(was.ID)
+			if err == nil && m.State != croft.MergeQueued && m.State != croft.MergeDone {
+				err = attempt.Requeue(tx, m, svc.Now())
+			}
+			if err != nil {
+				return err
+			}
 		}
-		m.Requeue()
-		return true
+		return nil
 	})
 }
 
@@ -284,7 +275,7 @@ func (svc *Lanes) requeueUnfinished(ctx context.Context, r *project.Project, tar
 func (svc *Lanes) landBatch(ctx context.Context, r *project.Project, at croft.Lane, rules config.Merge, items []journal.Merge) error {
 	target, tip := at.Target, at.Tip
 	id, err := r.Git.Identity(ctx)
-	if err != nil {
+	if err != nil && (!errors.Is(err, gitcmd.ErrNoIdentity) || id.Signs || slices.ContainsFunc(items, func(m journal.Merge) bool { return m.Author == nil })) {
 		return svc.rejectAll(ctx, r, target, err)
 	}
 	list, err := svc.Journal.RecordsOf(ctx, idsOf(items, func(m journal.Merge) croft.ID { return m.Workspace }))
@@ -346,13 +337,13 @@ func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where writers.
 // that guardBase or the rules refuse, and one that git cannot merge at all; settleConflicts
 // ends those with conflicts. In memory it returns errNoMemory instead of rejecting one of
 // the latter, so that it is tried on disk. It ends the batch before an item that must wait
-// for the items below it.
+// for the items below it. An item that changes the target's rules is a batch of its own.
 func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merge.Stacker, l landing) ([]merge.Step, error) {
 	var steps []merge.Step
 	tip := l.tip
 	for _, m := range l.items {
 		it := merge.Item{
-			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Strategy: cmp.Or(m.Strategy, croft.Strategy(l.rules.Strategy)),
+			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Author: actor.Author(m.Author), Strategy: cmp.Or(m.Strategy, croft.Strategy(l.rules.Strategy)),
 		}
 		it.Message = mergeMessage(m, l.recs[m.Workspace].Workspace, l.rules, it.Strategy)
 		var err error
@@ -371,8 +362,12 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 		if err = svc.guardBase(ctx, r, stack.MergeTree, m, l.tip, tip); err == nil {
 			step, err = stack.Stack(ctx, tip, []merge.Item{it})
 		}
+		changesRules := false
 		if err == nil && len(step[0].Conflicts) == 0 && !step[0].IsEmpty() {
-			err = svc.Rules.Guard(ctx, stack.MergeTree, m, tip, step[0].Commit)
+			changesRules, err = svc.Rules.Guard(ctx, stack.MergeTree, m, tip, step[0].Commit)
+		}
+		if err == nil && changesRules && tip != l.tip {
+			err = errNextTurn
 		}
 		if errors.Is(err, errNextTurn) {
 			break
@@ -391,6 +386,9 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 		}
 		steps = append(steps, step[0])
 		tip = step[0].Commit
+		if changesRules {
+			break // what comes next is merged and checked as the new rules say
+		}
 	}
 	return steps, nil
 }

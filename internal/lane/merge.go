@@ -36,6 +36,9 @@ func (svc *Lanes) SubmitSeen(ctx context.Context, s project.Location, req croft.
 		if err != nil {
 			return nil, err
 		}
+		if err := svc.Claim(ctx, rec, req.IfRevision); err != nil {
+			return nil, err
+		}
 		sub := submission{req: req, key: key}
 		if sub.seen, err = seen(rec); err != nil {
 			return nil, err
@@ -52,6 +55,7 @@ type submission struct {
 	message string // of the commit of uncommitted files; empty: the usual one
 	seen    git.Seen
 	also    func(*journal.Tx) error // in the transaction that records the merge; may be nil
+	outcome croft.Outcome           // of the agent that has ended; empty: nobody said that one has
 }
 
 // record adds to the transaction that records the merge of a submission.
@@ -76,7 +80,7 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 		},
 		Act: project.NewID(), After: req.After, Text: req.Message,
 	}
-	svc.SetActor(&m.Merge)
+	svc.SetActor(ctx, &m)
 	var err error
 	if m.Target, err = svc.BranchOf(ctx, r, m.Target); err != nil {
 		return nil, err
@@ -121,7 +125,12 @@ func (svc *Lanes) endEmptySubmission(ctx context.Context, m journal.Merge, sub s
 	m.SubmittedAt = svc.Now()
 	m.EndEmpty("nothing to merge; the workspace stays", m.SubmittedAt)
 	return &m.Merge, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(sub.record(tx, m.ID), tx.PutMerge(m))
+		now, err := tx.Record(m.Workspace)
+		if err != nil {
+			return err
+		}
+		setFinished(&now, sub.outcome, m)
+		return errors.Join(sub.record(tx, m.ID), tx.PutMerge(&m), tx.PutRecord(now))
 	})
 }
 
@@ -175,7 +184,8 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, sub submiss
 			return err
 		}
 		now.Workspace.MergeStatus, now.Seen.Head = croft.MergePending, m.Head
-		return errors.Join(sub.record(tx, m.ID), tx.PutMerge(m), tx.PutRecord(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
+		setFinished(&now, sub.outcome, m)
+		return errors.Join(sub.record(tx, m.ID), tx.PutMerge(&m), tx.PutRecord(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
 	})
 	if err != nil {
 		return nil, err
@@ -196,7 +206,7 @@ func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.
 	if err != nil {
 		return nil, err
 	}
-	if req.Scope != croft.ScopeAll && s.Git != nil {
+	if req.Scope != croft.ScopeAll {
 		again, err := svc.listRetryable(ctx, s.Project, req.Target)
 		if err != nil {
 			return nil, err
@@ -215,12 +225,12 @@ func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.
 // returns them as they are after that. One that a driver is working on is returned
 // unchanged. With DryRunOn nothing is changed.
 func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft.QueueRequest) (*croft.QueueResult, error) {
-	var again []journal.Merge
-	if s.Git != nil {
-		var err error
-		if again, err = svc.listRetryable(ctx, s.Project, req.Target); err != nil {
-			return nil, err
-		}
+	if req.IfRevision != 0 && len(req.Merges) != 1 {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "a revision is that of one merge, and the request names another number of them"}
+	}
+	again, err := svc.listRetryable(ctx, s.Project, req.Target)
+	if err != nil {
+		return nil, err
 	}
 	waiting := func(tx *journal.Tx) ([]journal.Merge, error) {
 		all, err := tx.Waiting(s.ID, req.Target, -1)
@@ -255,6 +265,9 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 			if !meant[m.ID] {
 				continue
 			}
+			if err := journal.CheckRevision(m.Revision, req.IfRevision); err != nil {
+				return explain.WithWorkspace(m.WorkspaceName, err)
+			}
 			isLate := m.State != croft.MergeQueued && m.State != croft.MergeDone
 			if isLate || req.DryRun == croft.DryRunOn {
 				res.Merges = append(res.Merges, m.Merge)
@@ -285,7 +298,7 @@ func (svc *Lanes) meantMerges(ctx context.Context, req croft.QueueRequest, waiti
 				err = requireWaiting(all, req.Merges)
 			}
 			for _, m := range all {
-				meant[m.ID] = len(req.Merges) == 0 || slices.Contains(req.Merges, string(m.ID)) || slices.Contains(req.Merges, m.WorkspaceName)
+				meant[m.ID] = len(req.Merges) == 0 || slices.ContainsFunc(req.Merges, func(ref croft.Ref) bool { return croft.RefNames(ref, m.ID, m.WorkspaceName) })
 			}
 			return err
 		})
@@ -295,7 +308,7 @@ func (svc *Lanes) meantMerges(ctx context.Context, req croft.QueueRequest, waiti
 // requireWaiting refuses names that no waiting merge has.
 func requireWaiting(waiting []journal.Merge, names []string) error {
 	for _, name := range names {
-		isThere := func(m journal.Merge) bool { return string(m.ID) == name || m.WorkspaceName == name }
+		isThere := func(m journal.Merge) bool { return croft.RefNames(name, m.ID, m.WorkspaceName) }
 		if !slices.ContainsFunc(waiting, isThere) {
 			return &croft.Error{
 				Code: croft.MergeNotFound, Workspace: name, Message: "nothing of that name waits in the queue", Details: "Nothing was changed.",
@@ -318,11 +331,11 @@ func (svc *Lanes) applyQueueAction(tx *journal.Tx, m *journal.Merge, action crof
 		m.Priority = highest + 1
 	case croft.QueueCancel:
 		m.Cancel("taken out of the queue", "croft merge "+m.WorkspaceName, svc.Now())
-		return errors.Join(tx.PutMerge(*m), tx.Emit(svc.MergeEvent(croft.EventMergeCanceled, *m)))
+		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeCanceled, *m)))
 	default:
 		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no action %q", action)}
 	}
-	return tx.PutMerge(*m)
+	return tx.PutMerge(m)
 }
 
 // RunOnce calls act unless the key was used before; then it returns the merge of that

@@ -11,9 +11,12 @@ import (
 	"syscall"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/actor"
+	"github.com/croft-sh/croft/internal/attempt"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/mergetree"
@@ -63,7 +66,7 @@ func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landin
 	if isRejected, err := svc.rehashSteps(ctx, r, passed.steps, l.items); err != nil || isRejected {
 		return err
 	}
-	if err := svc.applyPublication(ctx, r, pub, l.items); err != nil {
+	if err := svc.applyPublication(ctx, r, pub, l.items, passed.book); err != nil {
 		return err
 	}
 	if tip, err := svc.Journal.LaneTip(ctx, r.ID, l.target); err == nil && tip == pub.New {
@@ -76,30 +79,33 @@ func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landin
 
 // applyPublication records a publication in the journal and applies it. It does nothing if a
 // user has held, canceled or replaced one of its merges meanwhile.
-func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub publication, items []journal.Merge) error {
-	op, err := svc.Begin(project.NewAct(), "publish", r)
+func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub publication, items []journal.Merge, book *attempt.Book) error {
+	op, err := svc.Begin(ctx, project.NewAct(), "publish", r)
 	if err != nil {
 		return err
 	}
 	defer op.Close()
-	err = op.Write(ctx, pub, func(tx *journal.Tx) error {
-		for _, p := range pub.Items {
-			m, err := tx.Merge(p.Merge)
-			if err != nil {
-				return err
+	err = book.WriteIn(func(tell func(*journal.Tx) error) error {
+		return op.Write(ctx, pub, func(tx *journal.Tx) error {
+			for _, p := range pub.Items {
+				m, err := tx.Merge(p.Merge)
+				if err != nil {
+					return err
+				}
+				if was := itemOf(items, p.Merge); m.State == croft.MergeDone || m.IsHeld || m.Head != was.Head {
+					return errRequeued
+				}
+				m.Attempt(p.Commit)
+				book.Write(&m)
+				if err := tx.PutMerge(&m); err != nil {
+					return err
+				}
 			}
-			if was := itemOf(items, p.Merge); m.State == croft.MergeDone || m.IsHeld || m.Head != was.Head {
-				return errRequeued
-			}
-			m.Attempt(p.Commit)
-			if err := tx.PutMerge(m); err != nil {
-				return err
-			}
-		}
-		return nil
+			return tell(tx)
+		})
 	})
 	if errors.Is(err, errRequeued) {
-		return nil // the next batch reads the queue again
+		return book.Save(ctx, svc.Journal, nil) // the next batch reads the queue again
 	}
 	if err != nil {
 		return err
@@ -238,7 +244,7 @@ func hostUnwrittenError(target string, e *git.HostWriteError) error {
 	why := croft.AsError("merge", explain.Error("merge", "", e.Err))
 	if errors.Is(e.Err, gitcmd.KindVanished) { // git reports only that a file was not written
 		why = croft.AsError("merge", explain.Error("merge", "", syscall.EIO))
-		if free, _, err := project.FreeSpace(e.Path); err == nil && free < e.Needs {
+		if free, _, err := fsx.FreeSpace(e.Path); err == nil && free < e.Needs {
 			why = croft.AsError("merge", explain.Error("merge", "", syscall.ENOSPC))
 		}
 	}
@@ -298,13 +304,13 @@ func (svc *Lanes) endMerge(tx *journal.Tx, p landed, number int64, owner croft.O
 		return err
 	}
 	done := journal.Operation{
-		ID: project.NewID(), Act: m.Act, Undoes: m.Undoes, Kind: string(m.Kind), Actor: project.ActorOf(m.Merge), Repo: m.RepoID, Owner: owner, StartedAt: m.SubmittedAt, EndedAt: svc.Now(),
+		ID: project.NewID(), Act: m.Act, Undoes: m.Undoes, Kind: string(m.Kind), Actor: actor.Of(m.Merge), Repo: m.RepoID, Owner: owner, StartedAt: m.SubmittedAt, EndedAt: svc.Now(),
 		Workspaces: []croft.ID{m.Workspace}, Names: []string{m.WorkspaceName},
 	}
 	if done.Input, err = json.Marshal(MergeInput{Merge: m.ID}); err != nil {
 		return err
 	}
-	return errors.Join(tx.PutMerge(m), tx.Add(done), tx.Emit(svc.MergeEvent(kind, m)))
+	return errors.Join(tx.PutMerge(&m), tx.Add(done), tx.Emit(svc.MergeEvent(kind, m)))
 }
 
 // MergeInput is the input of an operation that was a merge.
@@ -332,7 +338,6 @@ func (svc *Lanes) recordMergeStatus(tx *journal.Tx, m journal.Merge, p landed) e
 	default:
 		return nil
 	}
-	rec.Generation++
 	return tx.PutRecord(rec)
 }
 
@@ -347,7 +352,7 @@ func markReverted(tx *journal.Tx, id croft.ID) error {
 		return err
 	}
 	m.Revert()
-	if err := tx.PutMerge(m); err != nil || m.Kind != croft.KindRevert {
+	if err := tx.PutMerge(&m); err != nil || m.Kind != croft.KindRevert {
 		return err
 	}
 	again, err := tx.Merge(m.Reverts)
@@ -355,7 +360,7 @@ func markReverted(tx *journal.Tx, id croft.ID) error {
 		return err
 	}
 	again.Reinstate()
-	return tx.PutMerge(again)
+	return tx.PutMerge(&again)
 }
 
 // RecoverPublish recovers a publication, unless another process holds the lane's lock:

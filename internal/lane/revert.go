@@ -150,19 +150,22 @@ func (svc *Lanes) HasBroughtNothing(ctx context.Context, r *project.Project, m j
 // findMerge finds the merge of a revert request: by its ID, by its commit, or by the name
 // of its workspace.
 func (svc *Lanes) findMerge(ctx context.Context, r *project.Project, req croft.RevertRequest) (journal.Merge, error) {
-	ref := cmp.Or(string(req.Merge), req.Ref)
+	kind, ref := croft.CutRef(cmp.Or(string(req.Merge), req.Ref))
 	m, err := svc.Journal.Merge(ctx, croft.ID(ref))
-	if err == nil && m.RepoID == r.ID {
+	if err == nil && m.RepoID == r.ID && kind.Is(croft.RefID) {
 		return m, nil
 	}
-	if m, err = svc.Journal.MergeByCommit(ctx, r.ID, ref); err == nil {
+	if m, err = svc.Journal.MergeByCommit(ctx, r.ID, ref); err == nil && kind == croft.RefAny {
 		return m, nil
 	}
 	named, err := svc.Journal.MergesNamed(ctx, r.ID, ref)
 	if err != nil {
 		return m, err
 	}
-	if len(named) == 0 {
+	if !kind.Is(croft.RefName) {
+		named = nil
+	}
+	if len(named) == 0 && kind.Is(croft.RefID) {
 		if named, err = svc.Journal.MergesOf(ctx, croft.ID(ref)); err != nil {
 			return m, err
 		}
@@ -251,9 +254,9 @@ func (svc *Lanes) submitRevert(ctx context.Context, r *project.Project, req crof
 		Act: a.ID, Undoes: a.Undoes, Base: was.Before, Text: text, Again: was.Kind == croft.KindRevert && !was.Again,
 		Part: was.Part,
 	}
-	svc.SetActor(&m.Merge)
+	svc.SetActor(ctx, m)
 	return m, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(*m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, *m)))
+		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, *m)))
 	})
 }
 

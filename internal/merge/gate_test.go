@@ -338,3 +338,27 @@ func TestInnocentAreNeverBlamed(t *testing.T) {
 		}
 	}
 }
+
+// TestFlakesBlameNobody: of random trees the first check fails by chance. All steps pass
+// nevertheless, or the bad one is blamed.
+func TestFlakesBlameNobody(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 5))
+		n := 2 + rnd.IntN(15)
+		f := &fakeChecker{flaky: map[string]int{}}
+		for i := range n {
+			if rnd.IntN(3) == 0 {
+				f.flaky[numbers(i+1).tree()] = 1
+			}
+		}
+		want, bad := n, -1
+		if rnd.IntN(2) == 0 {
+			bad = rnd.IntN(n)
+			f.bad, want = []work{{bad}}, bad
+		}
+		d := decide(t, f, 1+rnd.IntN(4), nil, numbers(n))
+		if d.Broken || d.Pass != want || d.Blamed != bad {
+			t.Errorf("seed %d: of %d steps %d is bad, flaky are %v: %+v", seed, n, bad, f.flaky, d)
+		}
+	}
+}

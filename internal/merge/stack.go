@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,6 +20,7 @@ type Item struct {
 	Kind     croft.MergeKind
 	Strategy croft.Strategy
 	Message  string // of the commit that is made
+	Author   string // of that commit, and its committer if it is not signed; empty: the identity's
 
 	// Head is the commit whose work is merged; of a revert, the commit that is
 	// reverted.
@@ -102,7 +104,7 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 		}
 	}
 	step.Tree = merged.Tree
-	step.Commit, err = s.commit(ctx, commit)
+	step.Commit, err = s.commit(ctx, commit, it.Author)
 	return step, err
 }
 
@@ -257,10 +259,14 @@ func (s *Stacker) hasNothingLeft(ctx context.Context, tip string, it Item) (bool
 
 func (s *Stacker) sign(who string) string { return object.Signature(who, s.Now()) }
 
-func (s *Stacker) commit(ctx context.Context, c object.Commit) (string, error) {
-	c.Signature = s.sign(s.Identity.Committer)
+func (s *Stacker) commit(ctx context.Context, c object.Commit, by string) (string, error) {
+	committer := s.Identity.Committer
+	if by != "" && !s.Identity.Signs {
+		committer = by
+	}
+	c.Signature = s.sign(committer)
 	if c.Author == "" {
-		c.Author = s.sign(s.Identity.Author)
+		c.Author = s.sign(cmp.Or(by, s.Identity.Author))
 	}
 	return s.MergeTree.Commit(ctx, c, s.Identity)
 }

@@ -263,6 +263,6 @@ func DigestOf(v any) string {
 // KeyConflictError says that a key was used for another request.
 func KeyConflictError(key string) error {
 	return &croft.Error{
-		Code: croft.KeyConflict, Message: fmt.Sprintf("key %q was used for another request", key), Hint: "use a new key",
+		Code: croft.KeyConflict, Message: fmt.Sprintf("key %q was used for another request", key), Hint: "use a new key", Fields: map[string]string{"key": key},
 	}
 }

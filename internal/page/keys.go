@@ -22,3 +22,6 @@ func Lane(l croft.Lane) Key { return Key{ID: l.Target} }
 
 // Session is the key of a session.
 func Session(s croft.Session) Key { return Key{ID: string(s.ID), At: s.StartedAt} }
+
+// Repo is the key of a project.
+func Repo(r croft.Repo) Key { return Key{ID: string(r.ID)} }

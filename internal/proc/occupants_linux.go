@@ -47,6 +47,97 @@ func Occupants(dir string) ([]Occupant, bool) {
 	return found, true
 }
 
+// OccupantsOf lists the processes in each of several directories, as Occupants does, in one
+// pass over all processes. The process that asks and those above it are left out. The
+// second result says whether this platform can tell.
+func OccupantsOf(dirs []string) (map[string][]Occupant, bool) {
+	pids, err := processes()
+	if err != nil {
+		return nil, false
+	}
+	asked := map[string]string{}
+	for _, dir := range dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			asked[real] = dir
+		}
+	}
+	above := ancestorsOf(os.Getpid())
+	found := map[string][]Occupant{}
+	for _, name := range pids {
+		pid, err := strconv.Atoi(name)
+		if err != nil || above[pid] {
+			continue
+		}
+		of := "/proc/" + name
+		cwd, err := os.Readlink(of + "/cwd")
+		if err != nil {
+			continue // it has ended, or is another user's
+		}
+		in := map[string]string{} // directory to file
+		if dir, ok := dirAbove(cwd, asked); ok {
+			in[dir] = ""
+		}
+		addWritten(of, asked, in)
+		if len(in) == 0 || isUnstartedFork(of, "/proc/self") {
+			continue
+		}
+		for dir, file := range in {
+			found[dir] = append(found[dir], Occupant{PID: pid, Name: nameOf(pid), File: file})
+		}
+	}
+	return found, true
+}
+
+// dirAbove finds the asked directory that a path is or lies in.
+func dirAbove(path string, asked map[string]string) (string, bool) {
+	for {
+		if dir, ok := asked[path]; ok {
+			return dir, true
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return "", false
+		}
+		path = up
+	}
+}
+
+// addWritten adds the asked directories in which a process has a file open for writing.
+func addWritten(of string, asked, in map[string]string) {
+	names, err := os.ReadDir(of + "/fd")
+	if err != nil {
+		return
+	}
+	for _, fd := range names {
+		file, err := os.Readlink(of + "/fd/" + fd.Name())
+		if err != nil || !strings.HasPrefix(file, "/") {
+			continue
+		}
+		dir, ok := dirAbove(file, asked)
+		if _, known := in[dir]; ok && !known && isOpenForWriting(of+"/fdinfo/"+fd.Name()) && isNamed(of+"/fd/"+fd.Name()) {
+			in[dir] = file
+		}
+	}
+}
+
+// ancestorsOf returns a process and those above it.
+func ancestorsOf(pid int) map[int]bool {
+	above := map[int]bool{}
+	for pid > 1 && !above[pid] {
+		above[pid] = true
+		fields := statFields("/proc/" + strconv.Itoa(pid))
+		if len(fields) < 2 {
+			break
+		}
+		parent, err := strconv.Atoi(fields[1])
+		if err != nil {
+			break
+		}
+		pid = parent
+	}
+	return above
+}
+
 // forkedNoExec is the kernel's flag of a process that has not begun a program of its
 // own.
 const forkedNoExec = 0x40

@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"bufio"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,5 +67,37 @@ func BenchmarkOccupants(b *testing.B) {
 	dir := b.TempDir()
 	for b.Loop() {
 		Occupants(dir)
+	}
+}
+
+// TestOccupantsOf: processes are found by their directory or a file that they write, for
+// several directories at once; the process that asks is not.
+func TestOccupantsOf(t *testing.T) {
+	root := t.TempDir()
+	inside, writes, empty := filepath.Join(root, "inside"), filepath.Join(root, "writes"), filepath.Join(root, "empty")
+	for _, dir := range []string{inside, writes, empty} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func(dir, script string) {
+		cmd := exec.Command("sh", "-c", script)
+		cmd.Dir = dir
+		out, err := cmd.StdoutPipe()
+		in, inErr := cmd.StdinPipe()
+		if err = errors.Join(err, inErr, cmd.Start()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start(inside, "echo ready; read x")
+	start(root, "exec 3>"+writes+"/file; echo ready; read x")
+	t.Chdir(empty)
+	found, known := OccupantsOf([]string{inside, writes, empty, filepath.Join(root, "none")})
+	if !known || len(found) != 2 || len(found[inside]) != 1 || len(found[writes]) != 1 || found[writes][0].File != filepath.Join(writes, "file") {
+		t.Errorf("found %+v, %v", found, known)
 	}
 }

@@ -28,6 +28,9 @@ func nameOf(int) string { return "" }
 // Occupants cannot tell on this platform.
 func Occupants(string) ([]Occupant, bool) { return nil, false }
 
+// OccupantsOf cannot tell on this platform.
+func OccupantsOf([]string) (map[string][]Occupant, bool) { return nil, false }
+
 // BootTime is when this machine was started; zero if it cannot be told.
 func BootTime() time.Time { return time.Time{} }
 

@@ -50,7 +50,7 @@ func BrokenError(rec journal.Record, h checkout.Health) error {
 // WorkspaceNotFoundError returns the WorktreeNotFound error for a workspace.
 func WorkspaceNotFoundError(op, ref string) *croft.Error {
 	return &croft.Error{
-		Code: croft.WorktreeNotFound, Op: op, Workspace: ref, Message: fmt.Sprintf("there is no workspace %q", ref), Hint: "croft list",
+		Code: croft.WorktreeNotFound, Op: op, Workspace: ref, Message: fmt.Sprintf("there is no workspace %q", ref), Hint: "croft list", Fields: map[string]string{"ref": ref},
 	}
 }
 

@@ -90,8 +90,11 @@ func (p *Projects) Locate(ctx context.Context, dir string) (Location, error) {
 
 // LocateAs finds the project that a request means, as Locate does; plain says what is
 // done with a directory without git.
-func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (Location, error) {
-	dir = p.absolute(dir)
+func (p *Projects) LocateAs(ctx context.Context, ref croft.Ref, plain PlainMode) (Location, error) {
+	dir, err := p.RepoDir(ctx, ref)
+	if err != nil {
+		return Location{}, err
+	}
 	place, err := p.placeOf(ctx, dir)
 	if errors.Is(err, gitdir.ErrNoRepository) {
 		if place, err = p.plainPlace(ctx, dir, plain); errors.Is(err, gitdir.ErrNoRepository) {
@@ -112,6 +115,25 @@ func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (L
 		return Location{}, err
 	}
 	return Location{r, r.withKnownRoot(place)}, nil
+}
+
+// RepoDir returns the directory of the project that a Ref names: an absolute path.
+func (p *Projects) RepoDir(ctx context.Context, ref croft.Ref) (string, error) {
+	kind, text := croft.CutRef(ref)
+	if kind.Is(croft.RefPath) {
+		return p.absolute(text), nil
+	}
+	if kind == croft.RefName {
+		return "", &croft.Error{Code: croft.InvalidRequest, Message: "a project is named by a directory or by its ID, and has no name", Details: ref}
+	}
+	known, err := p.Journal.Repo(ctx, croft.ID(text))
+	if errors.Is(err, journal.ErrNotFound) {
+		return "", &croft.Error{Code: croft.NotARepo, Message: fmt.Sprintf("no project with the ID %q is known", text), Hint: "croft repos"}
+	}
+	if err == nil && !fsx.Identity(known.Identity).IsAt(known.CommonDir) && known.CommonDir != "" {
+		return "", &croft.Error{Code: croft.NotARepo, Message: "the project is not where it was", Details: known.Path, Hint: "croft list, in the project where it is now"}
+	}
+	return known.Path, err
 }
 
 // absolute returns the absolute path for a path in a request: a relative one is taken

@@ -27,14 +27,14 @@ func NewAct() Act { return Act{ID: NewID()} }
 // Begin opens an operation. It does not record it in the journal: oplog.Op.Write does. It
 // refuses, except for a removal, if the repository's git configuration is not the
 // accepted one.
-func (p *Projects) Begin(a Act, kind string, r *Project) (*oplog.Op, error) {
+func (p *Projects) Begin(ctx context.Context, a Act, kind string, r *Project) (*oplog.Op, error) {
 	if kind != "remove" && r.Git != nil { // a removal works with any configuration
 		if err := r.Git.CheckConfig(); err != nil {
 			return nil, err
 		}
 	}
 	return p.Ops.Open(journal.Operation{
-		ID: NewID(), Act: a.ID, Undoes: a.Undoes, Kind: kind, Actor: cmp.Or(a.Actor, p.Actor()), Repo: r.ID,
+		ID: NewID(), Act: a.ID, Undoes: a.Undoes, Kind: kind, Actor: cmp.Or(a.Actor, p.Actor(ctx)), Repo: r.ID,
 	})
 }
 

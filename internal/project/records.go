@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -51,24 +52,28 @@ func (p *Projects) Find(ctx context.Context, s Location, ref string) (journal.Re
 			Code: croft.WorktreeNotFound, Message: "not inside a workspace, and no name was given", Hint: "croft list",
 		}
 	}
+	kind, text := croft.CutRef(ref)
 	// The ID is looked up first, so that a workspace whose name is the ID of another
 	// one is not found in its place. New workspaces cannot get such a name.
-	rec, err := p.Journal.Record(ctx, croft.ID(ref))
-	if err == nil && rec.RepoID == s.ID {
-		if rec.Workspace.State == croft.Trashed {
-			return journal.Record{}, p.notLiveError(ctx, s.Project, ref)
+	if kind.Is(croft.RefID) {
+		rec, err := p.Journal.Record(ctx, croft.ID(text))
+		if err == nil && rec.RepoID == s.ID {
+			if rec.Workspace.State == croft.Trashed {
+				return journal.Record{}, p.notLiveError(ctx, s.Project, ref)
+			}
+			return rec, nil
 		}
-		return rec, nil
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return rec, err
+		}
 	}
-	if err != nil && !errors.Is(err, journal.ErrNotFound) {
-		return rec, err
+	if kind.Is(croft.RefName) {
+		if rec, err := p.Journal.LiveByName(ctx, s.ID, text); !errors.Is(err, journal.ErrNotFound) {
+			return rec, err
+		}
 	}
-	rec, err = p.Journal.LiveByName(ctx, s.ID, ref)
-	if !errors.Is(err, journal.ErrNotFound) {
-		return rec, err
-	}
-	if strings.ContainsRune(ref, filepath.Separator) || ref == "." {
-		if rec, ok, err := p.findPath(ctx, s.Project, p.absolute(ref)); err != nil || ok {
+	if kind == croft.RefPath || kind == croft.RefAny && (strings.ContainsRune(text, filepath.Separator) || text == ".") {
+		if rec, ok, err := p.findPath(ctx, s.Project, p.absolute(text)); err != nil || ok {
 			return rec, err
 		}
 	}
@@ -110,10 +115,19 @@ func OnlyTrashed(all []journal.Record) []journal.Record {
 	return list
 }
 
+// Removed lists the removed workspaces that a Ref may mean: by ID or by name.
+func (p *Projects) Removed(ctx context.Context, r *Project, ref croft.Ref) ([]journal.Record, error) {
+	_, text := croft.CutRef(ref)
+	list, err := p.Journal.Removed(ctx, r.ID, text)
+	return slices.DeleteFunc(list, func(rec journal.Record) bool {
+		return !croft.RefNames(ref, rec.Workspace.ID, rec.Workspace.Name)
+	}), err
+}
+
 // FindRemoved finds a removed workspace by its ID or its name; of several it returns
 // the last removed. If there is none, it returns the error none.
 func (p *Projects) FindRemoved(ctx context.Context, r *Project, ref string, none error) (journal.Record, error) {
-	list, err := p.Journal.Removed(ctx, r.ID, ref)
+	list, err := p.Removed(ctx, r, ref)
 	if err != nil {
 		return journal.Record{}, err
 	}
@@ -133,7 +147,7 @@ func (p *Projects) FindRemoved(ctx context.Context, r *Project, ref string, none
 // has. If a workspace in the trash has it, the error says how to restore that.
 func (p *Projects) notLiveError(ctx context.Context, r *Project, ref string) error {
 	out := WorkspaceNotFoundError("", ref)
-	list, err := p.Journal.Removed(ctx, r.ID, ref)
+	list, err := p.Removed(ctx, r, ref)
 	if list = OnlyTrashed(list); err != nil || len(list) == 0 {
 		return out
 	}
@@ -157,12 +171,19 @@ func KeptBecause(rec journal.Record, err error) croft.Kept {
 	return croft.Kept{ID: rec.Workspace.ID, Name: rec.Workspace.Name, Reason: why}
 }
 
-// WorkspaceAround finds the workspace that one of the directories, or the directory of
-// the service or of its actor, lies in. It returns nil if there is none, and fails if one
-// of the directories does not exist.
+// WorkspaceAround finds the workspace whose agent makes the call, or that one of the
+// directories, or the directory of the service or of its actor, lies in, wherever it was
+// moved or mounted. It returns nil if there is none, and fails if one of the directories
+// does not exist.
 func (p *Projects) WorkspaceAround(ctx context.Context, dirs ...string) (*journal.Record, error) {
+	if _, inside := p.ActorOfCall(ctx); inside != "" {
+		if rec, err := p.Journal.Record(ctx, inside); !errors.Is(err, journal.ErrNotFound) {
+			return &rec, err
+		}
+	}
 	for _, dir := range append(dirs, p.Dir, p.From) {
-		if dir == "" {
+		kind, dir := croft.CutRef(dir)
+		if dir == "" || kind == croft.RefID {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(p.absolute(dir))
@@ -176,8 +197,38 @@ func (p *Projects) WorkspaceAround(ctx context.Context, dirs ...string) (*journa
 		if !errors.Is(err, journal.ErrNotFound) {
 			return nil, err
 		}
+		if moved, err := p.movedAround(ctx, real); err != nil || moved != nil {
+			return moved, err
+		}
 	}
 	return nil, nil
+}
+
+// movedAround finds the workspace, live or in the trash, whose directory is one of those
+// that a path lies in, by its identity: its path may be another one than is recorded.
+func (p *Projects) movedAround(ctx context.Context, path string) (*journal.Record, error) {
+	var above []string
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if id, err := fsx.IdentityOf(dir); err == nil {
+			above = append(above, string(id))
+		}
+		if filepath.Dir(dir) == dir {
+			break
+		}
+	}
+	repos, err := p.Journal.Repos(ctx)
+	for _, r := range repos {
+		records, rerr := p.Journal.Records(ctx, r.ID)
+		if err = errors.Join(err, rerr); err != nil {
+			break
+		}
+		for i, rec := range records {
+			if rec.Identity != "" && rec.Workspace.Mode != croft.ModeLegacy && slices.Contains(above, rec.Identity) {
+				return &records[i], nil
+			}
+		}
+	}
+	return nil, err
 }
 
 // scratchName returns the name of the scratch directory in the workspaces of a layout,
@@ -244,12 +295,35 @@ func ArchiveOwnRef(id croft.ID) string { return ArchiveRefs + string(id) + "/own
 // uncommitted files, once its directory is deleted from the trash.
 func ArchiveWorkRef(id croft.ID) string { return ArchiveRefs + string(id) + "/work" }
 
+// ClaimRevision fails unless the one workspace that a request names is at the revision that
+// its caller has seen; zero stands for any. A repeated call with a key has claimed it before.
+func (p *Projects) ClaimRevision(ctx context.Context, s Location, refs []croft.Ref, revision int) error {
+	if revision == 0 {
+		return nil
+	}
+	if len(refs) != 1 {
+		return &croft.Error{Code: croft.InvalidRequest, Message: "a revision is that of one workspace, and the request names another number of them"}
+	}
+	rec, err := p.FindOnce(ctx, s, refs[0])
+	if err == nil {
+		_, err = once.Pin(ctx, "revision", func() (int, error) { return revision, p.Claim(ctx, rec, revision) })
+	}
+	return err
+}
+
+// Claim fails unless a workspace is at a revision; zero stands for any.
+func (p *Projects) Claim(ctx context.Context, rec journal.Record, revision int) error {
+	if revision == 0 {
+		return nil
+	}
+	return explain.WithWorkspace(rec.Workspace.Name, p.Journal.Claim(ctx, rec.Workspace.ID, revision))
+}
+
 // SaveRecord writes a changed record to the journal with a new generation, in one
 // transaction with then, which may be nil.
 func (p *Projects) SaveRecord(ctx context.Context, rec *journal.Record, then func(*journal.Tx) error) error {
-	rec.Generation++
 	return p.Journal.Update(ctx, func(tx *journal.Tx) error {
-		if err := tx.PutRecord(*rec); err != nil || then == nil {
+		if err := tx.SaveRecord(rec); err != nil || then == nil {
 			return err
 		}
 		return then(tx)

@@ -259,7 +259,7 @@ func ChooseTrashDir(r *Project, rec journal.Record) (string, error) {
 			errs = append(errs, NotOursError(place))
 			continue
 		}
-		if _, err := os.Lstat(rec.Workspace.Path); err != nil || isSameDevice(parent, c) {
+		if _, err := os.Lstat(rec.Workspace.Path); err != nil || fsx.IsSameDevice(parent, c) {
 			return place, nil
 		}
 	}

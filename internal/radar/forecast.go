@@ -67,15 +67,15 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *merge
 func (svc *Forecasts) readCandidate(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) Candidate {
 	c := Candidate{Workspace: rec.Workspace}
 	var err error
-	if c.Head, c.Commit, err = workCommit(ctx, r, a, rec); err != nil {
+	if c.Head, c.Commit, err = WorkCommit(ctx, r, a, rec); err != nil {
 		c.Err = croft.AsError("conflicts", explain.Error("conflicts", rec.Workspace.Name, svc.VanishedError(ctx, rec, err)))
 	}
 	return c
 }
 
-// workCommit returns the last commit of a workspace, and a commit of its uncommitted
+// WorkCommit returns the last commit of a workspace, and a commit of its uncommitted
 // work on top of that, or the same commit if there is none.
-func workCommit(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) (head, commit string, err error) {
+func WorkCommit(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) (head, commit string, err error) {
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
 		return "", "", project.BrokenError(rec, h)
 	}

@@ -100,12 +100,19 @@ func (r *Radar) gitVersion() string {
 }
 
 // SetCollisions sets in each workspace what it collided with in the last forecast, as
-// far as neither side has moved since. It compares nothing.
-func (r *Radar) SetCollisions(refs *refs.Reader, list []croft.Workspace) {
+// far as neither side has moved since. It compares nothing. It returns, for the workspaces
+// that the forecast saw as they are now and whose target has not moved, whether they
+// collide with that.
+func (r *Radar) SetCollisions(refs *refs.Reader, list []croft.Workspace) map[croft.ID]bool {
 	var shown remembered
 	if r.readLines(&shown) != nil || shown.Version != rememberedVersion {
-		return
+		return nil
 	}
+	isAtTip := func(target string) bool {
+		tip, err := refs.Ref("refs/heads/" + target)
+		return err == nil && tip == shown.Tips[target]
+	}
+	withTarget := map[croft.ID]bool{}
 	now := map[croft.ID]*croft.Workspace{}
 	for i := range list {
 		now[list[i].ID] = &list[i]
@@ -122,10 +129,11 @@ func (r *Radar) SetCollisions(refs *refs.Reader, list []croft.Workspace) {
 		if !ok {
 			continue
 		}
-		if seen.Target != "" {
-			if tip, err := refs.Ref("refs/heads/" + seen.Target); err == nil && tip == shown.Tips[seen.Target] {
-				w.Collides = append(w.Collides, seen.Target)
-			}
+		if w.Target != "" && isAtTip(w.Target) {
+			withTarget[w.ID] = seen.Target == w.Target
+		}
+		if seen.Target != "" && isAtTip(seen.Target) {
+			w.Collides = append(w.Collides, seen.Target)
 		}
 		for _, j := range seen.With {
 			if other, ok := same(j); ok {
@@ -133,4 +141,5 @@ func (r *Radar) SetCollisions(refs *refs.Reader, list []croft.Workspace) {
 			}
 		}
 	}
+	return withTarget
 }

@@ -29,6 +29,11 @@ func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req cr
 	if err != nil {
 		return nil, err
 	}
+	if call.isNew {
+		if err := svc.ClaimRevision(ctx, s, req.Workspaces, req.IfRevision); err != nil {
+			return nil, err
+		}
+	}
 	records, err := svc.recordsToDiscard(ctx, s, call.stillToDiscard(req))
 	if err != nil {
 		return nil, err
@@ -49,7 +54,7 @@ func (svc *Removals) planDiscard(ctx context.Context, s project.Location, req cr
 	records, err := svc.recordsToDiscard(ctx, s, req)
 	plan := []croft.Merge{}
 	for _, rec := range records {
-		m := svc.discardedRecord(s.Project, rec, project.NewAct())
+		m := svc.discardedRecord(ctx, s.Project, rec, project.NewAct())
 		if err := svc.guardDiscard(ctx, s.Project, rec, AgreedMode(req.Agreed, rec, croft.RemoveForce)); err != nil {
 			if ctx.Err() != nil {
 				return nil, err
@@ -122,10 +127,10 @@ func (svc *Removals) discardCall(ctx context.Context, s project.Location, req cr
 // stillToDiscard returns the part of a request that is still to be done.
 func (d *discarding) stillToDiscard(req croft.DiscardRequest) croft.DiscardRequest {
 	if d.ended {
-		req.All = croft.ScopeNamed
+		req.All, req.Workspaces = croft.ScopeNamed, nil
 	}
-	done := func(ref string) bool {
-		return slices.ContainsFunc(d.before, func(m croft.Merge) bool { return ref == m.WorkspaceName || ref == string(m.Workspace) })
+	done := func(ref croft.Ref) bool {
+		return slices.ContainsFunc(d.before, func(m croft.Merge) bool { return croft.RefNames(ref, m.Workspace, m.WorkspaceName) })
 	}
 	req.Workspaces = slices.DeleteFunc(slices.Clone(req.Workspaces), done)
 	return req
@@ -183,7 +188,7 @@ func (svc *Removals) recordsToDiscard(ctx context.Context, s project.Location, r
 // error.
 func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec journal.Record, d *discarding, mode croft.RemoveMode) (*croft.Merge, error) {
 	w := rec.Workspace
-	m := svc.discardedRecord(r, rec, d.Act)
+	m := svc.discardedRecord(ctx, r, rec, d.Act)
 	if err := svc.guardDiscard(ctx, r, rec, mode); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -208,11 +213,11 @@ func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec jou
 				continue
 			}
 			old.Discard(svc.Now())
-			if err := tx.PutMerge(old); err != nil {
+			if err := tx.PutMerge(&old); err != nil {
 				return err
 			}
 		}
-		return errors.Join(d.writeKey(tx), tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeDiscarded, m)))
+		return errors.Join(d.writeKey(tx), tx.PutMerge(&m), tx.Emit(svc.MergeEvent(croft.EventMergeDiscarded, m)))
 	})
 	if err != nil {
 		return nil, err
@@ -234,7 +239,7 @@ func (svc *Removals) guardDiscard(ctx context.Context, r *project.Project, rec j
 }
 
 // discardedRecord is the merge that records a discard.
-func (svc *Removals) discardedRecord(r *project.Project, rec journal.Record, a project.Act) journal.Merge {
+func (svc *Removals) discardedRecord(ctx context.Context, r *project.Project, rec journal.Record, a project.Act) journal.Merge {
 	w := rec.Workspace
 	m := journal.Merge{
 		Merge: croft.Merge{
@@ -243,7 +248,7 @@ func (svc *Removals) discardedRecord(r *project.Project, rec journal.Record, a p
 		},
 		Act: a.ID,
 	}
-	svc.SetActor(&m.Merge)
+	svc.SetActor(ctx, &m)
 	return m
 }
 

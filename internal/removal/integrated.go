@@ -3,7 +3,6 @@ package removal
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/isolated"
@@ -12,6 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/view"
 )
 
 // IsIntegrated reports whether everything that a workspace committed is in its target
@@ -96,26 +96,8 @@ func (svc *Removals) RevertsOf(ctx context.Context, workspace croft.ID, target s
 		return nil, err
 	}
 	var reverts []merge.Revert
-	for _, m := range revertsInForce(landed) {
+	for _, m := range view.RevertsInForce(landed) {
 		reverts = append(reverts, merge.Revert{Commit: m.Commit, Reverted: m.Head})
 	}
 	return reverts, nil
-}
-
-// revertsInForce returns the reverts of a workspace's work that are in force. landed is in
-// the order of publication: a merge ends all reverts before it, and the revert of a revert
-// ends that one.
-func revertsInForce(landed []journal.Merge) []journal.Merge {
-	var reverts []journal.Merge
-	for _, m := range landed {
-		switch {
-		case m.Kind != croft.KindRevert:
-			reverts = nil
-		case m.Again:
-			reverts = slices.DeleteFunc(reverts, func(r journal.Merge) bool { return r.ID == m.Reverts })
-		default:
-			reverts = append(reverts, m)
-		}
-	}
-	return reverts
 }

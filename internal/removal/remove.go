@@ -64,6 +64,8 @@ type Spec struct {
 	// Head is the last commit that is known to be safe; empty: not checked. If the branch
 	// or HEAD is anywhere else, the workspace is kept with WorkspaceDirty.
 	Head string `json:"head,omitempty"`
+	// As is the condition of the removed workspace, if that is not ConditionRemoved.
+	As croft.Condition `json:"as,omitempty"`
 
 	Act project.Act `json:"-"` // of the call; RemoveOne reads it
 }
@@ -81,7 +83,7 @@ func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec jour
 	if err := svc.Guard(ctx, r, rec, mode); err != nil {
 		return nil, err
 	}
-	op, err := svc.Begin(how.Act, "remove", r)
+	op, err := svc.Begin(ctx, how.Act, "remove", r)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +184,7 @@ func (svc *Removals) ApplyRemoval(ctx context.Context, r *project.Project, op *o
 	}
 	live := rec
 	rec.Workspace.State = croft.Trashed
-	rec.Trash = &journal.Trash{RemovedAt: svc.Now(), ExpiresAt: svc.Now().Add(time.Duration(r.Config.Trash.Retention))}
+	rec.Trash = &journal.Trash{RemovedAt: svc.Now(), ExpiresAt: svc.Now().Add(time.Duration(r.Config.Trash.Retention)), As: how.As}
 	if err := svc.moveToTrash(ctx, r, live, how, &rec); err != nil {
 		return nil, err
 	}
@@ -199,8 +201,7 @@ func (svc *Removals) ApplyRemoval(ctx context.Context, r *project.Project, op *o
 // as purged.
 func (svc *Removals) deleteRecord(ctx context.Context, op *oplog.Op, rec journal.Record, how Spec) (*croft.Removed, error) {
 	rec.Workspace.State = croft.Trashed
-	rec.Trash = &journal.Trash{RemovedAt: svc.Now(), ExpiresAt: svc.Now(), Purged: true}
-	rec.Generation++
+	rec.Trash = &journal.Trash{RemovedAt: svc.Now(), ExpiresAt: svc.Now(), Purged: true, As: how.As}
 	return &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		return errors.Join(tx.PutRecord(rec), svc.endRemoval(tx, op, rec, how))
 	})
@@ -375,7 +376,7 @@ func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, w croft.Workspace, mode
 			continue
 		}
 		m.Cancel("its workspace was removed", "croft restore "+w.Name, svc.Now())
-		if err := errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeCanceled, m))); err != nil {
+		if err := errors.Join(tx.PutMerge(&m), tx.Emit(svc.MergeEvent(croft.EventMergeCanceled, m))); err != nil {
 			return err
 		}
 	}

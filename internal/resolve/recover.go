@@ -31,7 +31,7 @@ type resolving struct {
 
 // beginResolve records a resolution in the journal, with the snapshot that undoes it.
 func (svc *Resolver) beginResolve(ctx context.Context, r *project.Project, rec journal.Record, before croft.Snapshot) (*oplog.Op, error) {
-	op, err := svc.Begin(project.NewAct(), "resolve", r)
+	op, err := svc.Begin(ctx, project.NewAct(), "resolve", r)
 	if err != nil {
 		return nil, err
 	}

@@ -182,7 +182,7 @@ func (svc *Resolver) commitAndBringIn(ctx context.Context, r *project.Project, r
 // revert, as the lane does: otherwise the merge would revert the work here too.
 func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journal.Record, to *croft.Resolution, head string) ([]string, error) {
 	tree, branch := r.Trees.At(project.SpecOf(rec)), rec.Workspace.Branch
-	id, err := r.Git.Identity(ctx)
+	id, err := svc.Identity(ctx, r)
 	if err != nil {
 		return nil, err
 	}

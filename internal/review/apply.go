@@ -34,7 +34,7 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 	if err != nil {
 		return nil, err
 	}
-	if req.Workspace != "" && req.Workspace != work.WorkspaceName && req.Workspace != string(work.Workspace) {
+	if req.Workspace != "" && !croft.RefNames(req.Workspace, work.Workspace, work.WorkspaceName) {
 		return nil, &croft.Error{
 			Code: croft.InvalidRequest, Message: fmt.Sprintf("the review is of %q", work.WorkspaceName), Hint: "croft review " + req.Workspace,
 		}
@@ -56,7 +56,7 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 		},
 		Act: project.NewID(), Text: req.Message, Base: work.Base, Seen: work.TargetCommit, Part: true,
 	}
-	svc.SetActor(&m.Merge)
+	svc.SetActor(ctx, &m)
 	if m.Text == "" && isAll(work.Files, choices) {
 		m.Text = "Apply " + work.WorkspaceName
 	}
@@ -67,7 +67,7 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 		return nil, err
 	}
 	return &m.Merge, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(lane.UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
+		return errors.Join(lane.UseKey(tx, key, m.ID), tx.PutMerge(&m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
 	})
 }
 

@@ -27,7 +27,7 @@ func (svc *Reviews) SubmitMerge(ctx context.Context, s project.Location, req cro
 
 // ShowReview returns a review, without the lines of its hunks.
 func (svc *Reviews) ShowReview(ctx context.Context, s project.Location, req croft.GetRequest) (*croft.Review, error) {
-	return svc.readReview(ctx, s.Project, croft.ID(req.Ref))
+	return svc.readReview(ctx, s.Project, croft.RefToID(req.Ref))
 }
 
 // seenWork returns the commit of a review of a workspace; nil if the request names none.

@@ -22,8 +22,8 @@ func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, re
 		return svc.Views.ViewOf(ctx, s.Project, restored)
 	}
 	rec, err := svc.Trash.FindTrashed(ctx, s.Project, req.Ref)
-	if errors.Is(err, croft.WorktreeNotFound) && project.IsID(req.Ref) {
-		snap, lost := svc.findSnapshot(ctx, s.Project, req.Ref)
+	if kind, id := croft.CutRef(req.Ref); errors.Is(err, croft.WorktreeNotFound) && kind.Is(croft.RefID) && project.IsID(id) {
+		snap, lost := svc.findSnapshot(ctx, s.Project, id)
 		if lost != nil {
 			return nil, lost
 		}

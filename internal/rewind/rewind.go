@@ -95,7 +95,7 @@ func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Sna
 
 // beginRewind records a rewind in the journal.
 func (svc *Rewinds) beginRewind(ctx context.Context, r *project.Project, rec journal.Record, how Spec, a project.Act) (*oplog.Op, error) {
-	op, err := svc.Begin(a, "rewind", r)
+	op, err := svc.Begin(ctx, a, "rewind", r)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func (svc *Rewinds) replaceByRemoval(ctx context.Context, r *project.Project, op
 	if how.Dir, err = project.ChooseTrashDir(r, rec); err != nil {
 		return err
 	}
-	instead, err := svc.Begin(project.Act{ID: op.Act, Undoes: op.Undoes, Actor: op.Actor}, "remove", r)
+	instead, err := svc.Begin(ctx, project.Act{ID: op.Act, Undoes: op.Undoes, Actor: op.Actor}, "remove", r)
 	if err != nil {
 		return err
 	}

@@ -195,8 +195,8 @@ func (svc *Rewinds) ListSnapshots(ctx context.Context, s project.Location, _ cro
 func (svc *Rewinds) ShowSnapshot(ctx context.Context, s project.Location, req croft.GetRequest) (*croft.Snapshot, error) {
 	var found *croft.Snapshot
 	var err error
-	if project.IsID(string(req.Ref)) {
-		found, err = svc.findSnapshot(ctx, s.Project, string(req.Ref))
+	if kind, id := croft.CutRef(req.Ref); kind.Is(croft.RefID) && project.IsID(id) {
+		found, err = svc.findSnapshot(ctx, s.Project, id)
 	}
 	if err == nil && found == nil {
 		err = &croft.Error{Code: croft.SnapshotNotFound, Message: fmt.Sprintf("there is no snapshot %q", req.Ref), Hint: "croft snapshot --list"}

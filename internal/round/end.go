@@ -246,6 +246,9 @@ func (svc *Rounds) EndNamedSession(ctx context.Context, req croft.EndSessionRequ
 			return nil, err
 		}
 		defer ses.release()
+		if err := journal.CheckRevision(ses.Generation, req.IfRevision); err != nil { // the lock keeps others from changing it
+			return nil, err
+		}
 		if err := svc.endSession(ctx, ses.Session); err != nil {
 			return nil, err
 		}

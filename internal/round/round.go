@@ -40,8 +40,9 @@ func (svc *Rounds) NewRound(ctx context.Context, req croft.RoundRequest) (*croft
 // keyScope returns the scope of a key for a verb that concerns a session: keys of different
 // sessions differ. A name is that of a session of this project.
 func (svc *Rounds) keyScope(ctx context.Context, verb string, session croft.ID) project.KeyScope {
-	in := project.KeyScope{Verb: verb + " " + string(session)}
-	if project.IsID(string(session)) {
+	kind, text := croft.CutRef(string(session))
+	in := project.KeyScope{Verb: verb + " " + text}
+	if kind.Is(croft.RefID) && project.IsID(text) {
 		return in
 	}
 	in.Repo = noRepo
@@ -348,7 +349,7 @@ func (svc *Rounds) ShowRound(ctx context.Context, req croft.GetRequest) (*croft.
 	}
 	for _, ses := range list {
 		for _, t := range ses.Rounds {
-			if string(t.ID) == string(req.Ref) {
+			if t.ID == croft.RefToID(req.Ref) {
 				return svc.shownRound(ctx, &ses, &t)
 			}
 		}

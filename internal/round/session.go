@@ -63,7 +63,7 @@ func (svc *Rounds) startSession(ctx context.Context, req croft.SessionRequest) (
 	}
 	ses := &journal.Session{
 		Session: croft.Session{
-			ID: project.NewID(), Name: req.Name, Layout: req.Layout, Retention: req.Retention, State: croft.SessionOpen, StartedAt: svc.Now(),
+			ID: project.NewID(), Name: req.Name, Layout: req.Layout, Retention: req.Retention, State: croft.SessionOpen, StartedAt: svc.Now(), Meta: req.Meta,
 		},
 		Key: req.Key, Context: req.Context,
 	}
@@ -97,7 +97,6 @@ const noRepo croft.ID = "none"
 // putNewSession records a session, or returns the session that its key was used for
 // before.
 func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was *journal.Session, err error) {
-	ses.Generation = 1
 	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		was = nil
 		old, err := tx.SessionByKey(ses.RepoID, ses.Key)
@@ -111,7 +110,7 @@ func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was
 		if !errors.Is(err, journal.ErrNotFound) {
 			return err
 		}
-		if err := tx.PutSession(*ses); err != nil {
+		if err := tx.PutSession(ses); err != nil {
 			return err
 		}
 		return tx.Emit(svc.sessionEvent(croft.EventSessionStarted, ses))
@@ -190,6 +189,9 @@ func checkSession(req croft.SessionRequest) error {
 			return err
 		}
 	}
+	if err := layout.CheckMeta(req.Meta); err != nil {
+		return err
+	}
 	l, err := layout.Preset(req.Layout)
 	if err != nil {
 		return err
@@ -228,14 +230,16 @@ func (svc *Rounds) sessionEvent(kind string, ses *journal.Session) croft.Event {
 }
 
 // saveSession writes a changed session to the journal. The caller holds the session's lock.
+// then emits the event that tells of the change; nil: the session is just changed.
 func (svc *Rounds) saveSession(ctx context.Context, ses *journal.Session, then func(*journal.Tx) error) error {
-	ses.Generation++
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		err := tx.PutSession(*ses)
-		if err == nil && then != nil {
-			err = then(tx)
+		if err := tx.PutSession(ses); err != nil {
+			return err
 		}
-		return err
+		if then == nil {
+			return tx.Emit(svc.sessionEvent(croft.EventSessionChanged, ses))
+		}
+		return then(tx)
 	})
 }
 
@@ -282,14 +286,18 @@ func (svc *Rounds) findSession(ctx context.Context, ref croft.ID) (*journal.Sess
 	}
 	// A database that was lost is filled from the repository.
 	here, herr := svc.Locate(ctx, "")
-	ses, err := svc.Journal.Session(ctx, ref)
-	if err == nil {
+	kind, text := croft.CutRef(string(ref))
+	ses, err := svc.Journal.Session(ctx, croft.ID(text))
+	if err == nil && kind.Is(croft.RefID) {
 		return &ses, nil
 	}
-	if !errors.Is(err, journal.ErrNotFound) {
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return nil, err
 	}
-	named, err := svc.Journal.OpenSessions(ctx, string(ref))
+	if !kind.Is(croft.RefName) {
+		return nil, gone
+	}
+	named, err := svc.Journal.OpenSessions(ctx, text)
 	if err != nil {
 		return nil, err
 	}
@@ -317,15 +325,19 @@ func (svc *Rounds) SessionNamed(ctx context.Context, req croft.GetRequest) (*cro
 
 // ListSessions lists sessions, oldest first.
 func (svc *Rounds) ListSessions(ctx context.Context, f croft.SessionsRequest) ([]croft.Session, error) {
-	s, err := svc.Locate(ctx, f.Repo)
-	if errors.Is(err, gitdir.ErrNoRepository) && f.Repo == "" {
-		s.Project = &project.Project{ID: noRepo}
-		err = nil
+	var of croft.ID // empty: all
+	if f.Repos != croft.ScopeAll {
+		s, err := svc.Locate(ctx, f.Repo)
+		if errors.Is(err, gitdir.ErrNoRepository) && f.Repo == "" {
+			s.Project = &project.Project{ID: noRepo}
+			err = nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		of = s.ID
 	}
-	if err != nil {
-		return nil, err
-	}
-	list, err := svc.Journal.Sessions(ctx, s.ID)
+	list, err := svc.Journal.Sessions(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +346,7 @@ func (svc *Rounds) ListSessions(ctx context.Context, f croft.SessionsRequest) ([
 	}
 	out := []croft.Session{}
 	for _, ses := range list {
-		if slices.Contains(f.States, ses.State) {
+		if slices.Contains(f.States, ses.State) && layout.HasMeta(ses.Meta, f.Meta) {
 			out = append(out, *shownSession(&ses))
 		}
 	}

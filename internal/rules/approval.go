@@ -204,7 +204,7 @@ func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft
 		}
 	}
 	if err == nil {
-		err = svc.WriteApproval(r, plan)
+		err = svc.WriteApproval(ctx, r, plan)
 	}
 	if err != nil {
 		return nil, err
@@ -234,12 +234,12 @@ func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) e
 
 // WriteApproval records that a person has approved the commands of a plan. It checks
 // neither who calls nor the hash.
-func (svc *Rules) WriteApproval(r *project.Project, plan *croft.CheckPlan) error {
+func (svc *Rules) WriteApproval(ctx context.Context, r *project.Project, plan *croft.CheckPlan) error {
 	file := svc.approvalFile(r, plan.Hash)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(approval{plan.Checks, svc.Actor(), svc.Now()}, "", "  ")
+	text, err := json.MarshalIndent(approval{plan.Checks, svc.Actor(ctx), svc.Now()}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -85,33 +85,34 @@ func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.M
 // Guard refuses, with ConfigInvalid, a merge whose result after has another croft.toml
 // than before, the result below it, if that file cannot be read or is no regular file:
 // no merge could follow it. A result that deletes the file, or has the same unreadable
-// file as before, passes.
-func (svc *Rules) Guard(ctx context.Context, attempts *mergetree.Session, m journal.Merge, before, after string) error {
+// file as before, passes. changes says that the file is not the same: what lands after the
+// result has other rules, and perhaps other checks, than the result itself.
+func (svc *Rules) Guard(ctx context.Context, attempts *mergetree.Session, m journal.Merge, before, after string) (changes bool, err error) {
 	old, err := rulesEntry(ctx, attempts, before)
 	if err != nil {
-		return err
+		return false, err
 	}
 	file, err := rulesEntry(ctx, attempts, after)
 	if err != nil || file == old || file.OID == "" {
-		return err
+		return file != old, err
 	}
 	if !file.IsFile() {
-		return &croft.Error{
+		return true, &croft.Error{
 			Code: croft.ConfigInvalid, Message: rulesFile + " is not a regular file in the result",
 			Hint: "make it one in the workspace, then croft merge " + m.WorkspaceName,
 		}
 	}
 	o, err := attempts.Read(ctx, file.OID)
 	if err != nil {
-		return err
+		return true, err
 	}
 	if _, err := svc.Settings.AtTarget(m.WorkspaceName+":"+rulesFile, o.Data); err != nil {
 		why := *croft.AsError("merge", err)
 		why.Details = why.Hint
 		why.Hint = fmt.Sprintf("mend %s in the workspace, then croft merge %s", rulesFile, m.WorkspaceName)
-		return &why
+		return true, &why
 	}
-	return nil
+	return true, nil
 }
 
 // rulesEntry returns the tree entry of the rules file at the top of a commit, or the zero

@@ -23,14 +23,15 @@ import (
 // several with that name it returns the one removed last. It fails with WorktreeNotFound
 // if there is none.
 func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref string) (journal.Record, error) {
-	list, err := svc.Journal.Removed(ctx, r.ID, ref)
+	list, err := svc.Removed(ctx, r, ref)
 	if err != nil {
 		return journal.Record{}, err
 	}
 	if list = project.OnlyTrashed(list); len(list) > 0 {
 		return list[0], nil
 	}
-	if live, err := svc.Journal.LiveByName(ctx, r.ID, ref); err == nil {
+	_, name := croft.CutRef(ref)
+	if live, err := svc.Journal.LiveByName(ctx, r.ID, name); err == nil {
 		return journal.Record{}, &croft.Error{
 			Code: croft.WorktreeNotFound, Workspace: live.Workspace.Name, Message: "the workspace is there already", Details: live.Workspace.Path,
 			Hint: "croft show " + live.Workspace.Name,
@@ -46,7 +47,7 @@ func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref strin
 // workspace stays in the trash; if that fails too, recovery continues. It is no error if
 // another process has restored the workspace.
 func (svc *Trash) RestoreOne(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RestoreMode, a project.Act) error {
-	op, err := svc.Begin(a, "restore", r)
+	op, err := svc.Begin(ctx, a, "restore", r)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ func refuseUnshown(known journal.Repo, req croft.UninstallRequest) error {
 // deleted. A directory may also be absent for a while, so only the user can say that,
 // and no files are deleted that may be work.
 func (svc *Uninstaller) uninstallGone(ctx context.Context, res *croft.UninstallResult, req croft.UninstallRequest) error {
-	at := req.Repo
-	if !filepath.IsAbs(at) {
+	kind, at := croft.CutRef(req.Repo)
+	if kind != croft.RefID && !filepath.IsAbs(at) {
 		at = filepath.Join(svc.Dir, at)
 	}
 	repos, err := svc.Journal.Repos(ctx)
@@ -40,7 +40,7 @@ func (svc *Uninstaller) uninstallGone(ctx context.Context, res *croft.UninstallR
 		return err
 	}
 	for _, known := range repos {
-		if !slices.Contains(placesOf(known), at) {
+		if kind == croft.RefID && string(known.ID) != at || kind != croft.RefID && !slices.Contains(placesOf(known), at) {
 			continue
 		}
 		p, err := svc.planGone(ctx, known)

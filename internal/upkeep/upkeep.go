@@ -66,7 +66,7 @@ func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req crof
 		if !done {
 			mode = croft.BranchKeep
 		}
-		return removal.Spec{Branch: mode, Event: croft.EventWorkspaceReaped}, nil
+		return removal.Spec{Branch: mode, Event: croft.EventWorkspaceReaped, As: croft.ConditionReaped}, nil
 	}
 	wanted := func(rec journal.Record) bool {
 		return svc.isOrphaned(leases[rec.Workspace.ID]) ||

@@ -35,10 +35,7 @@ func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.
 		return nil, svc.VanishedError(ctx, rec, err)
 	}
 	for _, c := range changes {
-		if c.Kind == checkout.Untracked && c.Path == project.StateFile {
-			continue
-		}
-		if (c.Kind == checkout.Untracked || c.Kind == checkout.Hidden) && rec.IsPlaced(c.Path) {
+		if isOwn(rec, c) {
 			continue
 		}
 		switch c.Kind {
@@ -57,6 +54,12 @@ func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.
 		return nil, svc.VanishedError(ctx, rec, err)
 	}
 	return st, svc.countDistance(ctx, r, rec, st)
+}
+
+// isOwn reports whether a changed file is no work: STATE.json, or one that Croft put there.
+func isOwn(rec journal.Record, c checkout.Change) bool {
+	return c.Kind == checkout.Untracked && c.Path == project.StateFile ||
+		(c.Kind == checkout.Untracked || c.Kind == checkout.Hidden) && rec.IsPlaced(c.Path)
 }
 
 // countDistance counts the commits by which a workspace is ahead of and behind its

@@ -12,14 +12,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/condition"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/page"
 	"github.com/croft-sh/croft/internal/parallel"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
@@ -31,6 +35,7 @@ type Views struct {
 	*project.Projects
 	Forecasts *radar.Forecasts // required, for the last forecast of each project
 	Approvals Approvals        // required
+	Queues    Queues           // required
 }
 
 // view turns the records of a project into workspaces as callers see them: with what
@@ -39,10 +44,14 @@ type view struct {
 	r      *project.Project
 	refs   *refs.Reader
 	leases map[croft.ID][]croft.Lease
-	merges map[croft.ID]journal.Merge // the last merge of each workspace
-	rewind map[croft.ID]string        // workspaces whose files a rewind is changing, with the error of the last attempt
-	agreed map[string]string          // targets whose checks were not approved and do not stop merges now, with the reason
+	merges map[croft.ID]journal.Merge                   // the last merge of each workspace
+	rewind map[croft.ID]string                          // workspaces whose files a rewind is changing, with the error of the last attempt
+	agreed map[string]string                            // targets whose checks were not approved and do not stop merges now, with the reason
+	queue  map[croft.ID]condition.Queue                 // the places of the merges that wait
+	landed func() (map[croft.ID][]journal.Merge, error) // see [journal.Journal.Landed]
+	radar  *radar.Radar
 
+	isListing   bool // all live workspaces are in the list
 	isRoundOver func(session string, number int) bool
 	here        proc.Identity
 	now         time.Time
@@ -70,13 +79,16 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 		v.agreed = svc.approvedSince(ctx, r, last)
 	}
 	v.isRoundOver = svc.roundsOver(ctx)
-	return v, nil
+	v.radar = svc.Forecasts.RadarOf(r)
+	v.landed = sync.OnceValues(func() (map[croft.ID][]journal.Merge, error) { return svc.Journal.Landed(ctx, r.ID) })
+	v.queue, err = svc.placesIn(ctx, r, last)
+	return v, err
 }
 
 // viewOf returns a workspace as callers see it. It reads a few small files.
 func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 	w := rec.Workspace
-	w.RepoID = rec.RepoID
+	w.RepoID, w.Revision = rec.RepoID, rec.Generation
 	w.Env = map[string]string{"CROFT_REPO": w.Repo, "CROFT_WORKSPACE": string(w.ID)}
 	w.IsRoundOver = w.Round > 0 && v.isRoundOver(w.Session, w.Round)
 	if w.State == croft.Trashed {
@@ -172,17 +184,31 @@ func (v *view) lease(id croft.ID) *croft.Lease {
 }
 
 // viewAll returns workspaces as callers see them, in parallel. It also looks for those
-// that were moved.
-func (v *view) viewAll(ctx context.Context, records []journal.Record) []croft.Workspace {
+// that were moved. It returns those that there was no time to look at, or not enough.
+func (v *view) viewAll(ctx context.Context, records []journal.Record, look croft.Duration) (list []croft.Workspace, unseen []croft.ID) {
 	out := make([]croft.Workspace, len(records))
 	parallel.Each(len(records), func(i int) { out[i] = v.viewOf(ctx, records[i]) })
 	v.showMoved(ctx, records, out)
-	return out
+	var sights []sight
+	if look > 0 {
+		sights = v.lookAt(ctx, records, out, look)
+	}
+	v.setConditions(records, out, sights)
+	for i, w := range out {
+		if sights == nil && v.isDue(w) || sights != nil && sights[i].isUnseen() {
+			unseen = append(unseen, w.ID)
+		}
+	}
+	return out, unseen
 }
 
 // ViewsOf returns the workspaces with the given IDs, in their order, as callers of the
 // Service see them.
 func (svc *Views) ViewsOf(ctx context.Context, r *project.Project, ids []croft.ID) ([]croft.Workspace, error) {
+	return svc.viewsOf(ctx, r, ids, 0)
+}
+
+func (svc *Views) viewsOf(ctx context.Context, r *project.Project, ids []croft.ID, look croft.Duration) ([]croft.Workspace, error) {
 	v, err := svc.newView(ctx, r)
 	if err != nil {
 		return nil, err
@@ -193,7 +219,8 @@ func (svc *Views) ViewsOf(ctx context.Context, r *project.Project, ids []croft.I
 			return nil, err
 		}
 	}
-	return v.viewAll(ctx, records), nil
+	list, _ := v.viewAll(ctx, records, look)
+	return list, nil
 }
 
 // ViewOf returns the workspace with an ID as callers see it.
@@ -206,11 +233,12 @@ func (svc *Views) ViewOf(ctx context.Context, r *project.Project, id croft.ID) (
 }
 
 // ListWorkspaces lists the workspaces that match a filter, oldest first. It lists
-// removed ones only if the filter names states or merge statuses.
-func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f croft.WorkspacesRequest) ([]croft.Workspace, error) {
+// removed ones only if the filter names states, merge statuses or conditions of such. It
+// also names those that there was no time to look at, whatever the filter says.
+func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
 	r := s.Project
 	read := svc.Journal.Live
-	if len(f.States)+len(f.MergeStatuses) > 0 {
+	if len(f.States)+len(f.MergeStatuses) > 0 || slices.ContainsFunc(f.Conditions, isOfRemoved) {
 		read = svc.Journal.Records
 	}
 	records, err := read(ctx, r.ID)
@@ -221,16 +249,29 @@ func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f crof
 	if err != nil {
 		return nil, err
 	}
-	list := v.viewAll(ctx, records)
-	svc.Forecasts.RadarOf(r).SetCollisions(v.refs, list)
-	return slices.DeleteFunc(list, func(w croft.Workspace) bool { return !matchesFilter(&w, f) }), nil
+	v.isListing = true
+	list, unseen := v.viewAll(ctx, records, f.Look)
+	list = slices.DeleteFunc(list, func(w croft.Workspace) bool { return !matchesFilter(&w, f) })
+	out, err := page.Cut(list, f.Page, page.Oldest, page.Workspace)
+	if err == nil {
+		out.Unseen = unseen
+	}
+	return out, err
 }
 
 func matchesFilter(w *croft.Workspace, f croft.WorkspacesRequest) bool {
-	if f.Session != "" && w.Session != f.Session || f.Role != "" && w.Role != f.Role {
+	for _, want := range [][2]string{{f.Session, w.Session}, {f.Role, w.Role}, {f.Agent, w.Agent}, {f.Branch, w.Branch}, {f.Target, w.Target}} {
+		if want[0] != "" && want[0] != want[1] {
+			return false
+		}
+	}
+	if !layout.HasMeta(w.Meta, f.Meta) {
 		return false
 	}
 	if len(f.MergeStatuses) > 0 && !slices.Contains(f.MergeStatuses, w.MergeStatus) {
+		return false
+	}
+	if len(f.Conditions) > 0 && !slices.Contains(f.Conditions, w.Status) {
 		return false
 	}
 	return len(f.States) == 0 || slices.Contains(f.States, w.State)
@@ -251,7 +292,11 @@ func (svc *Views) ShowWorkspace(ctx context.Context, s project.Location, req cro
 	if err != nil {
 		return nil, err
 	}
-	return svc.ViewOf(ctx, s.Project, rec.Workspace.ID)
+	list, err := svc.viewsOf(ctx, s.Project, []croft.ID{rec.Workspace.ID}, req.Look)
+	if err != nil {
+		return nil, err
+	}
+	return &list[0], nil
 }
 
 // ListWorktrees lists the worktrees that git has registered.

@@ -19,7 +19,9 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.Applied]():     {string(croft.AppliedHidden)},
 		reflect.TypeFor[croft.BranchMode]():  {string(croft.BranchKeep)},
 		reflect.TypeFor[croft.Carry]():       {string(croft.CarryDirty)},
+		reflect.TypeFor[croft.Condition]():   wordsOf(croft.Conditions()),
 		reflect.TypeFor[croft.Context]():     {string(croft.ContextNone)},
+		reflect.TypeFor[croft.DriveUntil]():  {string(croft.UntilStopped)},
 		reflect.TypeFor[croft.DryRun]():      {string(croft.DryRunOn)},
 		reflect.TypeFor[croft.EndMode]():     {string(croft.EndForce)},
 		reflect.TypeFor[croft.Fetch]():       {string(croft.FetchFirst)},
@@ -51,6 +53,14 @@ func knownWords() map[reflect.Type][]string {
 			string(croft.Creating), string(croft.Ready), string(croft.Stopped), string(croft.Trashed), string(croft.Broken),
 		},
 	}
+}
+
+func wordsOf[S ~string](list []S) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
 }
 
 // Check fails with InvalidRequest if a field of a request, such as a croft.Mode, has a

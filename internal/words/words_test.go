@@ -13,7 +13,6 @@ func TestEveryWordIsChecked(t *testing.T) {
 	elsewhere := map[reflect.Type]bool{
 		reflect.TypeFor[croft.ID]():        true, // no word
 		reflect.TypeFor[croft.Cursor]():    true, // no word
-		reflect.TypeFor[croft.Ref]():       true, // no word
 		reflect.TypeFor[croft.Strategy]():  true, // lane's checkSubmission
 		reflect.TypeFor[croft.Retention](): true, // a number, too: checked where a session is made
 		reflect.TypeFor[croft.Code]():      true,

@@ -118,7 +118,7 @@ func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec jou
 		}
 		return head, found.HeldBack, err
 	}
-	id, err := r.Git.Identity(ctx)
+	id, err := svc.Identity(ctx, r)
 	if err != nil {
 		return "", nil, err
 	}

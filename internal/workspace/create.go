@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
@@ -49,7 +50,11 @@ func (svc *Workspaces) CreateMany(ctx context.Context, req croft.CreateAllReques
 
 // createOnce makes workspaces, unless a request with the same key has made them.
 func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllRequest, seats []RoundSpec) ([]croft.Workspace, error) {
-	s, err := svc.LocateAs(ctx, req.Repo, svc.plainModeForRequest(req))
+	plain, err := svc.plainModeForRequest(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	s, err := svc.LocateAs(ctx, req.Repo, plain)
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +91,14 @@ func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllReques
 
 // plainModeForRequest says what is done with a directory without git if a request asks
 // for workspaces of it.
-func (svc *Workspaces) plainModeForRequest(req croft.CreateAllRequest) project.PlainMode {
+func (svc *Workspaces) plainModeForRequest(ctx context.Context, req croft.CreateAllRequest) (project.PlainMode, error) {
 	cfg := svc.Settings.Config()
 	if req.Repo != "" {
-		cfg = svc.Settings.ForRepo(req.Repo).Config()
+		dir, err := svc.RepoDir(ctx, req.Repo)
+		if err != nil {
+			return project.KnownPlain, err
+		}
+		cfg = svc.Settings.ForRepo(dir).Config()
 	}
 	mode := project.KnownPlain
 	for _, part := range req.Workspaces {
@@ -105,7 +114,7 @@ func (svc *Workspaces) plainModeForRequest(req croft.CreateAllRequest) project.P
 			mode = project.ShadowPlain
 		}
 	}
-	return mode
+	return mode, nil
 }
 
 // errKeyTaken says that another process used the request's key at the same moment.
@@ -124,7 +133,7 @@ func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req cr
 	if err := svc.checkSpace(s, plans); err != nil {
 		return nil, err
 	}
-	op, err := svc.Begin(project.NewAct(), "create", s.Project)
+	op, err := svc.Begin(ctx, project.NewAct(), "create", s.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -216,6 +225,7 @@ func limitReachedError(live, more, limit int) error {
 		Code:    croft.LimitReached,
 		Message: fmt.Sprintf("%d workspaces are active, %d more would exceed the limit of %d", live, more, limit),
 		Hint:    "croft clean, or raise limits.max_workers",
+		Fields:  map[string]string{"limit": strconv.Itoa(limit), "active": strconv.Itoa(live)},
 	}
 }
 
@@ -235,7 +245,6 @@ func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op
 	}
 	for _, p := range plans {
 		p.record.Workspace.State, p.record.Maker = croft.Ready, nil
-		p.record.Generation++
 	}
 	for _, p := range plans {
 		if err := s.CheckoutFor(p.mode).Release(p.spec()); err != nil {
@@ -378,7 +387,7 @@ func (svc *Workspaces) refsError(ctx context.Context, s project.Location, plans 
 
 func branchExistsError(branch string) error {
 	return &croft.Error{
-		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q exists already", branch),
+		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q exists already", branch), Fields: map[string]string{"branch": branch},
 		Hint: "croft new --branch " + branch + " takes it as it is; another name makes a new one",
 	}
 }

@@ -55,8 +55,8 @@ func (svc *Workspaces) TakeRequested(ctx context.Context, req croft.LeaseRequest
 
 // findLeased finds the workspace of a request. An ID needs no repository beside it.
 func (svc *Workspaces) findLeased(ctx context.Context, req croft.LeaseRequest) (*project.Project, journal.Record, error) {
-	if req.Repo == "" && project.IsID(req.Workspace) {
-		if r, rec, err := svc.FindByID(ctx, croft.ID(req.Workspace)); err == nil {
+	if id := croft.RefToID(req.Workspace); req.Repo == "" && project.IsID(string(id)) {
+		if r, rec, err := svc.FindByID(ctx, id); err == nil {
 			return r, rec, nil
 		}
 	}
@@ -396,7 +396,6 @@ func (svc *Workspaces) putLease(tx *journal.Tx, rec journal.Record, l *croft.Lea
 	}
 	if isNew && l.Mode == croft.LeaseExclusive {
 		rec.LeaseEpoch++
-		rec.Generation++
 		l.Epoch = rec.LeaseEpoch
 		if err := tx.PutRecord(rec); err != nil {
 			return err

@@ -89,6 +89,10 @@ func (svc *Workspaces) changeLock(ctx context.Context, r *project.Project, rec j
 			return err
 		}
 		now.Seen.IsLocked, now.Seen.LockReason = change.event == croft.EventWorkspaceLocked, change.reason
-		return errors.Join(tx.PutRecord(now), tx.Emit(svc.WorkspaceEvent(change.event, rec)), svc.Note(tx, change.act, r.ID, rec), once.Answer(ctx, tx, w))
+		if err := tx.SaveRecord(&now); err != nil {
+			return err
+		}
+		w.Revision = now.Generation
+		return errors.Join(tx.Emit(svc.WorkspaceEvent(change.event, rec)), svc.Note(tx, change.act, r.ID, rec), once.Answer(ctx, tx, w))
 	})
 }

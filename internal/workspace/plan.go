@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/base"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
@@ -119,6 +120,9 @@ func (p *plan) fillDefaults() error {
 		{req.Agent, layout.CheckAgent},
 		{req.Branch, layout.CheckBranch},
 		{req.Target, layout.CheckBranch},
+	}
+	if err := layout.CheckMeta(req.Meta); err != nil {
+		return err
 	}
 	for _, c := range checks {
 		if c.value == "" {
@@ -231,7 +235,7 @@ func (p *plan) takeBranch(ctx context.Context, s project.Location) error {
 	}
 	if used := s.Git.CheckedOut(p.req.Branch, ""); len(used) > 0 {
 		return &croft.Error{
-			Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", p.req.Branch),
+			Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", p.req.Branch), Fields: map[string]string{"branch": p.req.Branch},
 			Details: used[0], Hint: "git worktree list",
 		}
 	}
@@ -286,7 +290,7 @@ func (p *plan) baseBranch(ctx context.Context, r *project.Project) map[string]st
 // repository.
 func (svc *Workspaces) NewHome(r *project.Project, name string) string {
 	top := filepath.Dir(r.Path)
-	if !project.IsWritable(top) {
+	if !fsx.IsWritable(top) {
 		return filepath.Join(dataDirOf(r, svc.Settings.Config().DataDir), ".rounds", name)
 	}
 	return filepath.Join(top, r.Name()+".croft", ".rounds", name)

@@ -2,13 +2,16 @@ package workspace
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/proc"
@@ -23,7 +26,7 @@ func (svc *Workspaces) settlePlan(tx *journal.Tx, s project.Location, p *plan) e
 	w := croft.Workspace{
 		ID: id, Name: p.req.Name, Agent: p.req.Agent, Role: p.req.Role, Session: p.req.Session, Label: p.req.Label,
 		Mode: p.mode, State: croft.Creating, Layout: p.layout.Name, Base: p.start.OID, BaseRef: p.start.Ref, Target: p.start.Target,
-		Host: svc.Host, Repo: s.Path, CreatedAt: now, Round: p.seat.Round,
+		Host: svc.Host, Repo: s.Path, CreatedAt: now, Round: p.seat.Round, Meta: p.req.Meta,
 	}
 	if p.note != "" {
 		w.Notes = append(w.Notes, p.note)
@@ -33,7 +36,7 @@ func (svc *Workspaces) settlePlan(tx *journal.Tx, s project.Location, p *plan) e
 		return err
 	}
 	maker := project.Self()
-	p.record = journal.Record{Workspace: w, RepoID: s.ID, Generation: 1, Boot: proc.Here().Boot, Maker: &maker, Carried: p.seat.Carried}
+	p.record = journal.Record{Workspace: w, RepoID: s.ID, Boot: proc.Here().Boot, Maker: &maker, Carried: p.seat.Carried}
 	if p.mode == croft.ModeLegacy {
 		p.record.Workspace.Path = s.Path
 		return nil
@@ -69,14 +72,14 @@ func settleName(tx *journal.Tx, r *project.Project, name string) (string, error)
 		}
 		if err == nil {
 			err = &croft.Error{
-				Code: croft.WorktreeExists, Workspace: name, Message: "a workspace of that name exists already",
+				Code: croft.WorktreeExists, Workspace: name, Message: "a workspace of that name exists already", Fields: map[string]string{"path": other.Workspace.Path, "workspace": string(other.Workspace.ID)},
 				Details: other.Workspace.Path, Hint: "croft show " + name,
 			}
 		}
 		return name, err
 	}
 	for range 1000 {
-		name = layout.Invent(project.Random)
+		name = layout.Invent(random)
 		if _, err := tx.LiveByName(r.ID, name); errors.Is(err, journal.ErrNotFound) {
 			return name, nil
 		} else if err != nil {
@@ -239,7 +242,7 @@ func (p *plan) settlePath(tx *journal.Tx, place func(slug string) (string, error
 
 func pathTakenError(name, path string) error {
 	return &croft.Error{
-		Code: croft.WorktreeExists, Workspace: name, Message: "something is already at the path", Details: path,
+		Code: croft.WorktreeExists, Workspace: name, Message: "something is already at the path", Details: path, Fields: map[string]string{"path": path},
 		Hint: "choose another name, or move it away",
 	}
 }
@@ -251,7 +254,7 @@ func (p *plan) writableBase(s project.Location, base, dataDir string) (string, e
 	if info, err := os.Stat(at); err == nil && !info.IsDir() {
 		return "", &croft.Error{Code: croft.NotWritable, Message: fmt.Sprintf("%s is not a directory", at)}
 	}
-	if project.IsWritable(at) {
+	if fsx.IsWritable(at) {
 		return "", nil
 	}
 	if p.layout.Parent == layout.ParentStrict {
@@ -278,4 +281,13 @@ func existingAbove(path string) string {
 		}
 		path = up
 	}
+}
+
+// random draws a number below n.
+func random(n int) int {
+	v, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
+	if err != nil {
+		return 0
+	}
+	return int(v.Int64())
 }

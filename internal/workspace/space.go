@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/project"
@@ -18,7 +19,7 @@ func (svc *Workspaces) checkSpace(s project.Location, plans []*plan) error {
 		return nil
 	}
 	dir := existingAbove(plans[0].layout.BaseDir(s.Path, s.Name(), ""))
-	bytes, inodes, err := project.FreeSpace(dir)
+	bytes, inodes, err := fsx.FreeSpace(dir)
 	if err != nil {
 		return nil // this file system does not report its space
 	}
@@ -48,7 +49,7 @@ func fullDiskError(dir string, err error) error {
 	if !errors.Is(err, gitcmd.KindVanished) {
 		return err
 	}
-	bytes, inodes, ferr := project.FreeSpace(dir)
+	bytes, inodes, ferr := fsx.FreeSpace(dir)
 	if ferr != nil || bytes >= nearlyFull && inodes > 0 {
 		return err
 	}

@@ -164,7 +164,6 @@ func (svc *Workspaces) wereHandedOut(r *project.Project, records []journal.Recor
 func (svc *Workspaces) finishCreate(ctx context.Context, r *project.Project, op *oplog.Op, records []journal.Record) error {
 	for i, rec := range records {
 		records[i].Workspace.State, records[i].Maker = croft.Ready, nil
-		records[i].Generation++
 		if role, err := r.Roles().Find(rec.Workspace.Role); rec.Workspace.Role != "" && err == nil {
 			records[i].RoleFiles = role.Files
 		}

@@ -92,6 +92,10 @@ func (w wire) Repo(ctx context.Context, req croft.RepoRequest) (*croft.Repo, err
 	return send(ctx, w, req, w.svc.Repo)
 }
 
+func (w wire) Repos(ctx context.Context, req croft.ReposRequest) (*croft.List[croft.Repo], error) {
+	return send(ctx, w, req, w.svc.Repos)
+}
+
 func (w wire) CheckRepo(ctx context.Context, req croft.RepoRequest) (*croft.Repo, error) {
 	return send(ctx, w, req, w.svc.CheckRepo)
 }
@@ -160,6 +164,10 @@ func (w wire) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace
 	return send(ctx, w, req, w.svc.Lock)
 }
 
+func (w wire) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
+	return send(ctx, w, req, w.svc.UpdateWorkspace)
+}
+
 func (w wire) Unlock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
 	return send(ctx, w, req, w.svc.Unlock)
 }
@@ -226,6 +234,10 @@ func (w wire) WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.Merg
 
 func (w wire) Merges(ctx context.Context, req croft.MergesRequest) (*croft.List[croft.Merge], error) {
 	return send(ctx, w, req, w.svc.Merges)
+}
+
+func (w wire) CheckLog(ctx context.Context, req croft.CheckLogRequest) (*croft.CheckLog, error) {
+	return send(ctx, w, req, w.svc.CheckLog)
 }
 
 func (w wire) DriveLanes(ctx context.Context, req croft.DriveRequest) (*croft.QueueResult, error) {

@@ -21,7 +21,12 @@ type Identity struct {
 
 // Identity returns who makes commits here, as git determines it: from the user's
 // environment, the configuration, and the system.
-func (r *Repository) Identity(ctx context.Context) (Identity, error) {
+func (r *Repository) Identity(ctx context.Context) (Identity, error) { return r.IdentityAs(ctx, "") }
+
+// IdentityAs returns the identity of commits for an author, "Name <address>". The author is
+// also the committer, unless commits are signed: the key is that of the user. Without an
+// author it is Identity.
+func (r *Repository) IdentityAs(ctx context.Context, author string) (Identity, error) {
 	s, err := r.SettingsOf(ctx, r.CommonDir)
 	if err != nil {
 		return Identity{}, err
@@ -31,6 +36,10 @@ func (r *Repository) Identity(ctx context.Context) (Identity, error) {
 		who  *string
 		role string
 	}{{&id.Author, "author"}, {&id.Committer, "committer"}} {
+		if author != "" && (side.role == "author" || !id.Signs) {
+			*side.who = author
+			continue
+		}
 		if *side.who, err = r.Ident(ctx, s, side.role); err != nil {
 			return id, err
 		}

@@ -75,6 +75,15 @@ var touchedArgs = []string{"diff-tree", "--stdin", "--always", "-r", "-t", "-z",
 // conflict with other changes: files and submodules that differ between the two commits,
 // and directories that To no longer has. A rename counts as a deletion and an addition.
 func (a *Session) TouchedPaths(ctx context.Context, spans []odb.Span) ([][]string, error) {
+	out, err := a.diffSpans(ctx, touchedArgs, spans)
+	if err != nil || len(spans) == 0 {
+		return nil, err
+	}
+	return parseTouched(out, spans)
+}
+
+// diffSpans returns what diff-tree prints for spans, in one process.
+func (a *Session) diffSpans(ctx context.Context, args []string, spans []odb.Span) ([]byte, error) {
 	var in strings.Builder
 	for _, s := range spans {
 		if err := odb.AllHex(s.From, s.To); err != nil {
@@ -86,11 +95,7 @@ func (a *Session) TouchedPaths(ctx context.Context, spans []odb.Span) ([][]strin
 	if len(spans) == 0 {
 		return nil, nil
 	}
-	out, err := a.feed(ctx, touchedArgs, in.String())
-	if err != nil {
-		return nil, err
-	}
-	return parseTouched(out, spans)
+	return a.feed(ctx, args, in.String())
 }
 
 // parseTouched reads the output for several spans: for each the commit, and its raw

@@ -130,7 +130,9 @@ func (s *Story) Events(r Records, now time.Time) ([]croft.Event, error) {
 func (s *Story) addUntold(r Records, now time.Time) error {
 	told := map[croft.ID]bool{}
 	for _, e := range s.events {
-		told[e.Workspace], told[e.Merge] = true, true
+		if !isOfCheck(e) {
+			told[e.Workspace], told[e.Merge] = true, true
+		}
 	}
 	for _, id := range s.written {
 		if told[id] {
@@ -186,9 +188,16 @@ func kindsOf(before any, m croft.Merge) []string {
 	return []string{croft.EventMergeChanged}
 }
 
+// isOfCheck reports whether an event tells of a check: there are many of these, so they carry
+// neither the merge nor the workspace.
+func isOfCheck(e croft.Event) bool { return strings.HasPrefix(e.Kind, "check.") }
+
 // complete sets the nouns of an event and the subjects that follow from them, unless its
 // caller did.
 func (s *Story) complete(r Records, e *croft.Event) error {
+	if isOfCheck(*e) {
+		return nil
+	}
 	after := croft.Nouns{}
 	if e.After != nil {
 		after = *e.After

@@ -1,4 +1,4 @@
-package removal
+package view
 
 import (
 	"slices"
@@ -30,7 +30,7 @@ func TestInForce(t *testing.T) {
 		"merged again, and taken": {landed: []journal.Merge{merged, revert("x"), merged, revert("y")}, want: []croft.ID{"y"}},
 	} {
 		var got []croft.ID
-		for _, m := range revertsInForce(c.landed) {
+		for _, m := range RevertsInForce(c.landed) {
 			got = append(got, m.ID)
 		}
 		if !slices.Equal(got, c.want) {

@@ -1,4 +1,4 @@
-package project
+package fsx
 
 import (
 	"path/filepath"
@@ -23,7 +23,7 @@ func FreeSpace(dir string) (bytes, inodes int64, err error) {
 	return int64(free), 1 << 62, err
 }
 
-// isSameDevice reports whether a rename between two directories can work.
-func isSameDevice(a, b string) bool {
+// IsSameDevice reports whether a rename between two directories can work.
+func IsSameDevice(a, b string) bool {
 	return strings.EqualFold(filepath.VolumeName(a), filepath.VolumeName(b))
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package project
+package fsx
 
 import (
 	"golang.org/x/sys/unix"
@@ -25,8 +25,8 @@ func FreeSpace(dir string) (bytes, inodes int64, err error) {
 	return int64(uint64(st.Bavail) * uint64(st.Bsize)), inodes, nil
 }
 
-// isSameDevice reports whether a rename between two directories can work.
-func isSameDevice(a, b string) bool {
+// IsSameDevice reports whether a rename between two directories can work.
+func IsSameDevice(a, b string) bool {
 	var sa, sb unix.Stat_t
 	return unix.Stat(a, &sa) == nil && unix.Stat(b, &sb) == nil && sa.Dev == sb.Dev
 }

@@ -1,0 +1,357 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// oracle says what workspaces are like, by plain git commands, the records of workspaces
+// and merges, and the forecasts that it was told of.
+type oracle struct {
+	*past
+	merges    []croft.Merge // the last first
+	forecasts map[croft.ID]forecast
+	broken    map[string]string // where main was when its own check failed, by merge and time
+}
+
+// forecast is what a forecast said of one workspace.
+type forecast struct {
+	head, tip string
+	collides  bool
+}
+
+// do adds to the random histories what agents and people do with git: commits, merges by
+// another way, a lost directory; and how agents end.
+func (o *oracle) do() {
+	live, isLeased := o.list(), len(o.held) > 0
+	switch k := o.IntN(40); {
+	case len(live) < 2:
+		o.call("Create", croft.CreateRequest{Name: o.pick()})
+		return
+	case k == 0:
+		o.round()
+		return
+	case k == 1 || k < 8 && isLeased:
+		o.lease()
+		return
+	case k < 20:
+		method, req := o.act()
+		o.call(method, req)
+		return
+	}
+	w := live[o.IntN(len(live))]
+	if w.Lease != nil {
+		return // an agent is at work
+	}
+	isThere := w.State == croft.Ready
+	switch k := o.IntN(14); {
+	case k < 3 && isThere:
+		name := []string{w.Name, w.Name, w.Name, "shared", "shared", "shared", "bad"}[o.IntN(7)]
+		_ = os.WriteFile(filepath.Join(w.Path, name), fmt.Appendf(nil, "%d\n", o.IntN(3)), 0o644)
+		_, _ = o.r.TryGit(w.Path, "add", "--all")
+		_, err := o.r.TryGit(w.Path, "commit", "--quiet", "--allow-empty", "--message", "work")
+		o.note("commit of %s in %s: %v", name, w.Name, err)
+	case k == 3:
+		_ = os.WriteFile(filepath.Join(o.r.Dir, "shared"), fmt.Appendf(nil, "%d\n", o.IntN(3)), 0o644)
+		_, _ = o.r.TryGit(o.r.Dir, "add", "shared")
+		_, err := o.r.TryGit(o.r.Dir, "commit", "--quiet", "--message", "mine")
+		o.note("commit in main: %v", err)
+	case k == 4 && isThere:
+		if _, err := o.r.TryGit(o.r.Dir, "cherry-pick", "--allow-empty", w.Head); err != nil {
+			_, _ = o.r.TryGit(o.r.Dir, "cherry-pick", "--abort")
+			_, _ = o.r.TryGit(o.r.Dir, "reset", "--quiet", "--hard")
+		}
+		o.note("cherry-pick of %s", w.Name)
+	case k == 5 && o.IntN(3) == 0:
+		_ = os.RemoveAll(w.Path)
+		o.note("the directory of %s is lost", w.Name)
+	case k == 6:
+		_, err := o.e.Finish(o.t.Context(), croft.FinishRequest{
+			Workspace: string(w.ID), Outcome: []croft.Outcome{croft.Failed, croft.Killed, croft.Succeeded}[o.IntN(3)], Policy: croft.MergeNever,
+		})
+		o.note("finish of %s: %v", w.Name, err)
+	case k == 7:
+		o.foresee()
+	case k == 8 && isThere:
+		_ = os.WriteFile(filepath.Join(w.Path, w.Name), fmt.Appendf(nil, "%d\n", o.Int()), 0o644)
+		o.note("write in %s", w.Name)
+	case k < 12:
+		o.call("SubmitMerge", croft.MergeRequest{Workspace: string(w.ID), After: croft.AfterKeep})
+		if k > 9 {
+			o.call("DriveLanes", croft.DriveRequest{})
+		}
+	case k == 12:
+		if at := slices.IndexFunc(live, func(w croft.Workspace) bool { return w.MergeStatus == croft.MergeMerged }); at >= 0 {
+			w = live[at]
+		}
+		o.call("SubmitRevert", croft.RevertRequest{Ref: w.Name})
+		o.call("DriveLanes", croft.DriveRequest{})
+	default:
+		_, err := o.e.Resolve(o.t.Context(), croft.MergeRequest{Workspace: string(w.ID)})
+		o.note("resolve %s: %v", w.Name, err)
+	}
+}
+
+func (o *oracle) note(format string, args ...any) {
+	o.log = append(o.log, fmt.Sprintf(format, args...))
+}
+
+// foresee makes a forecast and remembers it.
+func (o *oracle) foresee() {
+	live, tip := o.list(), o.r.Git("rev-parse", "main")
+	f, err := o.e.Conflicts(o.t.Context(), croft.ConflictsRequest{})
+	o.note("forecast: %v", err)
+	if err != nil {
+		return
+	}
+	o.forecasts = map[croft.ID]forecast{}
+	for _, w := range live {
+		isIn := func(k croft.Kept) bool { return k.ID == w.ID || k.Name == w.Name }
+		if w.State != croft.Ready || w.Target != "main" || slices.ContainsFunc(f.Skipped, isIn) {
+			continue
+		}
+		collides := slices.ContainsFunc(f.Pairs, func(c croft.Collision) bool { return c.IsTarget && c.A == w.Name })
+		o.forecasts[w.ID] = forecast{o.r.GitIn(w.Path, "rev-parse", "HEAD"), tip, collides}
+	}
+}
+
+// isForeseen returns what the last forecast says of a workspace, if that is still about its
+// head and its target.
+func (o *oracle) isForeseen(w croft.Workspace, head string) (collides, known bool) {
+	f, known := o.forecasts[w.ID]
+	return f.collides, known && f.head == head && f.tip == o.r.Git("rev-parse", "main")
+}
+
+// endOf names one end of a merge, which may be submitted again.
+func endOf(m croft.Merge) string { return string(m.ID) + m.EndedAt.String() }
+
+// readMerges reads the merges, and remembers where main is if its own check has failed. It
+// is called before main moves again.
+func (o *oracle) readMerges() {
+	merges, err := o.e.Merges(o.t.Context(), croft.MergesRequest{Scope: croft.ScopeAll, Page: croft.Page{Limit: 10_000}})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.merges = merges.Items
+	for _, m := range o.merges {
+		if _, known := o.broken[endOf(m)]; !known && m.Reason == croft.TargetBroken {
+			o.broken[endOf(m)] = o.r.Git("rev-parse", "main")
+		}
+	}
+}
+
+// newest returns the newest merge of a workspace's work.
+func (o *oracle) newest(w croft.Workspace) *croft.Merge {
+	for i, m := range o.merges {
+		if m.Workspace == w.ID && m.Kind == croft.KindMerge {
+			return &o.merges[i]
+		}
+	}
+	return nil
+}
+
+// word says what a workspace is like.
+func (o *oracle) word(w croft.Workspace) croft.Condition {
+	if w.State == croft.Creating { // no other process is at work when the words are compared
+		return croft.ConditionUnfinished
+	}
+	if _, err := os.Stat(w.Path); err != nil {
+		return croft.ConditionMissing
+	}
+	m := o.newest(w)
+	if m != nil && m.State != croft.MergeDone {
+		if m.IsHeld {
+			return croft.ConditionHeld
+		}
+		return croft.Condition(m.State)
+	}
+	if w.Lease != nil || w.Round > 0 && !w.IsRoundOver && w.Label != "presenter" {
+		return croft.ConditionWorking
+	}
+	head := o.r.GitIn(w.Path, "rev-parse", "HEAD")
+	if m != nil && m.Head != head {
+		m = nil
+	}
+	status := strings.Split(o.r.GitIn(w.Path, "status", "--porcelain", "--untracked-files=all"), "\n")
+	isUnmerged := func(line string) bool {
+		return len(line) > 2 && (strings.Contains(line[:2], "U") || line[:2] == "AA" || line[:2] == "DD")
+	}
+	_, notMerging := o.r.TryGit(w.Path, "rev-parse", "--quiet", "--verify", "MERGE_HEAD")
+	isPending := m != nil && m.Status == croft.MergePending
+	collides, known := o.isForeseen(w, head)
+	switch {
+	case slices.ContainsFunc(status, isUnmerged), isPending && m.Reason == croft.Conflict && notMerging == nil:
+		return croft.ConditionResolving
+	case isPending && m.Reason == croft.Conflict && (!known || collides):
+		return croft.ConditionConflict
+	case isPending && m.Reason == croft.CheckFailed:
+		return croft.ConditionCheckFailed
+	case isPending && m.Reason == croft.TargetBroken && o.broken[endOf(*m)] == o.r.Git("rev-parse", "main"):
+		return croft.ConditionTargetFails
+	case isPending && m.Reason == croft.ChecksUntrusted:
+		return croft.ConditionUnapproved
+	case isPending && m.Reason == croft.HostDirty:
+		return croft.ConditionBlocked
+	case isPending && m.Reason != "" && m.Reason != croft.Conflict && m.Reason != croft.TargetBroken:
+		return croft.ConditionStuck
+	case w.Finished != nil && w.Finished.Outcome != croft.Succeeded && w.Finished.Head == head:
+		return croft.Condition(w.Finished.Outcome)
+	case status[0] != "":
+		return croft.ConditionDirty
+	case m != nil && m.Status == croft.MergeReverted:
+		return croft.ConditionReverted
+	}
+	return o.wordOfCommits(w, head, isPending, known && collides)
+}
+
+// wordOfCommits says what a workspace is like that has nothing but commits.
+func (o *oracle) wordOfCommits(w croft.Workspace, head string, isPending, collides bool) croft.Condition {
+	isAhead := head != w.Base
+	if w.Target != "" {
+		isAhead = o.r.Git("rev-list", "--count", "main.."+head) != "0"
+		if head != w.Base && o.isIntegrated(w, head) {
+			return croft.ConditionMerged
+		}
+	}
+	switch {
+	case isAhead && collides:
+		return croft.ConditionCollides
+	case w.Label == "presenter":
+		return croft.ConditionToReview
+	case isAhead && w.Target != "" && (isPending || w.Finished != nil && w.Finished.Head == head):
+		return croft.ConditionPending
+	case isAhead:
+		return croft.ConditionAhead
+	case w.IsLocked:
+		return croft.ConditionLocked
+	}
+	return croft.ConditionEmpty
+}
+
+// isIntegrated reports whether main has the work of a commit: its history, no change by a
+// merge, each patch, or one patch of all; and no revert took it back.
+func (o *oracle) isIntegrated(w croft.Workspace, head string) bool {
+	for _, m := range o.merges { // the last first
+		if m.Workspace != w.ID || m.Status != croft.MergeMerged {
+			continue
+		}
+		if m.Kind == croft.KindRevert {
+			return false
+		}
+		break
+	}
+	if _, err := o.r.TryGit(o.r.Dir, "merge-base", "--is-ancestor", head, "main"); err == nil {
+		return true
+	}
+	base, err := o.r.TryGit(o.r.Dir, "merge-base", head, "main")
+	if err != nil {
+		return false
+	}
+	base = strings.TrimSpace(base)
+	tree, err := o.r.TryGit(o.r.Dir, "merge-tree", "--write-tree", "main", head)
+	if err == nil && strings.TrimSpace(tree) == o.r.Git("rev-parse", "main^{tree}") {
+		return true
+	}
+	hasPatches := func(of string) bool {
+		for line := range strings.Lines(o.r.Git("cherry", "main", of)) {
+			if strings.HasPrefix(line, "+") {
+				return false
+			}
+		}
+		return true
+	}
+	isLinear := o.r.Git("rev-list", "--merges", "main.."+head) == ""
+	return isLinear && hasPatches(head) || hasPatches(o.r.Git("commit-tree", head+"^{tree}", "-p", base, "-m", "squash"))
+}
+
+// compare compares what the Service says, looked at without a limit, with the oracle.
+func (o *oracle) compare(seen map[croft.Condition]int) {
+	o.t.Helper()
+	ctx := o.t.Context()
+	if _, err := o.e.Doctor(ctx, croft.DoctorRequest{}); err != nil { // what killed processes began is recovered
+		o.t.Fatal(err)
+	}
+	o.readMerges()
+	list, err := o.e.Workspaces(ctx, croft.WorkspacesRequest{Look: croft.NoLimit})
+	if err != nil || len(list.Unseen) > 0 {
+		o.t.Fatalf("unseen %v, %v", list.Unseen, err)
+	}
+	for _, w := range list.Items {
+		want := o.word(w)
+		seen[want]++
+		if w.Status != want {
+			o.t.Errorf("%s is %s (%s), by git and the record %s", w.Name, w.Status, w.Why, want)
+		}
+		if !w.Work.Has(croft.AspectCommits) || w.Target == "" {
+			continue
+		}
+		head := o.r.GitIn(w.Path, "rev-parse", "HEAD")
+		ahead, behind := o.r.Git("rev-list", "--count", "main.."+head), o.r.Git("rev-list", "--count", head+"..main")
+		if got := fmt.Sprint(w.Work.Ahead, " ", w.Work.Behind); got != ahead+" "+behind {
+			o.t.Errorf("%s is %s commits ahead and behind, by git %s %s", w.Name, got, ahead, behind)
+		}
+	}
+}
+
+// TestConditionsEqualAnOracle: what a list says of workspaces is what plain git and the
+// record say, over random histories in which processes are killed, directories are lost and
+// work reaches the target by other ways. CROFT_LONG=1 tries 1,000 histories.
+func TestConditionsEqualAnOracle(t *testing.T) {
+	t.Parallel()
+	histories := 25
+	if os.Getenv("CROFT_LONG") != "" {
+		histories = 1000
+	}
+	if n, err := strconv.Atoi(os.Getenv("CROFT_HISTORIES")); err == nil {
+		histories = n
+	}
+	if testing.Short() {
+		histories = 3
+	}
+	seen := map[croft.Condition]int{}
+	for n := range histories {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			p := &past{Rand: rand.New(rand.NewPCG(15, uint64(n))), t: t, r: gittest.New(t)}
+			p.r.Write("croft.toml", "[merge]\nchecks = [\"test ! -e bad\"]\n")
+			p.r.Commit("checks")
+			p.e = engineIn(t, p.r, 0)
+			checks, err := p.e.Checks(t.Context(), croft.ChecksRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.e.Approve(t.Context(), croft.ApproveRequest{Hash: checks.Hash}); err != nil {
+				t.Fatal(err)
+			}
+			o := &oracle{past: p, broken: map[string]string{}}
+			for i := range 40 {
+				o.do()
+				o.readMerges()
+				if i%5 == 4 {
+					o.compare(seen)
+				}
+				if t.Failed() {
+					t.Fatalf("after:\n%s", strings.Join(o.log, "\n"))
+				}
+			}
+		})
+	}
+	t.Logf("conditions: %v", seen)
+	want := []croft.Condition{"empty", "ahead", "dirty", "merged", "conflict", "check-failed", "working", "queued", "failed", "missing"}
+	if histories >= 100 {
+		want = append(want, "killed", "pending", "reverted", "resolving", "collides", "held", "stuck", "locked", "unfinished")
+	}
+	for _, c := range want {
+		if seen[c] == 0 && !testing.Short() {
+			t.Errorf("no history had a workspace that is %s", c)
+		}
+	}
+}

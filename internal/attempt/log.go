@@ -1,0 +1,94 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// maxRead is how many bytes of a log one call returns.
+const maxRead = 1 << 20
+
+// Logs reads the output of checks.
+type Logs struct {
+	Journal *journal.Journal
+}
+
+// Read returns a part of the output of a check.
+func (l Logs) Read(ctx context.Context, req croft.CheckLogRequest) (*croft.CheckLog, error) {
+	if req.Offset < 0 || req.Limit < 0 {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "an output has no part before its beginning"}
+	}
+	m, err := l.Journal.Merge(ctx, req.Merge)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, &croft.Error{Code: croft.MergeNotFound, Message: fmt.Sprintf("there is no merge %q", req.Merge), Hint: "croft queue --all"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := choose(m.Merge, req.Check)
+	if err != nil {
+		return nil, err
+	}
+	out := &croft.CheckLog{Merge: m.ID, Workspace: m.Workspace, WorkspaceName: m.WorkspaceName, Check: c, Offset: req.Offset}
+	f, err := os.Open(c.Log)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &croft.Error{
+			Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: fmt.Sprintf("the output of the check %q is not kept any more", c.Command), Details: c.Tail,
+			Hint: "croft merge " + m.WorkspaceName,
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	out.Size = info.Size()
+	limit := int64(maxRead)
+	if req.Limit > 0 {
+		limit = min(limit, int64(req.Limit))
+	}
+	if out.Data, err = io.ReadAll(io.NewSectionReader(f, req.Offset, limit)); err != nil {
+		return nil, err
+	}
+	out.Next = req.Offset + int64(len(out.Data))
+	return out, nil
+}
+
+// choose returns the check with an ID or, without one, that which says why the merge is as
+// it is: the one that runs, else the last one that failed, else the last one.
+func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
+	checks := slices.Clone(m.Checks)
+	for _, a := range slices.Backward(m.Attempts) {
+		for _, c := range a.Checks {
+			if !slices.ContainsFunc(checks, func(o croft.Check) bool { return o.ID == c.ID }) {
+				checks = append(checks, c)
+			}
+		}
+	}
+	if id != "" {
+		if i := slices.IndexFunc(checks, func(c croft.Check) bool { return c.ID == id }); i >= 0 {
+			return checks[i], nil
+		}
+		return croft.Check{}, &croft.Error{Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: fmt.Sprintf("the merge has no check %q", id), Hint: "croft show " + m.WorkspaceName}
+	}
+	for _, is := range []func(croft.Check) bool{
+		func(c croft.Check) bool { return c.State == croft.TryRunning },
+		func(c croft.Check) bool { return !c.Passed && c.State != croft.TryStopped },
+		func(croft.Check) bool { return true },
+	} {
+		if i := slices.IndexFunc(checks, is); i >= 0 {
+			return checks[i], nil
+		}
+	}
+	return croft.Check{}, &croft.Error{Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: "no check has run on this merge", Hint: "croft show " + m.WorkspaceName}
+}

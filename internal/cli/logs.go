@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// logReader is the part of croft.Service that `croft logs` calls.
+type logReader interface {
+	croft.Events
+	Workspace(ctx context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error)
+	Merges(ctx context.Context, req croft.MergesRequest) (*croft.List[croft.Merge], error)
+	CheckLog(ctx context.Context, req croft.CheckLogRequest) (*croft.CheckLog, error)
+}
+
+// logResult is the output of a check.
+type logResult struct {
+	Log croft.CheckLog `json:"log"`
+}
+
+func newLogsCommand(a *app) *cobra.Command {
+	var check string
+	var isFollowing bool
+	cmd := &cobra.Command{
+		Use:   "logs NAME",
+		Short: "Show what the checks of a workspace's last merge printed",
+		Long: `Show the output of the check that decided about the last merge of a workspace: the
+one that runs, else one that failed, else the last one. Of a long output the beginning
+and the end are kept. "croft queue --all --json" has the IDs of all checks.`,
+		Example: `  croft logs fix-login
+  croft logs fix-login --follow`,
+		Args:              takesOne("workspace", "its name"),
+		ValidArgsFunction: a.completeOne,
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			return a.runLogs(ctx, svc, a.workspaceRef(args[0]), croft.ID(check), isFollowing && !a.json)
+		}),
+	}
+	cmd.Flags().StringVar(&check, "check", "", "the output of the check with this `ID`")
+	cmd.Flags().BoolVarP(&isFollowing, "follow", "f", false, "wait for more until the check ends")
+	registerCompletion(cmd, "check", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check croft.ID, isFollowing bool) error {
+	m, at, err := a.lastChecked(ctx, svc, ref)
+	if err != nil {
+		return err
+	}
+	req := croft.CheckLogRequest{Merge: m.ID, Check: check}
+	log, err := svc.CheckLog(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(logResult{*log})
+		return nil
+	}
+	a.note("%s  %s  %s", log.WorkspaceName, log.Check.Command, a.checkStateText(log.Check, m.Target))
+	req.Check = log.Check.ID
+	if log, err = a.printLog(ctx, svc, req, log); err != nil || !isFollowing || log.Check.State != croft.TryRunning {
+		return err
+	}
+	req.Offset = log.Next
+	for e, err := range svc.Events(ctx, croft.EventsRequest{After: at, Kinds: []string{croft.EventCheckOutput, croft.EventCheckEnded}, Follow: croft.FollowNew}) {
+		if err != nil {
+			return err
+		}
+		if e.Merge != m.ID && (e.After == nil || e.After.Check == nil || e.After.Check.ID != req.Check) {
+			continue
+		}
+		if log, err = svc.CheckLog(ctx, req); err != nil {
+			return err
+		}
+		if log, err = a.printLog(ctx, svc, req, log); err != nil || log.Check.State != croft.TryRunning {
+			return err
+		}
+		req.Offset = log.Next
+	}
+	return nil
+}
+
+// lastChecked finds the last merge of a workspace that checks have run on, or that is the
+// last, and the place in the stream of events at which it was found.
+func (a *app) lastChecked(ctx context.Context, svc logReader, ref croft.Ref) (croft.Merge, croft.Cursor, error) {
+	ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: ref, Scope: croft.ScopeAll})
+	if err != nil {
+		return croft.Merge{}, "", err
+	}
+	var last *croft.Merge
+	var at croft.Cursor
+	for req := (croft.MergesRequest{Repo: a.dir(), Scope: croft.ScopeAll}); ; {
+		list, err := svc.Merges(ctx, req)
+		if err != nil {
+			return croft.Merge{}, "", err
+		}
+		if at == "" {
+			at = list.Cursor
+		}
+		for _, m := range list.Items {
+			if m.Workspace != ws.ID {
+				continue
+			}
+			if len(m.Checks) > 0 || slices.ContainsFunc(m.Attempts, func(t croft.Attempt) bool { return len(t.Checks) > 0 }) {
+				return m, at, nil
+			}
+			if last == nil {
+				last = &m
+			}
+		}
+		if req.After = list.Next; list.Next == "" {
+			break
+		}
+	}
+	if last == nil {
+		return croft.Merge{}, "", &croft.Error{
+			Code: croft.CheckNotFound, Op: "logs", Workspace: ws.Name, Message: "it was never submitted, so no check has run", Hint: "croft merge " + ws.Name,
+		}
+	}
+	return *last, at, nil
+}
+
+// printLog prints a part of an output and all that follows it so far, and returns the last
+// part.
+func (a *app) printLog(ctx context.Context, svc logReader, req croft.CheckLogRequest, log *croft.CheckLog) (*croft.CheckLog, error) {
+	for {
+		if _, err := a.out.Write([]byte(printableLines(string(log.Data)))); err != nil || log.Next >= log.Size || len(log.Data) == 0 {
+			return log, nil // output remembers the error
+		}
+		req.Offset = log.Next
+		var err error
+		if log, err = svc.CheckLog(ctx, req); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// printableLines replaces what a terminal would obey, except for line feeds and tabs.
+func printableLines(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			return r
+		}
+		if r == '\r' {
+			return -1
+		}
+		return '\uFFFD'
+	}, text)
+}
+
+// checkStateText says how a check ended, and when.
+func (a *app) checkStateText(c croft.Check, target string) string {
+	state := string(c.State)
+	if state == "" {
+		state = string(croft.TryFailed)
+		if c.Passed {
+			state = string(croft.TryPassed)
+		}
+	}
+	if !c.StartedAt.IsZero() {
+		state += " " + ageText(a.env.Now(), c.StartedAt) + " ago"
+	}
+	return state + ", merged with " + target
+}

@@ -1,0 +1,400 @@
+// Package condition decides what a workspace is like now, why, and what it waits for. It
+// is a table of rules over facts that others gather: it reads nothing, so that every
+// surface says the same, and the table can be tested line by line.
+package condition
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+)
+
+// Facts is what is known of a workspace. A fact that nobody looked at is its zero value;
+// HasSeenCommits and HasSeenFiles say whether commits and files were looked at.
+type Facts struct {
+	// Workspace is the workspace as callers see it: its record with the fault, the head, the
+	// lock and the live lease.
+	Workspace croft.Workspace
+
+	IsMakerDead bool            // the process that was making it has died
+	RemovedAs   croft.Condition // why it was removed, if that is known
+	RoundOn     int             // the number of its round, if that goes on
+	IsOrphan    bool            // its leases are over and their owners dead, and it was not finished since
+	InMerge     bool            // a merge of another commit into it is not committed yet
+	Approved    string          // why the checks that stopped its merge do not stop it now
+	TargetMoved bool            // the target is not where it was when a check failed on it
+	RevertedBy  string          // the commit that reverted its merge
+	Presents    string          // the session whose result it holds
+	Forecast    Forecast        // valid for its head and its target as they are
+	Queue       Queue           // of a merge that waits
+	Merge       *croft.Merge    // the newest merge of its work; nil: none
+	Inside      []string        // the processes inside, by name
+	Commits     CommitFacts     // with HasSeenCommits
+	Files       FileFacts       // with HasSeenFiles
+
+	HasSeenCommits, HasSeenFiles bool
+}
+
+// Forecast is what the last forecast says about a workspace and its target.
+type Forecast struct {
+	IsKnown  bool
+	Collides bool
+}
+
+// Queue is the place of a merge that waits.
+type Queue struct {
+	Place   int  // from 1; zero: unknown
+	IsUnrun bool // no process drives the queue
+}
+
+// CommitFacts is what a look at the commits of a workspace and its target found.
+type CommitFacts struct {
+	Ahead        int
+	IsIntegrated bool // proven: all its commits are in the target
+}
+
+// FileFacts is what a look at the files of a workspace found.
+type FileFacts struct {
+	Changed  int // paths with uncommitted changes, the unmerged included
+	Unmerged int
+}
+
+// Verdict is a condition with its reason and the next step, if there is one.
+type Verdict struct {
+	Condition croft.Condition
+	Why       string
+	Next      *croft.Next
+}
+
+// Decide returns the verdict of the first rule that applies.
+func Decide(f Facts) Verdict {
+	for _, rule := range rules() {
+		if v, ok := rule(&f); ok {
+			if f.Workspace.IsLocked && v.Why == "" {
+				v.Why = f.Workspace.LockReason // a lock hides no other condition
+			}
+			v.Why = oneLine(v.Why)
+			if v.Next != nil {
+				v.Next.What = cmp.Or(v.Why, strings.ReplaceAll(string(v.Condition), "-", " "))
+			}
+			return v
+		}
+	}
+	return Verdict{Condition: croft.ConditionEmpty}
+}
+
+// rule returns a verdict if it applies.
+type rule func(*Facts) (Verdict, bool)
+
+// rules returns the rules in their order.
+func rules() []rule {
+	return []rule{
+		removed, broken, making, waiting, working, orphan, resolving, rejected, ended, dirty, reverted, merged,
+		collides, toReview, ahead, idle,
+	}
+}
+
+// none is the verdict of a rule that does not apply.
+func none() (Verdict, bool) { return Verdict{}, false }
+
+// verdict returns a verdict without a next step.
+func verdict(c croft.Condition, why string) (Verdict, bool) {
+	return Verdict{Condition: c, Why: why}, true
+}
+
+// verdictFor returns a verdict whose next step is a command for the workspace.
+func (f *Facts) verdictFor(c croft.Condition, why string, a croft.Action) (Verdict, bool) {
+	return Verdict{c, why, f.next(a)}, true
+}
+
+// current returns the newest merge if it has ended and was about the commit that is
+// checked out now.
+func (f *Facts) current() *croft.Merge {
+	m := f.Merge
+	if m == nil || m.State != croft.MergeDone || m.Head == "" || m.Head != f.Workspace.Head {
+		return nil
+	}
+	return m
+}
+
+// pendingFor returns the current merge if it stays pending for a reason.
+func (f *Facts) pendingFor() *croft.Merge {
+	m := f.current()
+	if m == nil || m.Status != croft.MergePending || m.Reason == "" {
+		return nil
+	}
+	return m
+}
+
+func removed(f *Facts) (Verdict, bool) {
+	w := &f.Workspace
+	if w.State != croft.Trashed {
+		return none()
+	}
+	v := Verdict{Condition: croft.ConditionRemoved, Why: "gone"}
+	switch {
+	case w.MergeStatus == croft.MergeMerged:
+		v.Condition = croft.ConditionMerged
+	case w.MergeStatus == croft.MergeReverted:
+		v.Condition = croft.ConditionReverted
+	case w.MergeStatus == croft.MergeDiscarded:
+		v.Condition = croft.ConditionDiscarded
+	case f.RemovedAs != "":
+		v.Condition = f.RemovedAs
+	}
+	if !w.KeptUntil.IsZero() {
+		v.Why, v.Next = "in the trash", f.next(croft.ActionRestore)
+	}
+	return v, true
+}
+
+func broken(f *Facts) (Verdict, bool) {
+	w := &f.Workspace
+	isUsable := w.State == croft.Ready || w.State == croft.Stopped
+	if isUsable && w.Mode == croft.ModeWorktree && w.Branch != "" && w.Head == "" {
+		return f.verdictFor(croft.ConditionBroken, fmt.Sprintf("branch %s is gone; git branch %s COMMIT makes it again", w.Branch, ShellWord(w.Branch)), croft.ActionShow)
+	}
+	if w.State != croft.Broken {
+		return none()
+	}
+	switch w.Fault {
+	case croft.FaultMissing:
+		return f.verdictFor(croft.ConditionMissing, w.Path, croft.ActionDiagnose)
+	case croft.FaultMoved:
+		return f.verdictFor(croft.ConditionBroken, "moved to "+w.Path, croft.ActionDiagnose)
+	case croft.FaultTaken:
+		return f.verdictFor(croft.ConditionBroken, "something else is at its path", croft.ActionDiagnose)
+	}
+	return f.verdictFor(croft.ConditionBroken, "git does not know its directory", croft.ActionDiagnose)
+}
+
+func making(f *Facts) (Verdict, bool) {
+	w := &f.Workspace
+	switch {
+	case w.State != croft.Creating:
+		return none()
+	case w.FaultReason != "":
+		return f.verdictFor(croft.ConditionUnfinished, w.FaultReason, croft.ActionRepair)
+	case f.IsMakerDead:
+		return f.verdictFor(croft.ConditionUnfinished, "interrupted", croft.ActionRepair)
+	case w.Fault == croft.FaultRewinding:
+		return verdict(croft.ConditionMaking, "its files are being put back")
+	}
+	return verdict(croft.ConditionMaking, "")
+}
+
+// waiting is about a merge that has not ended. It counts for any commit: it is still to be
+// merged.
+func waiting(f *Facts) (Verdict, bool) {
+	m := f.Merge
+	if m == nil || m.State == croft.MergeDone {
+		return none()
+	}
+	switch {
+	case m.State == croft.MergeMerging:
+		return verdict(croft.ConditionMerging, "")
+	case m.State == croft.MergeChecking:
+		return verdict(croft.ConditionChecking, m.Check)
+	case m.IsHeld:
+		return f.verdictFor(croft.ConditionHeld, "", croft.ActionRelease)
+	case f.Queue.IsUnrun:
+		return f.verdictFor(croft.ConditionQueued, "nobody drives the queue", croft.ActionDrive)
+	case f.Queue.Place > 0:
+		return verdict(croft.ConditionQueued, ordinal(f.Queue.Place))
+	}
+	return verdict(croft.ConditionQueued, "")
+}
+
+func working(f *Facts) (Verdict, bool) {
+	l := f.Workspace.Lease
+	switch {
+	case f.RoundOn > 0:
+		return verdict(croft.ConditionWorking, fmt.Sprintf("round %d", f.RoundOn))
+	case l != nil && l.Process != "":
+		return verdict(croft.ConditionWorking, l.Process)
+	case l != nil:
+		return verdict(croft.ConditionWorking, fmt.Sprintf("process %d on %s", l.Owner.PID, l.Owner.Host))
+	case len(f.Inside) > 0:
+		return verdict(croft.ConditionWorking, few(f.Inside))
+	}
+	return none()
+}
+
+func orphan(f *Facts) (Verdict, bool) {
+	if !f.IsOrphan {
+		return none()
+	}
+	action := croft.ActionDiff
+	if f.HasSeenFiles && f.Files.Changed == 0 && !f.isAhead() {
+		action = croft.ActionRemove
+	}
+	return f.verdictFor(croft.ConditionOrphan, "its agent has ended without saying how", action)
+}
+
+func resolving(f *Facts) (Verdict, bool) {
+	m := f.pendingFor()
+	isOurs := f.InMerge && m != nil && m.Reason == croft.Conflict
+	switch {
+	case f.Files.Unmerged > 0:
+		return f.verdictFor(croft.ConditionResolving, count(f.Files.Unmerged, "file")+" to resolve", croft.ActionWork)
+	case isOurs && f.HasSeenFiles:
+		return f.verdictFor(croft.ConditionResolving, "all resolved, not committed", croft.ActionMerge)
+	case isOurs:
+		return f.verdictFor(croft.ConditionResolving, "its conflicts are being resolved", croft.ActionWork)
+	}
+	return none()
+}
+
+// rejected is about a merge that stays pending for a reason.
+func rejected(f *Facts) (Verdict, bool) {
+	m := f.pendingFor()
+	if m == nil {
+		return none()
+	}
+	switch m.Reason {
+	case croft.Conflict:
+		if f.Forecast.IsKnown && !f.Forecast.Collides {
+			return none() // it is over
+		}
+		return f.verdictFor(croft.ConditionConflict, conflictText(m), croft.ActionResolve)
+	case croft.CheckFailed:
+		return f.verdictFor(croft.ConditionCheckFailed, checkText(m), croft.ActionLogs)
+	case croft.TargetBroken:
+		if f.TargetMoved {
+			return none()
+		}
+		return f.verdictFor(croft.ConditionTargetFails, m.Message, croft.ActionLogs)
+	case croft.ChecksUntrusted:
+		if f.Approved != "" {
+			return none()
+		}
+		return f.verdictFor(croft.ConditionUnapproved, m.Message, croft.ActionApprove)
+	case croft.HostDirty:
+		return f.verdictFor(croft.ConditionBlocked, blockedText(m), croft.ActionShow)
+	}
+	return Verdict{croft.ConditionStuck, m.Message, f.hinted(m.Hint)}, true
+}
+
+func ended(f *Facts) (Verdict, bool) {
+	switch end := f.Workspace.Finished; {
+	case end == nil || end.Head != f.Workspace.Head:
+		return none()
+	case end.Outcome == croft.Failed:
+		return f.verdictFor(croft.ConditionFailed, "the agent failed", croft.ActionDiff)
+	case end.Outcome == croft.Killed:
+		return f.verdictFor(croft.ConditionKilled, "the agent was killed", croft.ActionDiff)
+	}
+	return none()
+}
+
+func dirty(f *Facts) (Verdict, bool) {
+	if f.Files.Changed == 0 {
+		return none()
+	}
+	return f.verdictFor(croft.ConditionDirty, count(f.Files.Changed, "file")+" not committed", croft.ActionDiff)
+}
+
+func reverted(f *Facts) (Verdict, bool) {
+	if m := f.current(); m == nil || m.Status != croft.MergeReverted {
+		return none()
+	}
+	why := ""
+	if f.RevertedBy != "" {
+		why = "as " + short(f.RevertedBy)
+	}
+	return f.verdictFor(croft.ConditionReverted, why, croft.ActionDiff)
+}
+
+func merged(f *Facts) (Verdict, bool) {
+	w := &f.Workspace
+	if !f.isMerged() {
+		return none()
+	}
+	action := croft.ActionRemove
+	if w.IsLocked {
+		action = croft.ActionUnlock
+	}
+	why := ""
+	if w.MergeCommit != "" {
+		why = "as " + short(w.MergeCommit)
+	}
+	return f.verdictFor(croft.ConditionMerged, why, action)
+}
+
+// isMerged reports whether the work is in the target: by proof, or by the record if
+// nobody looked at the commits.
+func (f *Facts) isMerged() bool {
+	if f.HasSeenCommits {
+		return f.Commits.IsIntegrated
+	}
+	m := f.current()
+	return m != nil && m.Status == croft.MergeMerged && f.Workspace.MergeStatus == croft.MergeMerged
+}
+
+// isAhead reports whether the workspace has commits that its target lacks. If nobody
+// looked, that is so if it has commits and they were not merged, or if nobody knows what it
+// started from.
+func (f *Facts) isAhead() bool {
+	w := &f.Workspace
+	if f.HasSeenCommits {
+		return f.Commits.Ahead > 0
+	}
+	return w.Head != "" && (w.Head != w.Base || w.BaseRef == "") && w.Mode != croft.ModeLegacy && !f.isMerged()
+}
+
+func collides(f *Facts) (Verdict, bool) {
+	if !f.isAhead() || !f.Forecast.IsKnown || !f.Forecast.Collides {
+		return none()
+	}
+	return f.verdictFor(croft.ConditionCollides, "with "+f.Workspace.Target, croft.ActionResolve)
+}
+
+func toReview(f *Facts) (Verdict, bool) {
+	if f.Presents == "" {
+		return none()
+	}
+	return f.verdictFor(croft.ConditionToReview, "the result of "+f.Presents, croft.ActionReview)
+}
+
+func ahead(f *Facts) (Verdict, bool) {
+	w := &f.Workspace
+	if !f.isAhead() {
+		return none()
+	}
+	if !f.HasSeenCommits && w.Head == w.Base {
+		return f.verdictFor(croft.ConditionAhead, "imported, what it started from is not known", croft.ActionWork)
+	}
+	if w.Target == "" {
+		return f.verdictFor(croft.ConditionAhead, "it has commits and no target", croft.ActionWork)
+	}
+	if f.Approved != "" && f.pendingFor() != nil {
+		return f.verdictFor(croft.ConditionPending, f.Approved, croft.ActionMerge)
+	}
+	if m := f.current(); m != nil && m.Status == croft.MergePending || w.Finished != nil && w.Finished.Head == w.Head {
+		return f.verdictFor(croft.ConditionPending, "finished", croft.ActionMerge)
+	}
+	why := "commits"
+	if f.HasSeenCommits {
+		why = count(f.Commits.Ahead, "commit")
+	}
+	switch {
+	case w.MergeStatus == croft.MergeMerged && f.current() != nil:
+		why = "merged, and not in " + w.Target + " any more"
+	case w.MergeStatus == croft.MergeMerged:
+		why += " since it was merged"
+	}
+	return f.verdictFor(croft.ConditionAhead, why, croft.ActionMerge)
+}
+
+func idle(f *Facts) (Verdict, bool) {
+	w := &f.Workspace
+	switch {
+	case w.Mode == croft.ModeLegacy:
+		return verdict(croft.ConditionInPlace, "")
+	case w.IsLocked:
+		return verdict(croft.ConditionLocked, w.LockReason)
+	}
+	return f.verdictFor(croft.ConditionEmpty, "", croft.ActionWork)
+}

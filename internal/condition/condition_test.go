@@ -1,0 +1,263 @@
+package condition
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+// fresh returns the facts of a workspace that was just made.
+func fresh() Facts {
+	return Facts{Workspace: croft.Workspace{
+		ID: "a1", Name: "x", Path: "/ws/x", Mode: croft.ModeWorktree, State: croft.Ready, Head: "b0", Base: "b0", BaseRef: "main", Target: "main",
+	}}
+}
+
+// committed returns the facts of a workspace with two commits, looked at.
+func committed() Facts {
+	f := fresh()
+	f.Workspace.Head = "c0ffee00"
+	f.HasSeenCommits, f.HasSeenFiles, f.Commits.Ahead = true, true, 2
+	return f
+}
+
+// pending returns the facts of a workspace whose merge stays pending for a reason.
+func pending(reason croft.Code) Facts {
+	f := committed()
+	f.Workspace.MergeStatus = croft.MergePending
+	f.Merge = &croft.Merge{State: croft.MergeDone, Status: croft.MergePending, Head: f.Workspace.Head, Reason: reason, Message: "a message"}
+	return f
+}
+
+// waits returns the facts of a workspace whose merge has not ended.
+func waits(state croft.MergeState) Facts {
+	f := committed()
+	f.Merge = &croft.Merge{State: state, Head: "an earlier one"}
+	return f
+}
+
+// line is a line of the table: facts, and what is said of them.
+type line struct {
+	name string
+	of   func() Facts
+	want croft.Condition
+	why  string
+	next string
+}
+
+// with returns facts with a change.
+func with(of Facts, change func(*Facts)) func() Facts {
+	return func() Facts {
+		change(&of)
+		return of
+	}
+}
+
+func table() []line {
+	return slices.Concat(tableOfRecord(), tableOfMerges(), tableOfWork(), tableOfRemoved())
+}
+
+func tableOfRecord() []line {
+	return []line{
+		{"no directory", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Fault = croft.Broken, croft.FaultMissing }), "missing", "/ws/x", "croft doctor"},
+		{"moved", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Fault = croft.Broken, croft.FaultMoved }), "broken", "moved to /ws/x", "croft doctor"},
+		{"taken", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Fault = croft.Broken, croft.FaultTaken }), "broken", "something else is at its path", "croft doctor"},
+		{"unregistered", with(fresh(), func(f *Facts) { f.Workspace.State = croft.Broken }), "broken", "git does not know its directory", "croft doctor"},
+		{"being made", with(fresh(), func(f *Facts) { f.Workspace.State = croft.Creating }), "making", "", ""},
+		{"put back", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Fault = croft.Creating, croft.FaultRewinding }), "making", "its files are being put back", ""},
+		{"its maker died", with(fresh(), func(f *Facts) { f.Workspace.State, f.IsMakerDead = croft.Creating, true }), "unfinished", "interrupted", "croft doctor --fix"},
+		{"not put back", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.FaultReason = croft.Creating, "no space" }), "unfinished", "no space", "croft doctor --fix"},
+		{"stopped is no word", with(fresh(), func(f *Facts) { f.Workspace.State = croft.Stopped }), "empty", "", "croft sh x"},
+		{"legacy", with(fresh(), func(f *Facts) { f.Workspace.Mode, f.Workspace.Head = croft.ModeLegacy, "c1" }), "in-place", "", ""},
+		{"locked", with(fresh(), func(f *Facts) { f.Workspace.IsLocked, f.Workspace.LockReason = true, "mine" }), "locked", "mine", ""},
+		{"fresh", fresh, "empty", "", "croft sh x"},
+		{"imported", with(fresh(), func(f *Facts) { f.Workspace.BaseRef = "" }), "ahead", "imported, what it started from is not known", "croft sh x"},
+	}
+}
+
+func tableOfMerges() []line {
+	return []line{
+		{"merging", func() Facts { return waits(croft.MergeMerging) }, "merging", "", ""},
+		{"checking", with(waits(croft.MergeChecking), func(f *Facts) { f.Merge.Check = "go test ./..." }), "checking", "go test ./...", ""},
+		{"held", with(waits(croft.MergeQueued), func(f *Facts) { f.Merge.IsHeld = true }), "held", "", "croft queue release x"},
+		{"queued", with(waits(croft.MergeQueued), func(f *Facts) { f.Queue.Place = 2 }), "queued", "2nd", ""},
+		{"queued, undriven", with(waits(croft.MergeQueued), func(f *Facts) { f.Queue = Queue{2, true} }), "queued", "nobody drives the queue", "croft queue run"},
+		{"conflict", with(pending(croft.Conflict), func(f *Facts) {
+			f.Merge.Conflicts = []croft.ConflictedPath{{Path: "src/f1.txt", Against: "fix-login"}, {Path: "b"}}
+		}), "conflict", "src/f1.txt with fix-login and 1 more", "croft merge --resolve x"},
+		{"conflict, still forecast", with(pending(croft.Conflict), func(f *Facts) { f.Forecast = Forecast{true, true} }), "conflict", "a message", "croft merge --resolve x"},
+		{"conflict, over", with(pending(croft.Conflict), func(f *Facts) { f.Forecast = Forecast{true, false} }), "pending", "finished", "croft merge x"},
+		{"conflict, new commit", with(pending(croft.Conflict), func(f *Facts) { f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
+		{"check failed", with(pending(croft.CheckFailed), func(f *Facts) {
+			f.Merge.Checks = []croft.Check{{Command: "go vet", Passed: true}, {Command: "go test", Tail: "ok a\n--- FAIL: TestB\n"}}
+		}), "check-failed", "go test: --- FAIL: TestB", "croft logs x"},
+		{"target fails", func() Facts { return pending(croft.TargetBroken) }, "target-fails", "a message", "croft logs x"},
+		{"target moved since", with(pending(croft.TargetBroken), func(f *Facts) { f.TargetMoved = true }), "pending", "finished", "croft merge x"},
+		{"unapproved", func() Facts { return pending(croft.ChecksUntrusted) }, "unapproved", "a message", "croft config trust --target main"},
+		{"approved since", with(pending(croft.ChecksUntrusted), func(f *Facts) { f.Approved = "approved now" }), "pending", "approved now", "croft merge x"},
+		{"blocked", with(pending(croft.HostDirty), func(f *Facts) { f.Merge.Details = "src/f1.txt\nb" }), "blocked", "your src/f1.txt and 1 more", "croft show x"},
+		{"stuck", with(pending(croft.GitFailed), func(f *Facts) { f.Merge.Hint = "git log main" }), "stuck", "a message", "croft show x"},
+		{"stuck, with a command", with(pending(croft.TargetMoved), func(f *Facts) { f.Merge.Hint = "croft queue accept main" }), "stuck", "a message", "croft queue accept main"},
+		{"stuck hides dirt", with(pending(croft.GitFailed), func(f *Facts) { f.Files.Changed = 1 }), "stuck", "a message", "croft show x"},
+	}
+}
+
+func tableOfWork() []line {
+	reverted := func(f *Facts) {
+		f.Workspace.MergeStatus, f.RevertedBy = croft.MergeReverted, "859d7ad00"
+		f.Merge = &croft.Merge{State: croft.MergeDone, Status: croft.MergeReverted, Head: f.Workspace.Head}
+	}
+	merged := func(f *Facts) {
+		f.Workspace.MergeStatus, f.Workspace.MergeCommit = croft.MergeMerged, "252714400"
+		f.Merge = &croft.Merge{State: croft.MergeDone, Status: croft.MergeMerged, Head: f.Workspace.Head}
+		f.Commits = CommitFacts{IsIntegrated: true}
+	}
+	ends := func(o croft.Outcome) func(*Facts) {
+		return func(f *Facts) { f.Workspace.Finished = &croft.Finished{Outcome: o, Head: f.Workspace.Head} }
+	}
+	return []line{
+		{"leased", with(committed(), func(f *Facts) { f.Workspace.Lease = &croft.Lease{Process: "claude"} }), "working", "claude", ""},
+		{"leased elsewhere", with(committed(), func(f *Facts) { f.Workspace.Lease = &croft.Lease{Owner: croft.Owner{PID: 7, Host: "far"}} }), "working", "process 7 on far", ""},
+		{"process inside", with(committed(), func(f *Facts) { f.Inside = []string{"vim", "bash", "git"} }), "working", "vim, bash and 1 more", ""},
+		{"round", with(committed(), func(f *Facts) { f.RoundOn = 2 }), "working", "round 2", ""},
+		{"orphan", with(committed(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},
+		{"empty orphan", with(fresh(), func(f *Facts) { f.IsOrphan, f.HasSeenFiles, f.HasSeenCommits = true, true, true }), "orphan", "its agent has ended without saying how", "croft remove x"},
+		{"orphan, not looked at", with(fresh(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},
+		{"resolving", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{3, 2}, true }), "resolving", "2 files to resolve", "croft sh x"},
+		{"resolved", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{3, 0}, true }), "resolving", "all resolved, not committed", "croft merge x"},
+		{"resolving, not looked at", with(pending(croft.Conflict), func(f *Facts) { f.HasSeenFiles, f.InMerge = false, true }), "resolving", "its conflicts are being resolved", "croft sh x"},
+		{"failed", with(committed(), ends(croft.Failed)), "failed", "the agent failed", "croft diff x"},
+		{"killed", with(committed(), ends(croft.Killed)), "killed", "the agent was killed", "croft diff x"},
+		{"failed, new commit", with(committed(), func(f *Facts) { ends(croft.Failed)(f); f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
+		{"dirty", with(committed(), func(f *Facts) { f.Files.Changed = 2 }), "dirty", "2 files not committed", "croft diff x"},
+		{"reverted", with(committed(), reverted), "reverted", "as 859d7ad", "croft diff x"},
+		{"reverted, new commit", with(committed(), func(f *Facts) { reverted(f); f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
+		{"merged", with(committed(), merged), "merged", "as 2527144", "croft remove x"},
+		{"merged and locked", with(committed(), func(f *Facts) { merged(f); f.Workspace.IsLocked = true }), "merged", "as 2527144", "croft unlock x"},
+		{"merged by others", with(committed(), func(f *Facts) { f.Commits = CommitFacts{IsIntegrated: true} }), "merged", "", "croft remove x"},
+		{"merged, by the record", with(committed(), func(f *Facts) { merged(f); f.HasSeenCommits = false }), "merged", "as 2527144", "croft remove x"},
+		{"merged, and not in the target any more", with(committed(), func(f *Facts) { merged(f); f.Commits = CommitFacts{Ahead: 2} }), "ahead", "merged, and not in main any more", "croft merge x"},
+		{"merged, new commits", with(committed(), func(f *Facts) {
+			merged(f)
+			f.Workspace.Head, f.Commits = "c1", CommitFacts{Ahead: 2}
+		}), "ahead", "2 commits since it was merged", "croft merge x"},
+		{"collides", with(committed(), func(f *Facts) { f.Forecast = Forecast{true, true} }), "collides", "with main", "croft merge --resolve x"},
+		{"to review", with(committed(), func(f *Facts) { f.Presents = "login-race" }), "to-review", "the result of login-race", "croft review x"},
+		{"pending", with(committed(), ends(croft.Succeeded)), "pending", "finished", "croft merge x"},
+		{"ahead", committed, "ahead", "2 commits", "croft merge x"},
+		{"ahead, not looked at", with(committed(), func(f *Facts) { f.HasSeenCommits = false }), "ahead", "commits", "croft merge x"},
+		{"ahead of nothing", with(committed(), func(f *Facts) { f.Workspace.Target = "" }), "ahead", "it has commits and no target", "croft sh x"},
+		{"a lock hides nothing", with(fresh(), func(f *Facts) {
+			f.Workspace.IsLocked, f.Workspace.LockReason, f.Workspace.State = true, "mine", croft.Creating
+		}), "making", "mine", ""},
+		{"hostile", with(committed(), func(f *Facts) { f.Workspace.Name = "x;rm'$HOME" }), "ahead", "2 commits", `croft merge 'x;rm'\''$HOME'`},
+		{"hostile output", with(pending(croft.CheckFailed), func(f *Facts) { f.Merge.Message = "a\x1b[2J\nb" }), "check-failed", "a\uFFFD[2J", "croft logs x"},
+	}
+}
+
+func tableOfRemoved() []line {
+	removed := func(change func(*Facts)) func() Facts {
+		f := committed()
+		f.Workspace.State, f.Workspace.KeptUntil = croft.Trashed, time.Unix(1, 0)
+		return with(f, change)
+	}
+	status := func(s croft.MergeStatus) func(*Facts) { return func(f *Facts) { f.Workspace.MergeStatus = s } }
+	return []line{
+		{"removed", removed(func(*Facts) {}), "removed", "in the trash", "croft restore x"},
+		{"gone", removed(func(f *Facts) { f.Workspace.KeptUntil = time.Time{} }), "removed", "gone", ""},
+		{"discarded", removed(status(croft.MergeDiscarded)), "discarded", "in the trash", "croft restore x"},
+		{"merged and removed", removed(status(croft.MergeMerged)), "merged", "in the trash", "croft restore x"},
+		{"reverted and removed", removed(status(croft.MergeReverted)), "reverted", "in the trash", "croft restore x"},
+		{"reaped", removed(func(f *Facts) { f.RemovedAs = croft.ConditionReaped }), "reaped", "in the trash", "croft restore x"},
+		{"undone", removed(func(f *Facts) { f.RemovedAs = croft.ConditionUndone }), "undone", "in the trash", "croft restore x"},
+	}
+}
+
+// TestTable: every line of the table, and a line for every condition.
+func TestTable(t *testing.T) {
+	seen := map[croft.Condition]bool{}
+	for _, l := range table() {
+		t.Run(l.name, func(t *testing.T) {
+			got := Decide(l.of())
+			next := ""
+			if got.Next != nil {
+				next = got.Next.Command
+			}
+			if got.Condition != l.want || got.Why != l.why || next != l.next {
+				t.Errorf("%s, %q, %q, want %s, %q, %q", got.Condition, got.Why, next, l.want, l.why, l.next)
+			}
+			seen[got.Condition] = true
+		})
+	}
+	for _, c := range croft.Conditions() {
+		if !seen[c] {
+			t.Errorf("no line has the condition %s", c)
+		}
+	}
+}
+
+// TestFirstApplies: of two lines whose facts hold together, the one that stands first in the
+// order of the conditions is said.
+func TestFirstApplies(t *testing.T) {
+	f := committed()
+	steps := []struct {
+		want   croft.Condition
+		change func()
+	}{
+		{"ahead", func() {}},
+		{"pending", func() { f.Workspace.Finished = &croft.Finished{Outcome: croft.Succeeded, Head: f.Workspace.Head} }},
+		{"to-review", func() { f.Presents = "s" }},
+		{"collides", func() { f.Forecast = Forecast{true, true} }},
+		{"merged", func() { f.Commits.IsIntegrated = true }},
+		{"reverted", func() {
+			f.Merge = &croft.Merge{State: croft.MergeDone, Status: croft.MergeReverted, Head: f.Workspace.Head}
+		}},
+		{"dirty", func() { f.Files.Changed = 1 }},
+		{"killed", func() { f.Workspace.Finished.Outcome = croft.Killed }},
+		{"stuck", func() { f.Merge.Status, f.Merge.Reason = croft.MergePending, croft.GitFailed }},
+		{"conflict", func() { f.Merge.Reason = croft.Conflict }},
+		{"resolving", func() { f.Files.Unmerged = 1 }},
+		{"orphan", func() { f.IsOrphan = true }},
+		{"working", func() { f.Inside = []string{"vim"} }},
+		{"queued", func() { f.Merge.State = croft.MergeQueued }},
+		{"held", func() { f.Merge.IsHeld = true }},
+		{"making", func() { f.Workspace.State = croft.Creating }},
+		{"broken", func() { f.Workspace.State = croft.Broken }},
+		{"removed", func() { f.Workspace.State = croft.Trashed }},
+	}
+	order := croft.Conditions()
+	last := len(order)
+	for _, s := range steps {
+		s.change()
+		if got := Decide(f).Condition; got != s.want {
+			t.Errorf("%s, want %s", got, s.want)
+		}
+		if at := slices.Index(order, s.want); s.want != "removed" && at > last {
+			t.Errorf("%s stands after the one before", s.want)
+		} else {
+			last = at
+		}
+	}
+}
+
+func TestOrdinal(t *testing.T) {
+	got := ""
+	for _, n := range []int{1, 2, 3, 4, 11, 12, 13, 21, 111, 122} {
+		got += " " + ordinal(n)
+	}
+	if want := " 1st 2nd 3rd 4th 11th 12th 13th 21st 111th 122nd"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestReasonsAreShort: a reason that an agent has written is one line.
+func TestReasonsAreShort(t *testing.T) {
+	f := pending(croft.GitFailed)
+	f.Merge.Message = strings.Repeat("é", 1000)
+	if got := []rune(Decide(f).Why); len(got) != longest {
+		t.Errorf("%d characters", len(got))
+	}
+}

@@ -1,0 +1,163 @@
+package condition
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/croft-sh/croft"
+)
+
+// next returns an action with its command for the workspace.
+func (f *Facts) next(a croft.Action) *croft.Next {
+	return &croft.Next{Action: a, Command: f.command(a)}
+}
+
+// command returns the command of an action for the workspace.
+func (f *Facts) command(a croft.Action) string {
+	verb := string(a)
+	switch a {
+	case croft.ActionDiagnose:
+		return "croft doctor"
+	case croft.ActionRepair:
+		return "croft doctor --fix"
+	case croft.ActionDrive:
+		return "croft queue run"
+	case croft.ActionApprove:
+		return "croft config trust --target " + ShellWord(f.Workspace.Target)
+	case croft.ActionAccept:
+		return "croft queue accept " + ShellWord(f.Workspace.Target)
+	case croft.ActionRelease:
+		verb = "queue release"
+	case croft.ActionWork:
+		verb = "sh"
+	case croft.ActionResolve:
+		verb = "merge --resolve"
+	}
+	return "croft " + verb + " " + ShellWord(f.Workspace.Name)
+}
+
+// hinted returns the step that the hint of a merge names, if that is one of the commands
+// above for this workspace. Otherwise a person reads the reason.
+func (f *Facts) hinted(hint string) *croft.Next {
+	for _, a := range []croft.Action{croft.ActionMerge, croft.ActionWork, croft.ActionAccept, croft.ActionDrive, croft.ActionDiagnose, croft.ActionRepair} {
+		if n := f.next(a); n.Command == hint {
+			return n
+		}
+	}
+	return f.next(croft.ActionShow)
+}
+
+// ShellWord makes a word safe to paste into a shell: git allows quotes, semicolons and
+// dollar signs in the names of branches.
+func ShellWord(word string) string {
+	isSafe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./@%+=:,-", r)
+	}
+	if word != "" && strings.TrimFunc(word, isSafe) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// conflictText names the first path in conflict, and whose merge brought the other side.
+func conflictText(m *croft.Merge) string {
+	if len(m.Conflicts) == 0 {
+		return m.Message
+	}
+	first := m.Conflicts[0]
+	text := first.Path
+	if first.Against != "" && !isHash(first.Against) {
+		text += " with " + first.Against
+	}
+	if n := len(m.Conflicts) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// checkText names the check that failed, with the first line of its output that tells of a
+// failure.
+func checkText(m *croft.Merge) string {
+	for _, c := range m.Checks {
+		if c.Passed {
+			continue
+		}
+		for line := range strings.Lines(c.Tail) {
+			if strings.Contains(line, "FAIL") || strings.Contains(strings.ToLower(line), "error") {
+				return c.Command + ": " + strings.TrimSpace(line)
+			}
+		}
+		return c.Command
+	}
+	return m.Message
+}
+
+// blockedText names the first of the user's files that are in the way.
+func blockedText(m *croft.Merge) string {
+	files := strings.Split(m.Details, "\n")
+	if files[0] == "" {
+		return m.Message
+	}
+	text := "your " + files[0]
+	if n := len(files) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// longest is how many characters a reason has at most.
+const longest = 200
+
+// oneLine returns the first line of a text, which an agent may have written, without
+// characters that are not printable.
+func oneLine(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	runes := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text))
+	if len(runes) > longest {
+		return string(runes[:longest-1]) + "…"
+	}
+	return string(runes)
+}
+
+// few joins the first of several names.
+func few(names []string) string {
+	const most = 2
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func ordinal(n int) string {
+	suffix := "th"
+	if n/10%10 != 1 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprint(n, suffix)
+}
+
+func short(commit string) string { return commit[:min(len(commit), 7)] }
+
+func isHash(text string) bool {
+	return len(text) >= 40 && strings.Trim(text, "0123456789abcdef") == ""
+}

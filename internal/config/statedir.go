@@ -1,0 +1,39 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+)
+
+// RefuseNetwork refuses a state directory on a file system where locks do not work; kind
+// returns the name of such a one. For a directory that does not exist, it checks the nearest
+// existing one above.
+func RefuseNetwork(dir string, kind func(dir string) string) error {
+	at := dir
+	for _, err := os.Lstat(at); err != nil && filepath.Dir(at) != at; _, err = os.Lstat(at) {
+		at = filepath.Dir(at)
+	}
+	name := kind(at)
+	if name == "" {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.StateUnavailable, Op: "open", Message: "the state directory lies on a network file system, " + name + ", where locks do not hold",
+		Details: dir, Hint: "set CROFT_STATE_DIR to a directory on a disk of this machine",
+	}
+}
+
+// StateCopy returns the path of the state's second copy. It is named after the state
+// directory, because several states may have the same data directory.
+func (c Config) StateCopy() string {
+	dir := c.StateDir
+	if real, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+		dir = filepath.Join(real, filepath.Base(dir))
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(c.DataDir, "state", hex.EncodeToString(sum[:8])+".log")
+}

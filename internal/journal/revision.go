@@ -1,0 +1,64 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/croft-sh/croft"
+)
+
+// RevisionError says that something is at another revision than a caller has seen.
+type RevisionError struct{ Have, Want int }
+
+func (e *RevisionError) Error() string {
+	return fmt.Sprintf("it is at revision %d, not at %d", e.Have, e.Want)
+}
+
+// CheckRevision fails with a RevisionError if a caller wants another revision than there
+// is. Zero wants any.
+func CheckRevision(have, want int) error {
+	if want != 0 && have != want {
+		return &RevisionError{have, want}
+	}
+	return nil
+}
+
+// Claim counts a new revision of a workspace that is at the wanted one, and fails with a
+// RevisionError if it is at another. So of several callers that have seen the same revision
+// one goes on, before anything is done.
+func (j *Journal) Claim(ctx context.Context, id croft.ID, want int) error {
+	return j.Update(ctx, func(tx *Tx) error {
+		rec, err := tx.Record(id)
+		if err == nil {
+			err = CheckRevision(rec.Generation, want)
+		}
+		if err == nil {
+			err = tx.PutRecord(rec)
+		}
+		return err
+	})
+}
+
+// present is what a record keeps whoever writes it: its revision, and its meta.
+type present struct {
+	generation int
+	meta       map[string]string
+}
+
+// present reads the present record of a workspace.
+func (t *Tx) present(id croft.ID) (*present, error) {
+	p, err := firstRow(collect(t.ctx, t, func(rows *sql.Rows) (p present, err error) {
+		var meta []byte
+		if err = rows.Scan(&p.generation, &meta); err == nil && len(meta) > 0 {
+			err = json.Unmarshal(meta, &p.meta)
+		}
+		return p, err
+	}, `SELECT generation, CASE WHEN json_valid(record) THEN record -> '$.workspace.meta' END FROM workspaces WHERE id = ?`, id))
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	return &p, err
+}

@@ -1,0 +1,194 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/condition"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/parallel"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// Queues answers whether the merges that wait are being carried out.
+type Queues interface {
+	// IsUnrun reports whether no process drives the lane of a target. It is false if that
+	// cannot be seen.
+	IsUnrun(r *project.Project, target string) bool
+}
+
+// placesIn returns the places of the merges that wait in their lanes. Held merges have
+// none. It reads the lanes only if one of merges waits.
+func (svc *Views) placesIn(ctx context.Context, r *project.Project, merges []journal.Merge) (map[croft.ID]condition.Queue, error) {
+	if !slices.ContainsFunc(merges, func(m journal.Merge) bool { return m.State == croft.MergeQueued }) {
+		return nil, nil
+	}
+	waiting, err := svc.Journal.Waiting(ctx, r.ID, "", -1)
+	if err != nil {
+		return nil, err
+	}
+	places, isUnrun, last := map[croft.ID]condition.Queue{}, map[string]bool{}, map[string]int{}
+	for _, m := range waiting {
+		if m.IsHeld {
+			continue
+		}
+		if _, known := isUnrun[m.Target]; !known {
+			isUnrun[m.Target] = svc.Queues.IsUnrun(r, m.Target)
+		}
+		last[m.Target]++
+		places[m.ID] = condition.Queue{Place: last[m.Target], IsUnrun: isUnrun[m.Target]}
+	}
+	return places, nil
+}
+
+// isOfRemoved reports whether a removed workspace may have a condition.
+func isOfRemoved(c croft.Condition) bool {
+	switch c {
+	case croft.ConditionRemoved, croft.ConditionDiscarded, croft.ConditionReaped, croft.ConditionUndone, croft.ConditionMerged, croft.ConditionReverted:
+		return true
+	}
+	return false
+}
+
+// setConditions decides what each workspace is like now, and what it waits for. A removed
+// workspace whose name another removed one of the list has, too, is restored by its ID.
+func (v *view) setConditions(records []journal.Record, list []croft.Workspace, sights []sight) {
+	var collides map[croft.ID]bool
+	if v.refs != nil {
+		shown := list
+		if !v.isListing {
+			shown = slices.Clone(list) // other workspaces are not in the list
+		}
+		collides = v.radar.SetCollisions(v.refs, shown)
+	}
+	named := map[string]int{}
+	for i := range list {
+		if !list[i].KeptUntil.IsZero() {
+			named[list[i].Name]++
+		}
+	}
+	parallel.Each(len(list), func(i int) {
+		w := &list[i]
+		f := v.factsOf(records[i], *w)
+		f.Forecast.Collides, f.Forecast.IsKnown = collides[w.ID]
+		if sights != nil && sights[i].isDue {
+			s := &sights[i]
+			w.Work = &s.work
+			f.Commits, f.HasSeenCommits = s.commits, s.work.Has(croft.AspectCommits)
+			f.Files, f.HasSeenFiles = s.files, s.work.Has(croft.AspectFiles)
+			f.Inside = s.work.Inside
+		}
+		verdict := condition.Decide(f)
+		w.Status, w.Why, w.Next = verdict.Condition, verdict.Why, verdict.Next
+		if w.Next != nil && w.Next.Action == croft.ActionRestore && named[w.Name] > 1 {
+			w.Next.Command = "croft restore " + string(w.ID)
+		}
+	})
+}
+
+// factsOf returns what the record, the journal and the refs say of a workspace.
+func (v *view) factsOf(rec journal.Record, w croft.Workspace) condition.Facts {
+	f := condition.Facts{Workspace: w}
+	if w.State == croft.Trashed {
+		if rec.Trash != nil {
+			f.RemovedAs = rec.Trash.As
+		}
+		return f
+	}
+	if w.State == croft.Creating {
+		f.IsMakerDead = rec.Maker != nil && project.Liveness(*rec.Maker) == proc.Dead
+		return f
+	}
+	isPresenter := w.Label == presenter
+	if w.Round > 0 && !w.IsRoundOver && !isPresenter {
+		f.RoundOn = w.Round
+	}
+	if isPresenter {
+		f.Presents = w.Session
+	}
+	f.IsOrphan = v.isOrphan(w)
+	m, ok := v.merges[w.ID]
+	if !ok {
+		return f
+	}
+	f.Merge, f.Queue = &m.Merge, v.queue[m.ID]
+	if m.State == croft.MergeDone && m.Reason == croft.ChecksUntrusted {
+		f.Approved = v.agreed[m.Target]
+	}
+	if m.State == croft.MergeDone && m.Reason == croft.TargetBroken && m.Before != "" {
+		tip, err := v.refs.Ref("refs/heads/" + m.Target)
+		f.TargetMoved = err == nil && tip != m.Before
+	}
+	if m.State == croft.MergeDone && m.Reason == croft.Conflict {
+		f.InMerge = v.r.Trees.At(project.SpecOf(rec)).Progress() == "merge"
+	}
+	if m.Status == croft.MergeReverted {
+		f.RevertedBy = v.revertOf(w.ID, m.Target)
+	}
+	return f
+}
+
+// presenter is the label of the workspace that holds the result of a session.
+const presenter = "presenter"
+
+// isOrphan reports whether all leases of a workspace are over, their owners are dead, and
+// none of them was taken or renewed after the last agent that said how it ended.
+func (v *view) isOrphan(w croft.Workspace) bool {
+	leases := v.leases[w.ID]
+	if len(leases) == 0 {
+		return false
+	}
+	isLater := w.Finished == nil
+	for _, l := range leases {
+		if l.ExpiresAt.After(v.now) || project.Liveness(l.Owner) != proc.Dead {
+			return false
+		}
+		isLater = isLater || l.ExpiresAt.Add(-time.Duration(l.TTL)).After(w.Finished.At)
+	}
+	return isLater
+}
+
+// revertOf returns the commit of the last revert of a workspace's work that is in force on
+// a target, or "".
+func (v *view) revertOf(id croft.ID, target string) string {
+	landed, err := v.landed()
+	if err != nil {
+		return "" // the revert is known, its commit is not
+	}
+	if reverts := RevertsInForce(onTarget(landed[id], target)); len(reverts) > 0 {
+		return reverts[len(reverts)-1].Commit
+	}
+	return ""
+}
+
+// onTarget returns those of merges that landed on a target.
+func onTarget(landed []journal.Merge, target string) []journal.Merge {
+	var on []journal.Merge
+	for _, m := range landed {
+		if m.Target == target {
+			on = append(on, m)
+		}
+	}
+	return on
+}
+
+// RevertsInForce returns the reverts of a workspace's work that are in force on one target.
+// landed is in the order of publication: a merge ends all reverts before it, and the revert
+// of a revert ends that one.
+func RevertsInForce(landed []journal.Merge) []journal.Merge {
+	var reverts []journal.Merge
+	for _, m := range landed {
+		switch {
+		case m.Kind != croft.KindRevert:
+			reverts = nil
+		case m.Again:
+			reverts = slices.DeleteFunc(reverts, func(r journal.Merge) bool { return r.ID == m.Reverts })
+		default:
+			reverts = append(reverts, m)
+		}
+	}
+	return reverts
+}

@@ -1,0 +1,226 @@
+package view
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/condition"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/writers"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/radar"
+)
+
+// sight is what a look at one workspace found. Its fields are about what was looked at;
+// the rest of the workspace is in the view.
+type sight struct {
+	work croft.Work
+
+	commits    condition.CommitFacts
+	files      condition.FileFacts
+	fork       string // the commit at which its history leaves the target's
+	isDue      bool   // its commits and files can be looked at
+	isCompared bool   // its commits were compared with the target, or there is nothing to compare
+}
+
+// isUnseen reports whether there was no time to look at a part of the workspace.
+func (s *sight) isUnseen() bool { return s.isDue && (!s.isCompared || !s.work.Has(croft.AspectFiles)) }
+
+// looker looks at the workspaces of a list.
+type looker struct {
+	*view
+	session *mergetree.Session
+	records []journal.Record
+	list    []croft.Workspace
+	sights  []sight
+}
+
+// lookAt looks at processes, commits and files of workspaces for a time: at the commits of
+// all by a few processes, at the files of each by its own, those that were active last
+// first. What could not be read or is late is not in the sights.
+func (v *view) lookAt(ctx context.Context, records []journal.Record, list []croft.Workspace, within croft.Duration) []sight {
+	l := &looker{view: v, records: records, list: list, sights: make([]sight, len(list))}
+	for i, w := range list {
+		l.sights[i].isDue = v.isDue(w)
+	}
+	if within != croft.NoLimit {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(within))
+		defer cancel()
+	}
+	l.lookAtProcesses()
+	if v.r.Git == nil {
+		return l.sights
+	}
+	session, err := v.r.Git.OpenMergeTree(writers.OnDisk)
+	if err != nil {
+		return l.sights
+	}
+	defer session.Close()
+	l.session = session
+	l.pullIsolated(ctx)
+	l.lookAtCommits(ctx)
+	l.lookAtFiles(ctx)
+	return l.sights
+}
+
+// isDue reports whether the commits and files of a workspace can be looked at.
+func (v *view) isDue(w croft.Workspace) bool {
+	return v.r.Git != nil && w.Mode != croft.ModeLegacy && (w.State == croft.Ready || w.State == croft.Stopped)
+}
+
+// lookAtProcesses finds the processes inside, before gits of this look are. Other gits are
+// left out, too: they end in a moment, and whoever started one is inside as well.
+func (l *looker) lookAtProcesses() {
+	var dirs []string
+	for i, w := range l.list {
+		if l.sights[i].isDue {
+			dirs = append(dirs, w.Path)
+		}
+	}
+	found, known := proc.OccupantsOf(dirs)
+	if !known {
+		return
+	}
+	for i, w := range l.list {
+		if s := &l.sights[i]; s.isDue {
+			s.work.Seen = append(s.work.Seen, croft.AspectProcesses)
+			for _, o := range found[w.Path] {
+				if o.Name != "git" {
+					s.work.Inside = append(s.work.Inside, o.Name)
+				}
+			}
+		}
+	}
+}
+
+// pullIsolated brings the commits of isolated workspaces to the project, where they can be
+// compared.
+func (l *looker) pullIsolated(ctx context.Context) {
+	l.inParallel(ctx, l.byActivity(func(w croft.Workspace) bool { return w.Mode == croft.ModeIsolated }), func(i int) {
+		if _, head, err := l.r.Trees.At(project.SpecOf(l.records[i])).Head(ctx); err == nil {
+			l.list[i].Head = head
+		}
+	})
+}
+
+// byActivity returns the indices of the workspaces to look at, those that were active last
+// first.
+func (l *looker) byActivity(wanted func(croft.Workspace) bool) []int {
+	var order []int
+	active := make([]time.Time, len(l.list))
+	for i, w := range l.list {
+		if l.sights[i].isDue && wanted(w) {
+			order, active[i] = append(order, i), l.lastActive(i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return active[b].Compare(active[a]) })
+	return order
+}
+
+// lastActive returns when the index, the log of HEAD or the top directory of a workspace
+// was last written.
+func (l *looker) lastActive(i int) time.Time {
+	tree := l.r.Trees.At(project.SpecOf(l.records[i]))
+	var last time.Time
+	for _, path := range []string{tree.Path, filepath.Join(tree.Admin, "index"), filepath.Join(tree.Admin, "logs", "HEAD")} {
+		if info, err := os.Lstat(path); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
+// inParallel calls f for each index, in order, until the time is over.
+func (l *looker) inParallel(ctx context.Context, order []int, f func(i int)) {
+	var mu sync.Mutex
+	next := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(order) == 0 || ctx.Err() != nil {
+			return -1
+		}
+		i := order[0]
+		order = order[1:]
+		return i
+	}
+	var wg sync.WaitGroup
+	for range min(2*runtime.NumCPU(), len(order)) {
+		wg.Go(func() {
+			for i := next(); i >= 0; i = next() {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// lookAtFiles counts the uncommitted changes of each workspace, and then the lines of those
+// that have some.
+func (l *looker) lookAtFiles(ctx context.Context) {
+	var mu sync.Mutex
+	var spans []odb.Span
+	var of []int
+	l.inParallel(ctx, l.byActivity(func(croft.Workspace) bool { return true }), func(i int) {
+		rec, s := l.records[i], &l.sights[i]
+		changes, err := l.r.Trees.Changes(ctx, project.SpecOf(rec))
+		if err != nil {
+			return
+		}
+		s.files, s.work.IdleSince = l.countChanges(rec, changes, l.lastActive(i))
+		s.work.Seen = append(s.work.Seen, croft.AspectFiles)
+		s.work.Uncommitted, s.work.Unmerged = s.files.Changed, s.files.Unmerged
+		if s.files.Changed == 0 || s.files.Unmerged > 0 || s.fork == "" {
+			return
+		}
+		if _, commit, err := radar.WorkCommit(ctx, l.r, l.session, rec); err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			spans, of = append(spans, odb.Span{From: s.fork, To: commit}), append(of, i)
+		}
+	})
+	counts, err := l.session.CountChanges(ctx, spans)
+	if err != nil {
+		return // the lines of what is committed stay
+	}
+	for k, i := range of {
+		l.sights[i].setLines(counts[k])
+	}
+}
+
+func (s *sight) setLines(c mergetree.Changes) {
+	s.work.Added, s.work.Deleted, s.work.Changed = c.Added, c.Deleted, len(c.Paths)
+}
+
+// countChanges counts the uncommitted paths of a workspace, without the files that Croft
+// put there. It also returns the time of the last write to one of them, if that is later
+// than last.
+func (l *looker) countChanges(rec journal.Record, changes []checkout.Change, last time.Time) (condition.FileFacts, time.Time) {
+	var f condition.FileFacts
+	for _, c := range changes {
+		if isOwn(rec, c) {
+			continue
+		}
+		f.Changed++
+		if c.Kind == checkout.Conflicted {
+			f.Unmerged++
+		}
+		if info, err := os.Lstat(filepath.Join(rec.Workspace.Path, filepath.FromSlash(c.Path))); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	if last.After(l.now) { // an agent may set any time
+		last = l.now
+	}
+	return f, last.UTC()
+}
