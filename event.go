@@ -52,6 +52,7 @@ type Nouns struct {
 	Review    *Review    `json:"review,omitempty"` // without its files
 	Lane      *Lane      `json:"lane,omitempty"`
 	Check     *Check     `json:"check,omitempty"`
+	Approval  *Approval  `json:"approval,omitempty"`
 
 	// Output is what a check printed since the last event of this kind.
 	Output *CheckOutput `json:"output,omitempty"`
@@ -75,7 +76,7 @@ const (
 	EventLeaseReleased      = "lease.released"      // that process has ended its work
 	EventBranchDeleted      = "branch.deleted"      // the branch of a workspace that is gone; its tip is kept
 	EventOperationUndone    = "operation.undone"    // an act of the history was undone
-	EventWorkspaceFinished  = "workspace.finished"  // its agent has ended, and its work is pending
+	EventWorkspaceFinished  = "workspace.finished"  // its agent has ended; if its work is merged, merge.queued follows
 	EventMergeQueued        = "merge.queued"        // it waits in its lane
 	EventMergeStarted       = "merge.started"       // its lane works on it
 	EventMergeChecking      = "merge.checking"      // the checks of the target run on it
@@ -91,6 +92,7 @@ const (
 	EventCheckOutput        = "check.output"        // a check has printed something
 	EventCheckEnded         = "check.ended"         // State says how
 	EventTargetMoved        = "target.moved"        // outside of its lane
+	EventApprovalGiven      = "approval.given"      // a person allowed something that an agent may not
 	EventReviewCreated      = "review.created"      // work was frozen for a review
 	EventSessionStarted     = "session.started"     // a session has begun
 	EventSessionChanged     = "session.changed"     // something else in its record
@@ -109,7 +111,7 @@ func EventKinds() []string {
 		EventWorkspaceCreating, EventWorkspaceCreated, EventWorkspaceChanged, EventWorkspaceForgotten, EventWorkspaceRemoved, EventWorkspaceLocked, EventWorkspaceUnlocked,
 		EventWorkspaceReaped, EventWorkspaceRebuilt, EventWorkspaceMoved, EventWorkspaceRestored, EventWorkspaceSaved, EventLeaseTaken, EventLeaseReleased, EventBranchDeleted,
 		EventOperationUndone, EventWorkspaceFinished, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
-		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventCheckStarted, EventCheckOutput, EventCheckEnded, EventTargetMoved, EventReviewCreated, EventSessionStarted,
+		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventCheckStarted, EventCheckOutput, EventCheckEnded, EventTargetMoved, EventApprovalGiven, EventReviewCreated, EventSessionStarted,
 		EventSessionChanged, EventSessionEnded, EventRoundStarted, EventRoundEnded, EventTrashStripped, EventTrashAnnounced, EventTrashPurged, EventTrashReduced,
 	}
 }

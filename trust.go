@@ -34,6 +34,26 @@ type CheckPlan struct {
 	Refusal *Error `json:"refusal,omitempty"`
 }
 
+// ApprovalKind says what a person allowed.
+type ApprovalKind string
+
+// The kinds of approvals.
+const (
+	ApprovalChecks    ApprovalKind = "checks"     // the checks of a target may run: Approve
+	ApprovalTarget    ApprovalKind = "target"     // a target may be where it is: AcceptTarget
+	ApprovalGitConfig ApprovalKind = "git-config" // a repository's git configuration is used: AcceptGitConfig
+)
+
+// Approval is what a person allowed. The event that has it names the person.
+type Approval struct {
+	Kind   ApprovalKind `json:"kind"`
+	Target string       `json:"target,omitempty"` // of checks and a target: the branch
+	Commit string       `json:"commit,omitempty"` // of checks and a target: the commit that the branch was at
+	Hash   string       `json:"hash,omitempty"`   // of checks and a git configuration: that of the request
+	Checks []string     `json:"checks,omitempty"` // of checks: the commands
+	Keys   []string     `json:"keys,omitempty"`   // of a git configuration: the settings that differed, the first 100; without values, which may be secret
+}
+
 // Trust is the part of Service by which a person says that the checks of a
 // target may run. They come out of the repository, so that an author who can commit
 // to the target chooses them; so none runs before a person has seen it.

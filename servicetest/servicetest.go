@@ -89,6 +89,7 @@ func groups() []group {
 		groupOf("Doctor", doctorScenarios{}),
 		groupOf("Keys", keyScenarios{}),
 		groupOf("Events", eventScenarios{}),
+		groupOf("Told", toldScenarios{}),
 		groupOf("Limits", limitScenarios{}),
 		groupOf("Actors", actorScenarios{}),
 		groupOf("Revisions", revisionScenarios{}),

@@ -2,19 +2,35 @@ package journal
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal/telling"
 )
 
-// Emit appends an event when the transaction ends. The event gets the actor, the act and
-// the nouns of its subjects as the transaction leaves them, where the caller did not set
+// Emit appends an event when the transaction ends. The event gets the time, the actor, the act
+// and the nouns of its subjects as the transaction leaves them, where the caller did not set
 // them.
 func (t *Tx) Emit(e croft.Event) error {
 	t.story.Emit(e)
 	return nil
 }
+
+// Approve emits the event of an approval. The keys in it are those of a configuration that an
+// agent can write, so their number and lengths are limited.
+func (t *Tx) Approve(repo croft.ID, a croft.Approval) error {
+	a.Keys = slices.Clone(a.Keys[:min(len(a.Keys), maxKeys)])
+	for i, key := range a.Keys {
+		a.Keys[i] = key[:min(len(key), maxKeyLength)]
+	}
+	return t.Emit(croft.Event{Kind: croft.EventApprovalGiven, Subjects: croft.Subjects{Repo: repo, Target: a.Target}, After: &croft.Nouns{Approval: &a}})
+}
+
+const (
+	maxKeys      = 100
+	maxKeyLength = 250
+)
 
 // noun returns a workspace as events show it: as recorded, without its lease.
 func (r *Record) noun() telling.Workspace {
@@ -61,7 +77,7 @@ func (r records) Leases(workspace croft.ID) ([]croft.Lease, error) { return r.Le
 func (r records) ActOf(id croft.ID) (croft.ID, []croft.ID, error) {
 	op, err := firstRow(collect(r.ctx, r.Tx, scanOperation, `SELECT `+operationColumns+` FROM operations WHERE id = ?`, id))
 	if op.Kind == "publish" { // its merges are the acts
-		op.Workspaces = nil
+		op.Act, op.Workspaces = "", nil
 	}
 	return op.Act, op.Workspaces, told(err)
 }
@@ -81,11 +97,15 @@ func told(err error) error {
 // second copy or was replaced by an older one: no project has a million events a second
 // for long. A float64 holds a cursor exactly for centuries.
 func (t *Tx) writeEvents(opts Options) error {
-	list, err := t.story.Events(records{t}, opts.Now().UTC())
+	now := opts.Now().UTC()
+	list, err := t.story.Events(records{t}, now)
 	if err != nil {
 		return err
 	}
 	for _, e := range list {
+		if e.Time.IsZero() {
+			e.Time = now
+		}
 		if e.Actor == "" && opts.Actor != nil {
 			e.Actor, e.ActorWorkspace = opts.Actor(t.ctx)
 		}

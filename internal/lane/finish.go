@@ -97,11 +97,9 @@ func (svc *Lanes) finishAs(ctx context.Context, r *project.Project, rec journal.
 }
 
 // setFinished records in a workspace's record how its agent ended, and which commit that
-// left to merge. Without an outcome nobody said that an agent has ended.
+// left to merge.
 func setFinished(rec *journal.Record, outcome croft.Outcome, m journal.Merge) {
-	if outcome != "" {
-		rec.Workspace.Finished = &croft.Finished{Outcome: outcome, Head: m.Head, At: m.SubmittedAt}
-	}
+	rec.Workspace.Finished = &croft.Finished{Outcome: outcome, Head: m.Head, At: m.SubmittedAt}
 }
 
 // isMergedAtFinish reports whether the work of an agent that succeeded is merged.

@@ -58,11 +58,18 @@ type submission struct {
 	outcome croft.Outcome           // of the agent that has ended; empty: nobody said that one has
 }
 
-// record adds to the transaction that records the merge of a submission.
-func (sub submission) record(tx *journal.Tx, merge croft.ID) error {
-	err := UseKey(tx, sub.key, merge)
+// recordSubmission adds to the transaction that records the merge of a submission: its key,
+// and the end of the agent, if that was said.
+func (svc *Lanes) recordSubmission(tx *journal.Tx, sub submission, m journal.Merge, now *journal.Record) error {
+	err := UseKey(tx, sub.key, m.ID)
 	if err == nil && sub.also != nil {
 		err = sub.also(tx)
+	}
+	if err == nil && sub.outcome != "" {
+		setFinished(now, sub.outcome, m)
+		e := svc.WorkspaceEvent(croft.EventWorkspaceFinished, *now)
+		e.Operation = m.Act
+		err = tx.Emit(e)
 	}
 	return err
 }
@@ -129,8 +136,8 @@ func (svc *Lanes) endEmptySubmission(ctx context.Context, m journal.Merge, sub s
 		if err != nil {
 			return err
 		}
-		setFinished(&now, sub.outcome, m)
-		return errors.Join(sub.record(tx, m.ID), tx.PutMerge(&m), tx.PutRecord(now))
+		err = svc.recordSubmission(tx, sub, m, &now)
+		return errors.Join(err, tx.PutMerge(&m), tx.PutRecord(now))
 	})
 }
 
@@ -184,8 +191,8 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, sub submiss
 			return err
 		}
 		now.Workspace.MergeStatus, now.Seen.Head = croft.MergePending, m.Head
-		setFinished(&now, sub.outcome, m)
-		return errors.Join(sub.record(tx, m.ID), tx.PutMerge(&m), tx.PutRecord(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
+		err = svc.recordSubmission(tx, sub, m, &now)
+		return errors.Join(err, tx.PutMerge(&m), tx.PutRecord(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
 	})
 	if err != nil {
 		return nil, err

@@ -215,7 +215,8 @@ func (svc *Lanes) AcceptMoved(ctx context.Context, s project.Location, req croft
 			if isNow = known == l.Known; !isNow {
 				return nil // the lane moved the target meanwhile
 			}
-			return errors.Join(tx.PutLaneTip(s.ID, req.Target, tip), svc.Note(tx, "accept", s.ID), once.Answer(ctx, tx, &l))
+			given := croft.Approval{Kind: croft.ApprovalTarget, Target: req.Target, Commit: tip}
+			return errors.Join(tx.PutLaneTip(s.ID, req.Target, tip), svc.Note(tx, "accept", s.ID), tx.Approve(s.ID, given), once.Answer(ctx, tx, &l))
 		})
 		if err != nil || isNow {
 			return &l, err

@@ -2,6 +2,8 @@ package project
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
@@ -59,13 +61,20 @@ func (p *Projects) AcceptConfig(ctx context.Context, s Location, req croft.Accep
 	if err == nil && now != "" {
 		err = p.UnderLock(ctx, s.Project, func() error { return s.Git.AcceptConfig(report) })
 	}
-	if err == nil {
-		err = p.Journal.Update(ctx, func(tx *journal.Tx) error { return p.Note(tx, "accept", s.ID) })
-	}
 	if err != nil {
 		return nil, err
 	}
-	return p.ShowConfig(ctx, s, croft.GitConfigRequest{Repo: req.Repo})
+	out, err := p.ShowConfig(ctx, s, croft.GitConfigRequest{Repo: req.Repo})
+	if err != nil {
+		return nil, err
+	}
+	given := croft.Approval{Kind: croft.ApprovalGitConfig, Hash: req.Hash}
+	for _, c := range slices.Concat(report.Changes, report.Filters) {
+		given.Keys = append(given.Keys, c.Key)
+	}
+	return out, p.Journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(p.Note(tx, "accept", s.ID), tx.Approve(s.ID, given), once.Answer(ctx, tx, out))
+	})
 }
 
 // requireOutside refuses a request that was made inside a workspace.

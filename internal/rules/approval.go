@@ -210,8 +210,9 @@ func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft
 		return nil, err
 	}
 	plan.IsApproved = true
+	given := croft.Approval{Kind: croft.ApprovalChecks, Target: plan.Target, Commit: plan.Commit, Hash: plan.Hash, Checks: plan.Checks}
 	return plan, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(svc.Note(tx, "trust", r.ID), once.Answer(ctx, tx, plan))
+		return errors.Join(svc.Note(tx, "trust", r.ID), tx.Approve(r.ID, given), once.Answer(ctx, tx, plan))
 	})
 }
 

@@ -95,8 +95,12 @@ func (s *Story) Deleted(w Workspace) {
 	}
 }
 
-// Acted remembers which act the events about some workspaces are a part of.
+// Acted remembers which act the events about some workspaces are a part of, or, without
+// workspaces, those about none.
 func (s *Story) Acted(act croft.ID, workspaces []croft.ID) {
+	if len(workspaces) == 0 {
+		s.acts[""] = act
+	}
 	for _, w := range workspaces {
 		s.acts[w] = act
 	}

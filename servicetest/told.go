@@ -1,0 +1,98 @@
+package servicetest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft"
+)
+
+// toldScenarios are about what events tell beyond the records of workspaces and merges.
+type toldScenarios struct{}
+
+// Finished: the end of an agent is told once per call, before the merge that it leads to.
+func (toldScenarios) Finished(t *testing.T, f *fixture) {
+	for _, tt := range []struct {
+		name string
+		req  croft.FinishRequest
+		want []string
+	}{
+		{"merged", croft.FinishRequest{Policy: croft.MergeAlways}, []string{croft.EventWorkspaceFinished, croft.EventMergeQueued}},
+		{"kept", croft.FinishRequest{Policy: croft.MergeNever}, []string{croft.EventWorkspaceFinished, croft.EventMergePending}},
+		{"killed", croft.FinishRequest{Policy: croft.MergeAlways, Outcome: croft.Killed}, []string{croft.EventWorkspaceFinished, croft.EventMergePending}},
+		{"empty", croft.FinishRequest{Policy: croft.MergeAlways}, []string{croft.EventWorkspaceFinished, croft.EventMergeChanged}},
+	} {
+		w := f.create(croft.CreateRequest{Name: tt.name})
+		if tt.name != "empty" {
+			write(t, w, tt.name+".txt", "x\n")
+		}
+		from := f.cursor()
+		tt.req.Workspace, tt.req.Key = tt.name, "end "+tt.name
+		m, err := f.Finish(t.Context(), tt.req)
+		must(t, err)
+		must(t, errOf(f.at(f.Dir).Finish(t.Context(), tt.req)))
+		list := events(t, f, croft.EventsRequest{After: from})
+		if !slices.Equal(kinds(list), tt.want) {
+			t.Errorf("%s: events %v, want %v", tt.name, kinds(list), tt.want)
+			continue
+		}
+		told := list[0]
+		if end := told.After.Workspace.Finished; told.Workspace != w.ID || end == nil || end.Head != m.Head || told.Actor == "" || told.Operation == "" {
+			t.Errorf("%s: %+v", tt.name, told)
+		}
+		if list[1].Merge != m.ID {
+			t.Errorf("%s: %+v is not about %s", tt.name, list[1], m.ID)
+		}
+	}
+	write(t, f.create(croft.CreateRequest{Name: "merge"}), "merge.txt", "x\n")
+	from := f.cursor()
+	f.mustMerge(croft.MergeRequest{Workspace: "merge"})
+	if slices.Contains(kinds(events(t, f, croft.EventsRequest{After: from})), croft.EventWorkspaceFinished) {
+		t.Error("a merge says that an agent has ended")
+	}
+}
+
+// cursor returns the place of the last event.
+func (f *fixture) cursor() croft.Cursor {
+	f.t.Helper()
+	list, err := f.Workspaces(f.t.Context(), croft.WorkspacesRequest{})
+	must(f.t, err)
+	return list.Cursor
+}
+
+// Approvals: what a person allows is told once per key, with the person and what was allowed.
+func (toldScenarios) Approvals(t *testing.T, f *fixture) {
+	f.landed("a")
+	tip := f.commitIn(f.Dir, "croft.toml", "[merge]\nchecks = [\"true\"]\n")
+	f.Git("config", "user.name", "Secret Name")
+	plan, err := f.Checks(t.Context(), croft.ChecksRequest{Target: "main"})
+	must(t, err)
+	config, err := f.GitConfig(t.Context(), croft.GitConfigRequest{})
+	must(t, err)
+	from := f.cursor()
+	for range 2 {
+		must(t, errOf(f.Approve(ada(t.Context()), croft.ApproveRequest{Key: "k", Target: "main", Hash: plan.Hash})))
+		must(t, errOf(f.AcceptTarget(ada(t.Context()), croft.AcceptRequest{Key: "k", Target: "main"})))
+		must(t, errOf(f.AcceptGitConfig(ada(t.Context()), croft.AcceptGitConfigRequest{Key: "k", Hash: config.Hash})))
+	}
+	want := []croft.Approval{
+		{Kind: croft.ApprovalChecks, Target: "main", Commit: tip, Hash: plan.Hash, Checks: []string{"true"}},
+		{Kind: croft.ApprovalTarget, Target: "main", Commit: tip},
+		{Kind: croft.ApprovalGitConfig, Hash: config.Hash, Keys: []string{"user.name"}},
+	}
+	list := events(t, f, croft.EventsRequest{After: from, Kinds: []string{croft.EventApprovalGiven}})
+	if len(list) != len(want) {
+		t.Fatalf("%d approvals were told, want %d", len(list), len(want))
+	}
+	for i, e := range list {
+		if !cmp.Equal(*e.After.Approval, want[i]) || e.Actor != "ada" || e.Target != want[i].Target || e.Repo == "" || e.Time.IsZero() {
+			t.Errorf("%+v with %+v, want %+v", e, e.After.Approval, want[i])
+		}
+		op, err := f.Operation(t.Context(), croft.GetRequest{Ref: string(e.Operation)})
+		if err != nil || op.Actor != "ada" {
+			t.Errorf("%s is a part of %+v, %v", e.After.Approval.Kind, op, err)
+		}
+	}
+}
