@@ -67,9 +67,12 @@ func (l Logs) Read(ctx context.Context, req croft.CheckLogRequest) (*croft.Check
 // choose returns the check with an ID or, without one, that which says why the merge is as
 // it is: the one that runs, else the last one that failed, else the last one.
 func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
-	checks := slices.Clone(m.Checks)
+	var checks []croft.Check // the last one first
+	for _, c := range slices.Backward(m.Checks) {
+		checks = append(checks, c)
+	}
 	for _, a := range slices.Backward(m.Attempts) {
-		for _, c := range a.Checks {
+		for _, c := range slices.Backward(a.Checks) {
 			if !slices.ContainsFunc(checks, func(o croft.Check) bool { return o.ID == c.ID }) {
 				checks = append(checks, c)
 			}
