@@ -250,3 +250,34 @@ func TestCreationThatCannotBeRolledBack(t *testing.T) {
 		t.Errorf("there are %v, and the directory is there: %v", got, exists(filepath.Join(base, "a")))
 	}
 }
+
+// TestQueueOfAnEndedMerge: a merge ends while another process is about to cancel it. A call
+// that is bound to the revision that it has seen is refused; one that is not changes nothing.
+func TestQueueOfAnEndedMerge(t *testing.T) {
+	for _, isBound := range []bool{true, false} {
+		r := gittest.New(t)
+		e := engineIn(t, r, 0)
+		w := create(t, e, croft.CreateRequest{Name: "a"})
+		gittest.WriteFile(t, filepath.Join(w.Path, "a"), "work\n")
+		m, err := e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := croft.QueueRequest{Action: croft.QueueCancel, Merges: []croft.Ref{"a"}}
+		if isBound {
+			req.IfRevision = m.Revision
+		}
+		goOn := paused(t, r, calling(t, "ChangeQueue", req), "queue.found")
+		merged, err := e.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
+		if err != nil || merged.Status != croft.MergeMerged {
+			t.Fatalf("%+v, %v", merged, err)
+		}
+		if out, err := goOn(); isBound != strings.Contains(out, string(croft.RevisionChanged)) || isBound != (err != nil) {
+			t.Errorf("bound to a revision: %v: %v: %s", isBound, err, out)
+		}
+		now, err := e.Merge(t.Context(), croft.GetRequest{Ref: croft.Ref(m.ID)})
+		if err != nil || now.Revision != merged.Revision {
+			t.Errorf("%+v, %v", now, err)
+		}
+	}
+}

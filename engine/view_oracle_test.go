@@ -332,6 +332,11 @@ func TestConditionsEqualAnOracle(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := &oracle{past: p, broken: map[string]string{}}
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("after:\n%s", strings.Join(o.log, "\n"))
+				}
+			})
 			for i := range 40 {
 				o.do()
 				o.readMerges()
@@ -339,7 +344,7 @@ func TestConditionsEqualAnOracle(t *testing.T) {
 					o.compare(seen)
 				}
 				if t.Failed() {
-					t.Fatalf("after:\n%s", strings.Join(o.log, "\n"))
+					return
 				}
 			}
 		})

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
@@ -57,7 +59,28 @@ func MarshalAnswer(v any) ([]byte, error) {
 	if err := enc.Encode(filled.Interface()); err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, `{"version":%d,%s`, FormatVersion, object.Bytes()[1:]), nil
+	return fmt.Appendf(nil, `{"version":%d,%s`, FormatVersion, escapeUnprintable(object.Bytes()[1:])), nil
+}
+
+// escapeUnprintable escapes in JSON what a terminal would act upon and encoding/json leaves
+// as it is: an agent may have written it into a name or a reason. A reader of the JSON gets
+// the same text.
+func escapeUnprintable(text []byte) []byte {
+	isHarmless := func(r rune) bool { return r == '\n' || unicode.IsPrint(r) }
+	if bytes.IndexFunc(text, func(r rune) bool { return !isHarmless(r) }) < 0 {
+		return text
+	}
+	var out []byte
+	for _, r := range string(text) {
+		if isHarmless(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
 }
 
 // printLine prints a line of data.

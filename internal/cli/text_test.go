@@ -3,12 +3,14 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
@@ -191,5 +193,32 @@ func TestNameOrHash(t *testing.T) {
 		if got := nameOrHash(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// TestAnswersArePrintable: whatever text is in an answer, its JSON has nothing that a
+// terminal would act upon, and a reader gets the same text.
+func TestAnswersArePrintable(t *testing.T) {
+	var every strings.Builder
+	for r := range rune(unicode.MaxRune + 1) {
+		if utf8.ValidRune(r) {
+			every.WriteRune(r)
+		}
+	}
+	type answer struct {
+		Text string `json:"text"`
+	}
+	text, err := MarshalAnswer(answer{every.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range strings.TrimSuffix(string(text), "\n") {
+		if !unicode.IsPrint(r) {
+			t.Fatalf("byte %d is %U", i, r)
+		}
+	}
+	var got answer
+	if err := json.Unmarshal(text, &got); err != nil || got.Text != every.String() {
+		t.Errorf("the text was changed: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"fmt"
 	"os"
 	"slices"
@@ -229,8 +230,8 @@ func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.
 
 // ChangeQueue holds, releases, cancels or moves to the front merges that wait, and those
 // that the next run of the queue resubmits: those that the request names, or all. It
-// returns them as they are after that. One that a driver is working on is returned
-// unchanged. With DryRunOn nothing is changed.
+// returns them as they are after that. One that a driver is working on, and a named one
+// that has ended meanwhile, is returned unchanged. With DryRunOn nothing is changed.
 func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft.QueueRequest) (*croft.QueueResult, error) {
 	if req.IfRevision != 0 && len(req.Merges) != 1 {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "a revision is that of one merge, and the request names another number of them"}
@@ -286,11 +287,40 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 			res.Merges = append(res.Merges, m.Merge)
 			records = append(records, journal.Record{Workspace: croft.Workspace{ID: m.Workspace, Name: m.WorkspaceName}})
 		}
+		ended, err := endedMeanwhile(tx, req, meant, all)
+		if err != nil {
+			return err
+		}
+		res.Merges = append(res.Merges, ended...)
 		if len(records) > 0 {
 			err = svc.Note(tx, "queue "+string(req.Action), s.ID, records...)
 		}
 		return errors.Join(err, once.Answer(ctx, tx, res))
 	})
+}
+
+// endedMeanwhile returns those of the merges that a request names which do not wait any
+// more. It fails with a RevisionError if the request is bound to a revision: an end is a
+// change.
+func endedMeanwhile(tx *journal.Tx, req croft.QueueRequest, meant map[croft.ID]bool, waiting []journal.Merge) ([]croft.Merge, error) {
+	if len(req.Merges) == 0 {
+		return nil, nil
+	}
+	var ended []croft.Merge
+	for _, id := range slices.Sorted(maps.Keys(meant)) {
+		if !meant[id] || slices.ContainsFunc(waiting, func(m journal.Merge) bool { return m.ID == id }) {
+			continue
+		}
+		m, err := tx.Merge(id)
+		if err == nil {
+			err = journal.CheckRevision(m.Revision, req.IfRevision)
+		}
+		if err != nil {
+			return nil, explain.WithWorkspace(m.WorkspaceName, err)
+		}
+		ended = append(ended, m.Merge)
+	}
+	return ended, nil
 }
 
 // meantMerges returns the waiting merges that a request means: all, or the named ones. A
