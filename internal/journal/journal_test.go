@@ -425,6 +425,22 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
+// TestClaim: of two callers that have seen the same revision, one goes on, also if it has
+// written nothing yet.
+func TestClaim(t *testing.T) {
+	j := open(t, t.TempDir())
+	rec := record("1", "one")
+	update(t, j, func(tx *journal.Tx) error { return tx.SaveRecord(&rec) })
+	id := rec.Workspace.ID
+	if err := j.Claim(t.Context(), id, rec.Generation); err != nil {
+		t.Fatal(err)
+	}
+	var other *journal.RevisionError
+	if err := j.Claim(t.Context(), id, rec.Generation); !errors.As(err, &other) || other.Have != rec.Generation+1 || other.Want != rec.Generation {
+		t.Errorf("the second caller: %v", err)
+	}
+}
+
 // TestMetaStays: a writer that read a record before its meta was changed does not take the
 // change back.
 func TestMetaStays(t *testing.T) {
