@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 
