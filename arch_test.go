@@ -163,8 +163,8 @@ var mayImport = map[string][]string{
 		"internal/project", "internal/removal", "internal/rewind", "internal/view", "internal/work",
 	},
 	"internal/review": {
-		".", "internal/checkout", "internal/failpoint", "internal/git/...", "internal/journal", "internal/lane", "internal/merge",
-		"internal/once", "internal/project", "internal/removal", "internal/work",
+		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/git/...", "internal/journal", "internal/lane", "internal/merge",
+		"internal/once", "internal/page", "internal/project", "internal/removal", "internal/work",
 	},
 	"internal/round": {
 		".", "internal/base", "internal/checkout", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...",

@@ -19,7 +19,7 @@ import (
 
 // TestContract: a client on another machine can make every call. Each takes one request
 // and returns one answer, both structs; an answer that is a list has a request that asks
-// for a page of it.
+// for a page of it, and an answer of pages says where the next one begins.
 func TestContract(t *testing.T) {
 	service := reflect.TypeFor[croft.Service]()
 	failure := reflect.TypeFor[error]()
@@ -42,8 +42,11 @@ func TestContract(t *testing.T) {
 		}
 		answer := m.Out(0).Elem()
 		_, isPaged := m.In(1).FieldByName("Page")
-		if isList := strings.HasPrefix(answer.Name(), "List["); isList != isPaged {
-			t.Errorf("%s: the answer is a list: %v, the request asks for a page: %v", method.Name, isList, isPaged)
+		if isList := strings.HasPrefix(answer.Name(), "List["); isList && !isPaged {
+			t.Errorf("%s: the answer is a list, and the request asks for no page", method.Name)
+		}
+		if next, ok := answer.FieldByName("Next"); isPaged && (!ok || next.Type.Kind() != reflect.String) {
+			t.Errorf("%s: the request asks for a page, and the answer does not say where the next one begins", method.Name)
 		}
 		checkFields(t, method.Name, m.In(1), map[reflect.Type]bool{})
 		checkFields(t, method.Name, answer, map[reflect.Type]bool{})

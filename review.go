@@ -23,17 +23,27 @@ const (
 // working, or that the target moves, does not change it. It is kept as long as
 // the trash.
 type Review struct {
-	ID            ID           `json:"id,omitempty"` // empty in the answer of Diff, which keeps nothing
+	ID            ID           `json:"id,omitempty"` // empty in the answer of Diff, which keeps nothing, unless it is of a review
 	RepoID        ID           `json:"repoId,omitempty"`
 	Workspace     ID           `json:"workspace"`
 	WorkspaceName string       `json:"workspaceName"`
+	Merge         ID           `json:"merge,omitempty"`    // in the answer of Diff: the merge whose work it is
 	Target        string       `json:"target"`             // a branch
 	TargetCommit  string       `json:"targetCommit"`       // the commit that the target was at
 	Base          string       `json:"base"`               // the commit that the work is measured from
 	Head          string       `json:"head,omitempty"`     // a commit of the work; in the answer of Diff only if all of it is committed
-	Files         []ReviewFile `json:"files"`              // by their paths
+	Files         []ReviewFile `json:"files"`              // by their paths; of a page, those on it
+	Total         Changes      `json:"total"`              // of all pages
+	Next          string       `json:"next,omitempty"`     // in the answer of Diff: for Page.After; empty: there is no further page
 	HeldBack      []string     `json:"heldBack,omitempty"` // files that are left out, because they look like secrets, are large, are repositories, or git was told not to look at them
 	CreatedAt     time.Time    `json:"createdAt"`
+}
+
+// Changes counts in how many files and lines work differs from its base.
+type Changes struct {
+	Files   int `json:"files"`
+	Added   int `json:"added"` // lines
+	Deleted int `json:"deleted"`
 }
 
 // ReviewFile is one file in which the work differs from its base.
@@ -54,6 +64,7 @@ type ReviewFile struct {
 	Added       int        `json:"added"` // lines
 	Deleted     int        `json:"deleted"`
 	Hunks       []Hunk     `json:"hunks,omitempty"` // none where the file changes only as a whole
+	IsCut       bool       `json:"cut,omitempty"`   // hunks of it are without their lines: they do not fit on a page
 }
 
 // Hunk is one place in which a file changed. A range of no lines begins after
@@ -69,14 +80,6 @@ type Hunk struct {
 	Raw      []byte `json:"raw,omitempty"`  // the same as it is in the files, if that is not UTF-8
 }
 
-// DiffRequest names a workspace whose work is to be shown.
-type DiffRequest struct {
-	Repo      Ref      `json:"repo,omitempty"`
-	Workspace Ref      `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
-	Target    string   `json:"target,omitempty"`    // default: the workspace's
-	Paths     []string `json:"paths,omitempty"`     // files, or directories with all below; default: all
-}
-
 // ReviewRequest names a workspace whose work is to be reviewed.
 type ReviewRequest struct {
 	Key       string `json:"key,omitempty"`
@@ -86,6 +89,8 @@ type ReviewRequest struct {
 	// Applied: AppliedHidden leaves out what was applied before and is still in the
 	// target.
 	Applied Applied `json:"applied,omitempty"`
+	// Detail says how much of each file the answer has. Diff shows the rest.
+	Detail Detail `json:"detail,omitempty"`
 }
 
 // Applied says whether a review has what was applied before and is still in the target.
@@ -114,7 +119,12 @@ type ApplyRequest struct {
 
 // Reviews is the part of Service that shows work and applies a part of it.
 type Reviews interface {
-	// Diff shows the work of a workspace and keeps nothing.
+	// Diff shows the work of a workspace, of a review or of a merge, and keeps nothing.
+	//
+	// With a Limit it answers with a page: at most that many files, and fewer if their
+	// lines are more than 1 MiB. All pages are of one state: if the work, or the commit
+	// that it is measured from, has changed since the page before, the request fails with
+	// CursorExpired. A review does not change.
 	Diff(ctx context.Context, req DiffRequest) (*Review, error)
 
 	// CreateReview freezes the work of a workspace without disturbing it. The review is
@@ -123,7 +133,7 @@ type Reviews interface {
 	CreateReview(ctx context.Context, req ReviewRequest) (*Review, error)
 
 	// Review finds a review by its ID, without the lines of its hunks, or fails with
-	// ReviewNotFound.
+	// ReviewNotFound. Diff has the lines.
 	Review(ctx context.Context, req GetRequest) (*Review, error)
 
 	// SubmitApply submits the chosen part of a review to its target as one commit,

@@ -276,9 +276,9 @@ func (e *Engine) Discard(ctx context.Context, req croft.DiscardRequest) (*croft.
 	return doIn(ctx, e, call{op: "discard", repo: req.Repo, recovers: beforeActing}, req, e.removals.DiscardEach)
 }
 
-// Diff shows the work of a workspace, and keeps nothing of it.
+// Diff shows work, and keeps nothing of it.
 func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, error) {
-	return doOn(ctx, e, call{op: "diff", workspace: req.Workspace, repo: req.Repo, needs: gitRepository}, req, e.reviews.DiffWork)
+	return do(ctx, e, call{op: "diff", workspace: req.Workspace}, req, e.reviews.ShowDiff)
 }
 
 // CreateReview saves the present work of a workspace for a review.

@@ -96,6 +96,7 @@ func groups() []group {
 		groupOf("Meta", metaScenarios{}),
 		groupOf("Everywhere", everywhereScenarios{}),
 		groupOf("CheckLog", checkLogScenarios{}),
+		groupOf("Diffs", diffScenarios{}),
 	}
 }
 

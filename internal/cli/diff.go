@@ -27,30 +27,36 @@ const (
 func newDiffCommand(a *app) *cobra.Command {
 	req := croft.DiffRequest{}
 	var isStat, isNames bool
+	var review, merge string
 	cmd := &cobra.Command{
 		Use:   "diff [NAME] [PATH...]",
 		Short: "Show the work of a workspace",
 		Long: `Show in what a workspace differs from where it left its target branch,
 uncommitted and new files included. Paths are those of the project; a directory
-stands for all below it. Without a name, paths follow "--".`,
+stands for all below it. Without a name, paths follow "--".
+
+With --review it is the work as a review has frozen it, with --merge what a merge
+has brought to its target or would bring. --limit shows that many files; the
+answer names the place where the next ones begin, for --after.`,
 		Example: `  croft diff fix-login
   croft diff fix-login --stat
+  croft diff --merge 8k6xq2m4vh0c9r2t src/
   croft diff -- src/`,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isStat && isNames {
 				return usageError(cmd, "either --stat or --name-only")
 			}
-			req.Repo = a.dir()
-			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+			req.Repo, req.Review, req.Merge = a.dir(), croft.ID(review), croft.ID(merge)
+			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 && review+merge == "" {
 				req.Workspace, args = a.workspaceRef(args[0]), args[1:]
 			}
 			req.Paths = slashedPaths(args)
 			form := diffPatch
 			if isStat {
-				form = diffStat
+				form, req.Detail = diffStat, croft.DetailStat
 			} else if isNames {
-				form = diffNames
+				form, req.Detail = diffNames, croft.DetailStat
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runDiff(ctx, svc, req, form)
@@ -61,6 +67,10 @@ stands for all below it. Without a name, paths follow "--".`,
 	flags.BoolVar(&isStat, "stat", false, "print how many lines of each file changed")
 	flags.BoolVar(&isNames, "name-only", false, "print the paths only")
 	flags.StringVar(&req.Target, "target", "", "compare with this `branch` (default: the workspace's target)")
+	flags.StringVar(&review, "review", "", "show the work of the review with this `ID`")
+	flags.StringVar(&merge, "merge", "", "show the work of the merge with this `ID`")
+	flags.IntVarP(&req.Limit, "limit", "L", 0, "show at most `N` files")
+	flags.StringVar(&req.After, "after", "", "show the files after this `place`, which the answer before has named")
 	return cmd
 }
 
@@ -88,27 +98,28 @@ func (a *app) runDiff(ctx context.Context, svc differ, req croft.DiffRequest, fo
 			a.printLine(patchPath("", f.Path))
 		}
 	case diffStat:
-		a.showFiles(work.Files)
+		a.showFiles(work)
 	default:
 		a.printPatch(work.Files)
 	}
 	a.noteHeldBack(work)
+	if work.Next != "" {
+		a.note("there are more of the %s: --after %s", countNoun(work.Total.Files, "file"), work.Next)
+	}
 	return nil
 }
 
-// showFiles prints files, one line each, and their sum.
-func (a *app) showFiles(files []croft.ReviewFile) {
-	if len(files) == 0 {
+// showFiles prints files, one line each, and the sum of all pages.
+func (a *app) showFiles(work *croft.Review) {
+	if len(work.Files) == 0 {
 		return
 	}
 	var rows [][]cell
-	added, deleted := 0, 0
-	for _, f := range files {
-		added, deleted = added+f.Added, deleted+f.Deleted
+	for _, f := range work.Files {
 		rows = append(rows, plainRow(patchPath("", f.Path), fileSummary(f)))
 	}
 	a.printTable(rows)
-	a.printLine(fmt.Sprintf("%s, +%d -%d", countNoun(len(files), "file"), added, deleted))
+	a.printLine(fmt.Sprintf("%s, +%d -%d", countNoun(work.Total.Files, "file"), work.Total.Added, work.Total.Deleted))
 }
 
 // noteHeldBack names the files that are not part of the work unless they are

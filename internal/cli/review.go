@@ -54,7 +54,7 @@ func (a *app) runReview(ctx context.Context, svc applier, req croft.ReviewReques
 	}
 	if !a.canAsk() || a.env.Width == 0 {
 		a.printLine("review " + string(work.ID))
-		a.showFiles(work.Files)
+		a.showFiles(work)
 		a.showHunks(work.Files)
 		a.note("hint: croft apply %s --review %s PATH...", shellWord(work.WorkspaceName), work.ID)
 		return nil

@@ -99,6 +99,16 @@ func FilesWithin(files []croft.ReviewFile, paths []string) []croft.ReviewFile {
 	})
 }
 
+// Count sums up the changes of files.
+func Count(files []croft.ReviewFile) croft.Changes {
+	out := croft.Changes{Files: len(files)}
+	for _, f := range files {
+		out.Added += f.Added
+		out.Deleted += f.Deleted
+	}
+	return out
+}
+
 // isAtOrBelow reports whether path is at, or is below it.
 func isAtOrBelow(path, at string) bool {
 	if at == "" {

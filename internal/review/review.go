@@ -25,7 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -76,31 +75,6 @@ func (svc *Reviews) croftSignature() string { return object.Signature(croftIdent
 
 const croftIdentity = "Croft <croft@localhost>"
 
-// DiffWork shows the present work of a workspace and keeps nothing: the ID is empty,
-// and so are Base and Head if the repository has no such commit. It shows only
-// req.Paths, or all paths if there are none. It also reads a workspace that may be
-// damaged. Otherwise it fails as ReviewWork does.
-func (svc *Reviews) DiffWork(ctx context.Context, s project.Location, rec journal.Record, req croft.DiffRequest) (*croft.Review, error) {
-	attempts, err := s.Git.OpenMergeTree(writers.OnDisk)
-	if err != nil {
-		return nil, err
-	}
-	defer attempts.Close()
-	work, err := svc.compareWork(ctx, s.Project, rec, req.Target, attempts)
-	if err != nil {
-		return nil, err
-	}
-	for _, oid := range []*string{&work.Base, &work.Head} {
-		if _, err := s.Git.Info(ctx, *oid); errors.Is(err, object.ErrMissing) {
-			*oid = "" // the commit is gone with the attempts
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	work.Files = merge.FilesWithin(work.Files, req.Paths)
-	return work, nil
-}
-
 // ReviewWork freezes the work of a workspace and pins it; the review is on disk on
 // return. An empty req.Target means the workspace's own. Work without changes gives a
 // review without files. It fails with InvalidRequest for a legacy workspace or if there
@@ -134,26 +108,27 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 	if err != nil {
 		return nil, err
 	}
-	return work, svc.endReview(ctx, rec, work)
+	work.Total = merge.Count(work.Files)
+	return svc.endReview(ctx, rec, work, req.Detail)
 }
 
 // endReview tells of a review that is kept, and records it as the answer of a call with a
-// key; if it is large, without the lines.
-func (svc *Reviews) endReview(ctx context.Context, rec journal.Record, work *croft.Review) error {
+// key; if it is large, without the lines. It returns the review in the detail that was
+// asked for.
+func (svc *Reviews) endReview(ctx context.Context, rec journal.Record, work *croft.Review, detail croft.Detail) (*croft.Review, error) {
 	answer, lines := work, 0
 	for _, f := range work.Files {
-		for _, h := range f.Hunks {
-			lines += len(h.Text) + len(h.Raw)
-		}
+		lines += sizeOfLines(f)
 	}
 	if lines > answerLines {
 		answer = withoutLines(work)
 	}
+	answer, work = inDetail(answer, detail), inDetail(work, detail)
 	told := *work
 	told.Files = nil // there may be thousands
 	event := svc.WorkspaceEvent(croft.EventReviewCreated, rec)
 	event.Review, event.Target, event.After = work.ID, work.Target, &croft.Nouns{Review: &told}
-	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return errors.Join(tx.Emit(event), once.Answer(ctx, tx, answer)) })
+	return work, svc.Journal.Update(ctx, func(tx *journal.Tx) error { return errors.Join(tx.Emit(event), once.Answer(ctx, tx, answer)) })
 }
 
 // answerLines is how many bytes of lines the recorded answer of a call may have.
@@ -179,7 +154,12 @@ func (svc *Reviews) keptBefore(ctx context.Context, r *project.Project, id croft
 
 // freeze compares the work of a workspace and keeps it as a review with an ID.
 func (svc *Reviews) freeze(ctx context.Context, r *project.Project, rec journal.Record, req croft.ReviewRequest, attempts *mergetree.Session, id croft.ID) (*croft.Review, error) {
-	work, err := svc.compareWork(ctx, r, rec, req.Target, attempts)
+	work, err := svc.findWork(ctx, r, rec, req.Target, attempts)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := attempts.Patch(ctx, work.Base, work.Head)
+	work.Files = merge.ReviewFiles(patch)
 	if err == nil && req.Applied == croft.AppliedHidden {
 		err = svc.leaveOutApplied(ctx, attempts, work)
 	}
@@ -193,9 +173,10 @@ func (svc *Reviews) freeze(ctx context.Context, r *project.Project, rec journal.
 	return work, failpoint.Hit("review.pinned")
 }
 
-// compareWork compares the work of a workspace, uncommitted work included, with the
-// commit where it left the target. New objects are only in attempts.
-func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session) (*croft.Review, error) {
+// findWork returns the commit of a workspace's work, uncommitted work included, and the
+// commit where it left the target, as a review without files. New objects are only in
+// attempts.
+func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session) (*croft.Review, error) {
 	w := rec.Workspace
 	target = cmp.Or(target, w.Target)
 	switch {
@@ -234,11 +215,6 @@ func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec jou
 	if out.Base == "" {
 		out.Base, err = svc.baseOf(ctx, attempts, out)
 	}
-	if err != nil {
-		return nil, err
-	}
-	patch, err := attempts.Patch(ctx, out.Base, out.Head)
-	out.Files = merge.ReviewFiles(patch)
 	return out, err
 }
 
@@ -255,6 +231,11 @@ func (svc *Reviews) baseOf(ctx context.Context, attempts *mergetree.Session, wor
 	if err != nil || base != "" {
 		return base, err
 	}
+	return svc.emptyCommit(ctx, attempts)
+}
+
+// emptyCommit makes a commit without files.
+func (svc *Reviews) emptyCommit(ctx context.Context, attempts *mergetree.Session) (string, error) {
 	tree, err := attempts.WriteTree(nil)
 	if err != nil {
 		return "", err
@@ -324,19 +305,6 @@ func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, attempts
 	return svc.Pin(ctx, r, journal.Pin{Ref: reviewRef(work.ID), OID: pin})
 }
 
-// withoutLines returns a copy of a review without the lines of its hunks.
-func withoutLines(work *croft.Review) *croft.Review {
-	kept := *work
-	kept.Files = slices.Clone(work.Files)
-	for i, f := range kept.Files {
-		kept.Files[i].Hunks = slices.Clone(f.Hunks)
-		for j := range f.Hunks {
-			kept.Files[i].Hunks[j].Text, kept.Files[i].Hunks[j].Raw = "", nil
-		}
-	}
-	return &kept
-}
-
 // readReview reads a review that keepReview has pinned.
 func (svc *Reviews) readReview(ctx context.Context, r *project.Project, id croft.ID) (*croft.Review, error) {
 	gone := &croft.Error{Code: croft.ReviewNotFound, Message: fmt.Sprintf("there is no review %q; croft review NAME makes one of a workspace", id), Hint: "croft list"}
@@ -362,7 +330,7 @@ func (svc *Reviews) readReview(ctx context.Context, r *project.Project, id croft
 		gone.Message, gone.Details = fmt.Sprintf("the review %q cannot be read", id), fmt.Sprint(err)
 		return nil, gone
 	}
-	work.RepoID = r.ID
+	work.RepoID, work.Total = r.ID, merge.Count(work.Files)
 	return &work, nil
 }
 

@@ -21,6 +21,7 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.Carry]():       {string(croft.CarryDirty)},
 		reflect.TypeFor[croft.Condition]():   wordsOf(croft.Conditions()),
 		reflect.TypeFor[croft.Context]():     {string(croft.ContextNone)},
+		reflect.TypeFor[croft.Detail]():      {string(croft.DetailHunks), string(croft.DetailStat)},
 		reflect.TypeFor[croft.DriveUntil]():  {string(croft.UntilStopped)},
 		reflect.TypeFor[croft.DryRun]():      {string(croft.DryRunOn)},
 		reflect.TypeFor[croft.EndMode]():     {string(croft.EndForce)},
