@@ -26,7 +26,8 @@ type Attempt struct {
 	Commit    string    `json:"commit"`
 	Tree      string    `json:"tree"`
 	State     TryState  `json:"state"`
-	Checks    []Check   `json:"checks,omitempty"` // those that have begun, without Tail
+	Commands  []string  `json:"commands,omitempty"` // all that are to be run, in their order; the first that fails is the last
+	Checks    []Check   `json:"checks,omitempty"`   // those that have begun, without Tail
 	StartedAt time.Time `json:"startedAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"` // absent while it runs, and if its driver died
 }

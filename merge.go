@@ -67,6 +67,7 @@ type Merge struct {
 	Review    ID               `json:"review,omitempty"`   // of an apply: the review that it is a part of
 	Priority  int              `json:"priority,omitempty"` // the higher goes first
 	IsHeld    bool             `json:"held,omitempty"`     // it waits until it is released
+	Hold      *MergeHold       `json:"hold,omitempty"`     // by whom and why it is held; absent if an earlier version of Croft held it
 	Moved     string           `json:"moved,omitempty"`    // how the target had moved outside of its lane, before this was published
 	HeldBack  []string         `json:"heldBack,omitempty"` // files that were not committed, because they look like secrets, are large, are repositories, or were hidden from git
 	Kept      *Error           `json:"kept,omitempty"`     // why the workspace was not put away after the merge
@@ -78,6 +79,14 @@ type Merge struct {
 	// ActorWorkspace is the workspace that the actor's working directory was in, if
 	// any.
 	ActorWorkspace ID `json:"actorWorkspace,omitempty"`
+}
+
+// MergeHold says who holds a merge, and why.
+type MergeHold struct {
+	Reason         string    `json:"reason,omitempty"`
+	Actor          string    `json:"actor"`
+	ActorWorkspace ID        `json:"actorWorkspace,omitempty"`
+	At             time.Time `json:"at"`
 }
 
 // ConflictedPath is one path on which two sides do not agree.
@@ -217,6 +226,7 @@ type QueueRequest struct {
 	Action QueueAction `json:"action"`
 	Merges []Ref       `json:"merges,omitempty"` // IDs or names of workspaces; default: all that wait
 	Target string      `json:"target,omitempty"`
+	Reason string      `json:"reason,omitempty"` // of QueueHold: why, one line of at most 200 bytes; holding again replaces it
 	DryRun DryRun      `json:"dryRun,omitempty"` // answers with the merges that would be changed, as they are
 
 	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the one merge that is named is at another revision

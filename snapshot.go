@@ -17,13 +17,31 @@ type Snapshot struct {
 	Files         int       `json:"files"`  // files that are not as the commit has them: staged, modified, deleted or untracked
 	Bytes         int64     `json:"bytes"`  // the sizes of the contents that are stored of them
 	CreatedAt     time.Time `json:"createdAt"`
+
+	// Cause is what it was taken for, Reason the words of the request, and Actor who took it.
+	// They are absent if an earlier version of Croft took it.
+	Cause  SnapshotCause `json:"cause,omitempty"`
+	Reason string        `json:"reason,omitempty"`
+	Actor  string        `json:"actor,omitempty"`
 }
+
+// SnapshotCause says what a snapshot was taken for.
+type SnapshotCause string
+
+// The causes.
+const (
+	SnapshotRequested     SnapshotCause = "request" // TakeSnapshot
+	SnapshotBeforeRestore SnapshotCause = "restore" // before the workspace was put back to another state
+	SnapshotBeforeResolve SnapshotCause = "resolve" // before the target was brought into it
+	SnapshotBeforeRole    SnapshotCause = "role"    // before changed role files were replaced
+)
 
 // SnapshotRequest names the workspace to save.
 type SnapshotRequest struct {
 	Key       string `json:"key,omitempty"`
 	Repo      Ref    `json:"repo,omitempty"`
 	Workspace Ref    `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	Reason    string `json:"reason,omitempty"`    // why, one line of at most 200 bytes
 
 	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the workspace is at another revision
 }

@@ -11,12 +11,13 @@ type TrashItem struct {
 	Name      string    `json:"name"`
 	RepoID    ID        `json:"repoId,omitempty"`
 	Branch    string    `json:"branch,omitempty"`
-	Path      string    `json:"path"`      // where it lay, and would lie again
-	Bytes     int64     `json:"bytes"`     // the sizes of its files on disk
-	Inodes    int64     `json:"inodes"`    // its files and directories on disk
-	Left      TrashLeft `json:"left"`      // what is left of it
-	RemovedAt time.Time `json:"removedAt"` // when it was removed
-	ExpiresAt time.Time `json:"expiresAt"` // of what is left
+	Path      string    `json:"path"`         // where it lay, and would lie again
+	Bytes     int64     `json:"bytes"`        // the sizes of its files on disk
+	Inodes    int64     `json:"inodes"`       // its files and directories on disk
+	Left      TrashLeft `json:"left"`         // what is left of it
+	As        Condition `json:"as,omitempty"` // why it was removed: merged, discarded, reaped, undone, or removed by anybody else
+	RemovedAt time.Time `json:"removedAt"`    // when it was removed
+	ExpiresAt time.Time `json:"expiresAt"`    // of what is left
 
 	// Stripped are directories that can be made again, such as node_modules,
 	// and that went before the rest.

@@ -1,6 +1,9 @@
 package croft
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // ChecksRequest names the checks of a target.
 type ChecksRequest struct {
@@ -29,7 +32,10 @@ type CheckPlan struct {
 	Checks     []string `json:"checks"` // commands for the shell
 	Hash       string   `json:"hash"`   // of the checks; empty if there are none
 	IsApproved bool     `json:"approved"`
-	IsNamed    bool     `json:"named,omitempty"` // CROFT_TRUST of the Service names the hash, which approves them for this process unless the Service stands in a workspace
+	// ApprovedBy and ApprovedAt are by whom and when they were approved, if a person did.
+	ApprovedBy string    `json:"approvedBy,omitempty"`
+	ApprovedAt time.Time `json:"approvedAt,omitzero"`
+	IsNamed    bool      `json:"named,omitempty"` // CROFT_TRUST of the Service names the hash, which approves them for this process unless the Service stands in a workspace
 	// Refusal is why they cannot be approved from where the Service stands.
 	Refusal *Error `json:"refusal,omitempty"`
 }

@@ -149,6 +149,11 @@ type Workspace struct {
 	Work *Work `json:"work,omitempty"`
 	// Finished is how its last agent ended, if that was said.
 	Finished *Finished `json:"finished,omitempty"`
+	// LastLine is the last line that its agent printed, and Question what the agent waits for.
+	// Ports are its own. They are absent until Croft runs agents and gives ports.
+	LastLine string    `json:"lastLine,omitempty"`
+	Question *Question `json:"question,omitempty"`
+	Ports    []Port    `json:"ports,omitempty"`
 	// Notes are remarks made at creation, such as files that git itself shows
 	// as modified in a fresh checkout, or at a restoration.
 	Notes []string `json:"notes,omitempty"`

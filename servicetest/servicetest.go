@@ -90,6 +90,7 @@ func groups() []group {
 		groupOf("Keys", keyScenarios{}),
 		groupOf("Events", eventScenarios{}),
 		groupOf("Told", toldScenarios{}),
+		groupOf("Reasons", reasonScenarios{}),
 		groupOf("Limits", limitScenarios{}),
 		groupOf("Actors", actorScenarios{}),
 		groupOf("Revisions", revisionScenarios{}),

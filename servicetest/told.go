@@ -77,6 +77,9 @@ func (toldScenarios) Approvals(t *testing.T, f *fixture) {
 		must(t, errOf(f.AcceptTarget(ada(t.Context()), croft.AcceptRequest{Key: "k", Target: "main"})))
 		must(t, errOf(f.AcceptGitConfig(ada(t.Context()), croft.AcceptGitConfigRequest{Key: "k", Hash: config.Hash})))
 	}
+	if plan, err = f.Checks(t.Context(), croft.ChecksRequest{Target: "main"}); err != nil || plan.ApprovedBy != "ada" || plan.ApprovedAt.IsZero() {
+		t.Errorf("the checks are %+v, %v", plan, err)
+	}
 	want := []croft.Approval{
 		{Kind: croft.ApprovalChecks, Target: "main", Commit: tip, Hash: plan.Hash, Checks: []string{"true"}},
 		{Kind: croft.ApprovalTarget, Target: "main", Commit: tip},

@@ -28,6 +28,7 @@ type Batch struct {
 	Repo   croft.ID
 	Target string
 	Merges []journal.Merge // in the order of the stack
+	Checks []string        // the commands of the checks
 	Now    func() time.Time
 }
 
@@ -51,7 +52,7 @@ func (b *Book) Begin(t merge.Try) {
 	defer b.mu.Unlock()
 	b.tries = append(b.tries, croft.Attempt{
 		Batch: b.batch.ID, Size: len(b.batch.Merges), Step: t.Round, Merges: t.Count, Commit: t.Commit, Tree: t.Tree,
-		State: croft.TryRunning, StartedAt: b.batch.Now(),
+		State: croft.TryRunning, Commands: b.batch.Checks, StartedAt: b.batch.Now(),
 	})
 }
 

@@ -86,6 +86,13 @@ func (a *app) explainMerge(m croft.Merge) {
 	if m.Message != "" {
 		a.note("%s: %s", m.WorkspaceName, m.Message)
 	}
+	if h := m.Hold; h != nil && m.State != croft.MergeDone {
+		why := ""
+		if h.Reason != "" {
+			why = ": " + h.Reason
+		}
+		a.note("%s: held by %s, %s ago%s", m.WorkspaceName, h.Actor, ageText(a.env.Now(), h.At), why)
+	}
 	if m.Moved != "" {
 		a.note("%s: %s", m.WorkspaceName, m.Moved)
 	}

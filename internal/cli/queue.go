@@ -97,14 +97,18 @@ What stayed pending is tried again by "croft queue run".`,
 }
 
 func newQueueAction(a *app, action croft.QueueAction, use, short string, target *string) *cobra.Command {
-	var key string
+	var key, reason string
 	cmd := &cobra.Command{
 		Use: use, Short: short, ValidArgsFunction: a.completeMany,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			return a.runQueueAction(ctx, svc, croft.QueueRequest{Key: key, Repo: a.dir(), Action: action, Merges: args, Target: *target})
+			return a.runQueueAction(ctx, svc, croft.QueueRequest{Key: key, Repo: a.dir(), Action: action, Merges: args, Target: *target, Reason: reason})
 		}),
 	}
 	addKeyFlag(cmd, &key)
+	if action == croft.QueueHold {
+		cmd.Flags().StringVar(&reason, "reason", "", "why, for those who find the merge held")
+		registerCompletion(cmd, "reason", cobra.NoFileCompletions)
+	}
 	return cmd
 }
 

@@ -10,7 +10,7 @@ import (
 
 func newSnapshotCommand(a *app) *cobra.Command {
 	var isList bool
-	var key string
+	var key, reason string
 	cmd := &cobra.Command{
 		Use:   "snapshot [NAME]",
 		Short: "Save the whole state of a workspace",
@@ -24,7 +24,7 @@ untracked, and whatever is in progress. The workspace is not disturbed.
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			req := croft.SnapshotRequest{Key: key, Repo: a.dir(), Workspace: a.optionalRef(args)}
+			req := croft.SnapshotRequest{Key: key, Repo: a.dir(), Workspace: a.optionalRef(args), Reason: reason}
 			if isList {
 				return a.runSnapshots(ctx, svc, req)
 			}
@@ -32,6 +32,8 @@ untracked, and whatever is in progress. The workspace is not disturbed.
 		}),
 	}
 	cmd.Flags().BoolVarP(&isList, "list", "l", false, "list the snapshots there are, of NAME or of all")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the list of snapshots")
+	registerCompletion(cmd, "reason", cobra.NoFileCompletions)
 	addKeyFlag(cmd, &key)
 	return cmd
 }
@@ -73,10 +75,23 @@ func (a *app) runSnapshots(ctx context.Context, svc croft.Snapshots, req croft.S
 		return nil
 	}
 	now := a.env.Now()
-	rows := [][]cell{headingRow("ID", "WORKSPACE", "TAKEN", "CHANGED", "SIZE")}
+	rows := [][]cell{headingRow("ID", "WORKSPACE", "TAKEN", "CHANGED", "SIZE", "WHY")}
 	for _, s := range list.Items {
-		rows = append(rows, plainRow(string(s.ID), s.WorkspaceName, ageText(now, s.CreatedAt)+" ago", countNoun(s.Files, "file"), sizeText(s.Bytes)))
+		rows = append(rows, plainRow(string(s.ID), s.WorkspaceName, ageText(now, s.CreatedAt)+" ago", countNoun(s.Files, "file"), sizeText(s.Bytes), orDash(snapshotReason(s))))
 	}
 	a.printTable(rows)
 	return nil
+}
+
+// snapshotReason says why a snapshot was taken.
+func snapshotReason(s croft.Snapshot) string {
+	switch {
+	case s.Reason != "":
+		return s.Reason
+	case s.Cause == croft.SnapshotRequested:
+		return "by " + s.Actor
+	case s.Cause != "":
+		return "before " + string(s.Cause)
+	}
+	return ""
 }

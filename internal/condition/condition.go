@@ -198,7 +198,7 @@ func waiting(f *Facts) (Verdict, bool) {
 	case m.State == croft.MergeChecking:
 		return verdict(croft.ConditionChecking, m.Check)
 	case m.IsHeld:
-		return f.verdictFor(croft.ConditionHeld, "", croft.ActionRelease)
+		return f.verdictFor(croft.ConditionHeld, holdText(m.Hold), croft.ActionRelease)
 	case f.Queue.IsUnrun:
 		return f.verdictFor(croft.ConditionQueued, "nobody drives the queue", croft.ActionDrive)
 	case f.Queue.Place > 0:

@@ -83,6 +83,7 @@ func tableOfMerges() []line {
 		{"merging", func() Facts { return waits(croft.MergeMerging) }, "merging", "", ""},
 		{"checking", with(waits(croft.MergeChecking), func(f *Facts) { f.Merge.Check = "go test ./..." }), "checking", "go test ./...", ""},
 		{"held", with(waits(croft.MergeQueued), func(f *Facts) { f.Merge.IsHeld = true }), "held", "", "croft queue release x"},
+		{"held by", with(waits(croft.MergeQueued), func(f *Facts) { f.Merge.IsHeld, f.Merge.Hold = true, &croft.MergeHold{Actor: "ada"} }), "held", "by ada", "croft queue release x"},
 		{"queued", with(waits(croft.MergeQueued), func(f *Facts) { f.Queue.Place = 2 }), "queued", "2nd", ""},
 		{"queued, undriven", with(waits(croft.MergeQueued), func(f *Facts) { f.Queue = Queue{2, true} }), "queued", "nobody drives the queue", "croft queue run"},
 		{"conflict", with(pending(croft.Conflict), func(f *Facts) {

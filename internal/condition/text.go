@@ -161,3 +161,14 @@ func short(commit string) string { return commit[:min(len(commit), 7)] }
 func isHash(text string) bool {
 	return len(text) >= 40 && strings.Trim(text, "0123456789abcdef") == ""
 }
+
+// holdText says who holds a merge, and why.
+func holdText(h *croft.MergeHold) string {
+	switch {
+	case h == nil:
+		return ""
+	case h.Reason == "":
+		return "by " + h.Actor
+	}
+	return "by " + h.Actor + ": " + h.Reason
+}

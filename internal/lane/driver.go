@@ -295,7 +295,7 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 		case m.State == croft.MergeDone && !m.Untidy:
 			return &m.Merge, nil
 		case m.State != croft.MergeDone && m.IsHeld:
-			return nil, &croft.Error{Code: croft.MergeHeld, Message: "the merge is held", Hint: "croft queue release " + m.WorkspaceName}
+			return nil, heldError(m.Merge)
 		}
 		if d == nil {
 			r, err := svc.ByID(ctx, m.RepoID)
@@ -323,4 +323,13 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 			}
 		}
 	}
+}
+
+func heldError(m croft.Merge) error {
+	err := &croft.Error{Code: croft.MergeHeld, Message: "the merge is held", Hint: "croft queue release " + m.WorkspaceName}
+	if h := m.Hold; h != nil {
+		err.Message += " by " + h.Actor
+		err.Details = h.Reason
+	}
+	return err
 }

@@ -184,7 +184,7 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, sub submiss
 			return o.State == croft.MergeQueued && o.Kind == m.Kind && o.Target == m.Target
 		})
 		if i >= 0 {
-			m.ID, m.Act, m.SubmittedAt, m.IsHeld = old[i].ID, old[i].Act, old[i].SubmittedAt, old[i].IsHeld
+			m.ID, m.Act, m.SubmittedAt, m.IsHeld, m.Hold = old[i].ID, old[i].Act, old[i].SubmittedAt, old[i].IsHeld, old[i].Hold
 			m.Priority = max(m.Priority, old[i].Priority)
 		}
 		now, err := tx.Record(m.Workspace)
@@ -236,6 +236,12 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 	if req.IfRevision != 0 && len(req.Merges) != 1 {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "a revision is that of one merge, and the request names another number of them"}
 	}
+	if req.Reason != "" && req.Action != croft.QueueHold {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "only a hold has a reason"}
+	}
+	if err := layout.CheckReason(req.Reason); err != nil {
+		return nil, err
+	}
 	again, err := svc.listRetryable(ctx, s.Project, req.Target)
 	if err != nil {
 		return nil, err
@@ -281,7 +287,7 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 				res.Merges = append(res.Merges, m.Merge)
 				continue
 			}
-			if err := svc.applyQueueAction(tx, &m, req.Action, highest); err != nil {
+			if err := svc.applyQueueAction(tx, &m, req, highest); err != nil {
 				return err
 			}
 			res.Merges = append(res.Merges, m.Merge)
@@ -358,19 +364,21 @@ func requireWaiting(waiting []journal.Merge, names []string) error {
 
 // applyQueueAction holds, releases, cancels or moves to the front a waiting merge.
 // highest is the highest priority in the queue.
-func (svc *Lanes) applyQueueAction(tx *journal.Tx, m *journal.Merge, action croft.QueueAction, highest int) error {
-	switch action {
+func (svc *Lanes) applyQueueAction(tx *journal.Tx, m *journal.Merge, req croft.QueueRequest, highest int) error {
+	switch req.Action {
 	case croft.QueueHold:
-		m.IsHeld = true
+		by := croft.MergeHold{Reason: req.Reason, At: svc.Now()}
+		by.Actor, by.ActorWorkspace = svc.ActorOfCall(tx.Context())
+		m.IsHeld, m.Hold = true, &by
 	case croft.QueueRelease:
-		m.IsHeld = false
+		m.IsHeld, m.Hold = false, nil
 	case croft.QueueFirst:
 		m.Priority = highest + 1
 	case croft.QueueCancel:
 		m.Cancel("taken out of the queue", "croft merge "+m.WorkspaceName, svc.Now())
 		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeCanceled, *m)))
 	default:
-		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no action %q", action)}
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no action %q", req.Action)}
 	}
 	return tx.PutMerge(m)
 }

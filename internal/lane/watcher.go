@@ -12,7 +12,7 @@ import (
 
 // newBook begins the record of a batch.
 func (svc *Lanes) newBook(r *project.Project, l landing, steps []merge.Step) *attempt.Book {
-	b := attempt.Batch{ID: project.NewID(), Repo: r.ID, Target: l.target, Now: svc.Now}
+	b := attempt.Batch{ID: project.NewID(), Repo: r.ID, Target: l.target, Checks: l.rules.Checks, Now: svc.Now}
 	for _, step := range steps {
 		b.Merges = append(b.Merges, itemOf(l.items, step.ID))
 	}

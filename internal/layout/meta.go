@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
@@ -34,6 +35,20 @@ func CheckMeta(meta map[string]string) error {
 				Code: croft.InvalidName, Message: fmt.Sprintf("the value of meta %s cannot be recorded", key),
 				Details: fmt.Sprintf("A value is text of at most %d bytes.", maxMetaValue),
 			}
+		}
+	}
+	return nil
+}
+
+// maxReason is the length of the longest reason, in bytes.
+const maxReason = 200
+
+// CheckReason refuses with InvalidName a reason that does not fit into one line.
+func CheckReason(text string) error {
+	if !utf8.ValidString(text) || len(text) > maxReason || strings.ContainsFunc(text, unicode.IsControl) {
+		return &croft.Error{
+			Code: croft.InvalidName, Message: fmt.Sprintf("%.80q cannot be a reason", text),
+			Details: fmt.Sprintf("A reason is one line of at most %d bytes.", maxReason),
 		}
 	}
 	return nil

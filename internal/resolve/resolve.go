@@ -76,7 +76,7 @@ func (svc *Resolver) ResolveConflicts(ctx context.Context, s project.Location, r
 	if err != nil {
 		return nil, err
 	}
-	before, err := svc.Rewinds.SaveAlso(ctx, s.Project, rec, inTheWay)
+	before, err := svc.Rewinds.SaveAlso(ctx, s.Project, rec, croft.SnapshotBeforeResolve, inTheWay)
 	if err != nil {
 		return nil, svc.VanishedError(ctx, rec, err)
 	}

@@ -84,7 +84,7 @@ func (svc *Rewinds) SaveFirst(ctx context.Context, r *project.Project, how *Spec
 	if err != nil {
 		return err
 	}
-	how.Saved, err = svc.saveWith(ctx, r, rec, saving{before: how.To.Commit, seen: &how.seen, last: last})
+	how.Saved, err = svc.saveWith(ctx, r, rec, saving{cause: croft.SnapshotBeforeRestore, before: how.To.Commit, seen: &how.seen, last: last})
 	if err != nil && (explain.IsSystem(err) || errors.Is(err, snapshot.ErrChanging)) {
 		return err // the next one tries again
 	}

@@ -388,7 +388,7 @@ func requireSameBranch(rec journal.Record, head snapshot.Head) error {
 // saveFrom saves a workspace before it is rewound, and checks that the rewind can go back
 // to that snapshot: it is on the workspace's branch or detached.
 func (svc *Rewinds) saveFrom(ctx context.Context, r *project.Project, rec journal.Record, how *Spec) error {
-	from, err := svc.saveWith(ctx, r, rec, saving{before: how.To.Commit, seen: &how.seen})
+	from, err := svc.saveWith(ctx, r, rec, saving{cause: croft.SnapshotBeforeRestore, before: how.To.Commit, seen: &how.seen})
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
@@ -48,7 +49,10 @@ func snapshotRef(workspace, id croft.ID) string {
 // TakeSnapshot saves the state of a workspace. A call with a key draws the snapshot's ID
 // before it saves, so that the repeated call finds a snapshot that is whole and takes no
 // second one.
-func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec journal.Record, _ croft.SnapshotRequest) (*croft.Snapshot, error) {
+func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec journal.Record, req croft.SnapshotRequest) (*croft.Snapshot, error) {
+	if err := layout.CheckReason(req.Reason); err != nil {
+		return nil, err
+	}
 	id, err := once.PinID(ctx, "snapshot", project.NewID)
 	if err != nil {
 		return nil, err
@@ -58,7 +62,7 @@ func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec jo
 		saved, err = svc.findSnapshot(ctx, s.Project, string(id))
 	}
 	if err == nil && saved == nil {
-		saved, err = svc.save(ctx, s.Project, rec, saving{id: id})
+		saved, err = svc.save(ctx, s.Project, rec, saving{id: id, cause: croft.SnapshotRequested, reason: req.Reason})
 	}
 	if err != nil {
 		return nil, err
@@ -70,8 +74,8 @@ func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec jo
 
 // SaveAlso saves a workspace together with ignored files that are about to be replaced,
 // given by patterns.
-func (svc *Rewinds) SaveAlso(ctx context.Context, r *project.Project, rec journal.Record, ignored []string) (*croft.Snapshot, error) {
-	return svc.saveWith(ctx, r, rec, saving{also: ignored})
+func (svc *Rewinds) SaveAlso(ctx context.Context, r *project.Project, rec journal.Record, cause croft.SnapshotCause, ignored []string) (*croft.Snapshot, error) {
+	return svc.saveWith(ctx, r, rec, saving{cause: cause, also: ignored})
 }
 
 // saveWith saves the state of a workspace, as save does, and emits the event.
@@ -91,7 +95,9 @@ func (svc *Rewinds) savedEvent(rec journal.Record, saved *croft.Snapshot) croft.
 
 // saving says for what a snapshot is taken.
 type saving struct {
-	id     croft.ID         // of the snapshot; default: a new one
+	id     croft.ID // of the snapshot; default: a new one
+	cause  croft.SnapshotCause
+	reason string           // of the request
 	before string           // a snapshot that is going to be restored over the workspace
 	also   []string         // patterns of ignored files that are going to be replaced
 	seen   **snapshot.Seen  // set to what was seen of the files, with before
@@ -130,6 +136,7 @@ func (svc *Rewinds) save(ctx context.Context, r *project.Project, rec journal.Re
 	for _, s := range what.last {
 		last = append(last, snapshot.Last{Commit: s.Commit, SecretsDir: svc.SecretsDir(r, s.ID)})
 	}
+	by, _ := svc.ActorOfCall(ctx)
 	identity := fsx.Identity(rec.Identity)
 	if made := tree.Made(); made.IsAt(w.Path) {
 		identity = made
@@ -139,6 +146,7 @@ func (svc *Rewinds) save(ctx context.Context, r *project.Project, rec journal.Re
 		Ignored:  append(slices.Clone(r.Config.Snapshot.Ignored), what.also...), Secrets: r.Config.Snapshot.Secrets, SecretsDir: svc.SecretsDir(r, id),
 		IsPlaced: func(path string) bool { return path == project.StateFile || rec.IsPlaced(path) },
 		Before:   what.before, Last: last, Message: "Snapshot of " + w.Name,
+		Notes: [][2]string{{"Cause", string(what.cause)}, {"Actor", by}, {"Reason", what.reason}},
 		Pin: func(commit string) error {
 			if err := failpoint.Hit("snapshot.saved"); err != nil {
 				return err
@@ -162,6 +170,7 @@ func (svc *Rewinds) save(ctx context.Context, r *project.Project, rec journal.Re
 	}
 	return &croft.Snapshot{
 		ID: id, RepoID: r.ID, Workspace: w.ID, WorkspaceName: w.Name, Commit: saved.Commit, Files: saved.Changed, Bytes: saved.Bytes, CreatedAt: svc.Now(),
+		Cause: what.cause, Reason: what.reason, Actor: by,
 	}, nil
 }
 
@@ -237,6 +246,7 @@ func (svc *Rewinds) readSnapshots(ctx context.Context, r *project.Project, prefi
 		list = append(list, croft.Snapshot{
 			ID: croft.ID(id), RepoID: r.ID, Workspace: workspace, WorkspaceName: strings.TrimPrefix(d.Message, "Snapshot of "),
 			Commit: p.OID, Files: d.Files, Bytes: d.Bytes, CreatedAt: d.CreatedAt,
+			Cause: croft.SnapshotCause(d.Notes["Cause"]), Reason: d.Notes["Reason"], Actor: d.Notes["Actor"],
 		})
 	}
 	slices.SortStableFunc(list, func(a, b croft.Snapshot) int {

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/actor"
 	"github.com/croft-sh/croft/internal/base"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -158,6 +159,10 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 	plan.Checks = append(plan.Checks, rules.Checks...)
 	plan.Hash, plan.IsApproved, err = svc.ChecksTrusted(ctx, s.Project, plan.Checks)
 	plan.IsNamed = svc.isApprovedByEnviron(plan.Hash)
+	if plan.IsApproved && plan.Hash != "" {
+		given := svc.readApproval(s.Project, plan.Hash)
+		plan.ApprovedBy, plan.ApprovedAt = given.Actor, given.At
+	}
 	return s.Project, plan, err
 }
 
@@ -210,6 +215,8 @@ func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft
 		return nil, err
 	}
 	plan.IsApproved = true
+	done := svc.readApproval(r, plan.Hash)
+	plan.ApprovedBy, plan.ApprovedAt = done.Actor, done.At
 	given := croft.Approval{Kind: croft.ApprovalChecks, Target: plan.Target, Commit: plan.Commit, Hash: plan.Hash, Checks: plan.Checks}
 	return plan, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		return errors.Join(svc.Note(tx, "trust", r.ID), tx.Approve(r.ID, given), once.Answer(ctx, tx, plan))
@@ -231,6 +238,17 @@ func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) e
 		Code: croft.ChecksUntrusted, Message: "checks cannot be approved from inside a workspace, where agents work", Details: rec.Workspace.Path,
 		Hint: trustIn(known.Path, cmp.Or(req.Target, rec.Workspace.Target)),
 	}
+}
+
+// readApproval returns who approved checks, and when. It is empty if that cannot be read, and
+// for checks that only TrustVariable names.
+func (svc *Rules) readApproval(r *project.Project, hash string) (a approval) {
+	text, err := os.ReadFile(svc.approvalFile(r, hash))
+	if err != nil || json.Unmarshal(text, &a) != nil {
+		return approval{}
+	}
+	a.Actor, _ = actor.Cut(a.Actor)
+	return a
 }
 
 // WriteApproval records that a person has approved the commands of a plan. It checks

@@ -125,7 +125,10 @@ type Described struct {
 	Files     int
 	Bytes     int64
 	CreatedAt time.Time
+	Notes     map[string]string // the other lines, cut to maxNote bytes each
 }
+
+const maxNote = 250
 
 // Describe reads the message of a snapshot's commit. It does not check that the commit
 // is a snapshot: for another commit it returns the subject and zeros.
@@ -139,7 +142,7 @@ func Describe(ctx context.Context, r *git.Repository, commit string) (Described,
 		return Described{}, errors.Join(ErrFormat, err)
 	}
 	message, body, _ := strings.Cut(c.Message, "\n")
-	d := Described{Message: message}
+	d := Described{Message: message, Notes: map[string]string{}}
 	if f := strings.Fields(c.Signature); len(f) >= 2 {
 		sec, _ := strconv.ParseInt(f[len(f)-2], 10, 64)
 		d.CreatedAt = time.Unix(sec, 0).UTC()
@@ -151,6 +154,8 @@ func Describe(ctx context.Context, r *git.Repository, commit string) (Described,
 			d.Files, _ = strconv.Atoi(value)
 		case "Bytes":
 			d.Bytes, _ = strconv.ParseInt(value, 10, 64)
+		case "Cause", "Reason", "Actor":
+			d.Notes[key] = value[:min(len(value), maxNote)]
 		}
 	}
 	return d, nil

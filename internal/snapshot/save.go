@@ -142,7 +142,13 @@ func isSameMark(a, b os.FileInfo) bool {
 
 // message returns the commit message, which Describe parses.
 func (s *saver) message() string {
-	return fmt.Sprintf("%s\n\nFiles: %d\nBytes: %d", cmp.Or(s.sel.Message, "Snapshot"), s.saved.Changed, s.saved.Bytes)
+	text := fmt.Sprintf("%s\n\nFiles: %d\nBytes: %d", cmp.Or(s.sel.Message, "Snapshot"), s.saved.Changed, s.saved.Bytes)
+	for _, note := range s.sel.Notes {
+		if note[1] != "" {
+			text += "\n" + note[0] + ": " + note[1]
+		}
+	}
+	return text
 }
 
 // saver is one snapshot in the making.

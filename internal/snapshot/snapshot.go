@@ -69,6 +69,9 @@ type Selection struct {
 	IsPlaced func(path string) bool
 	// Message is the first line of the snapshot's commit, for people.
 	Message string
+	// Notes are further lines of it, as keys with values, which Describe returns. A value has
+	// no line break.
+	Notes [][2]string
 	// Trashed is set for a worktree in the trash, which git reads through a copy of its
 	// admin directory.
 	Trashed *Trashed

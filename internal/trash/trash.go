@@ -13,6 +13,7 @@
 package trash
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func (svc *Trash) List(ctx context.Context, s project.Location, _ croft.TrashReq
 	for i, rec := range records {
 		w, t := rec.Workspace, rec.Trash
 		items[i] = croft.TrashItem{
-			ID: w.ID, Name: w.Name, RepoID: rec.RepoID, Branch: w.Branch, Path: w.Path, Left: svc.WhatIsLeft(ctx, s.Project, rec),
+			ID: w.ID, Name: w.Name, RepoID: rec.RepoID, Branch: w.Branch, Path: w.Path, Left: svc.WhatIsLeft(ctx, s.Project, rec), As: removedAs(rec),
 			RemovedAt: t.RemovedAt, ExpiresAt: t.ExpiresAt, Stripped: t.Stripped, PurgeAt: t.PurgeAt, Stays: t.Stays,
 		}
 		if items[i].Left == croft.LeftDirectory {
@@ -73,6 +74,19 @@ func (svc *Trash) List(ctx context.Context, s project.Location, _ croft.TrashReq
 		}
 	}
 	return items, nil
+}
+
+// removedAs says why a workspace was removed, as its condition does.
+func removedAs(rec journal.Record) croft.Condition {
+	switch rec.Workspace.MergeStatus {
+	case croft.MergeMerged:
+		return croft.ConditionMerged
+	case croft.MergeReverted:
+		return croft.ConditionReverted
+	case croft.MergeDiscarded:
+		return croft.ConditionDiscarded
+	}
+	return cmp.Or(rec.Trash.As, croft.ConditionRemoved)
 }
 
 // Records lists the records of the workspaces that can be restored, the last removed first.

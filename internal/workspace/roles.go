@@ -162,7 +162,7 @@ func (svc *Workspaces) UpdateRole(ctx context.Context, s project.Location, rec j
 type SnapshotSaver interface {
 	// SaveAlso saves a workspace together with ignored files that are about to be
 	// replaced, given by patterns.
-	SaveAlso(ctx context.Context, r *project.Project, rec journal.Record, ignored []string) (*croft.Snapshot, error)
+	SaveAlso(ctx context.Context, r *project.Project, rec journal.Record, cause croft.SnapshotCause, ignored []string) (*croft.Snapshot, error)
 }
 
 // replaceRole replaces role files that an agent changed, after it has saved the
@@ -172,7 +172,7 @@ func (svc *Workspaces) replaceRole(ctx context.Context, r *project.Project, rec 
 	for _, f := range role.Files {
 		files = append(files, "/"+git.LiteralPattern(f))
 	}
-	before, err := svc.Snapshots.SaveAlso(ctx, r, *rec, files)
+	before, err := svc.Snapshots.SaveAlso(ctx, r, *rec, croft.SnapshotBeforeRole, files)
 	if err != nil {
 		return "", err
 	}
