@@ -145,12 +145,12 @@ var mayImport = map[string][]string{
 		"internal/snapshot", "internal/snapshot/restore", "internal/workspace",
 	},
 	"internal/rewind": {
-		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
+		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout",
 		"internal/once", "internal/oplog", "internal/project", "internal/removal", "internal/snapshot", "internal/snapshot/restore", "internal/trash",
 		"internal/view",
 	},
 	"internal/rules": {
-		".", "internal/base", "internal/config", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout",
+		".", "internal/actor", "internal/base", "internal/config", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout",
 		"internal/once", "internal/project", "internal/workspace",
 	},
 	"internal/lane": {

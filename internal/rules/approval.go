@@ -243,7 +243,7 @@ func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) e
 // readApproval returns who approved checks, and when. It is empty if that cannot be read, and
 // for checks that only TrustVariable names.
 func (svc *Rules) readApproval(r *project.Project, hash string) (a approval) {
-	text, err := os.ReadFile(svc.approvalFile(r, hash))
+	text, err := fsx.ReadFile(svc.approvalFile(r, hash), fsx.MaxSmall)
 	if err != nil || json.Unmarshal(text, &a) != nil {
 		return approval{}
 	}
