@@ -20,7 +20,7 @@ const (
 	ConditionMissing     Condition = "missing"      // its directory is not found
 	ConditionBroken      Condition = "broken"       // anything else is not as the record says
 	ConditionMaking      Condition = "making"       // it is being made, or its files are being put back
-	ConditionUnfinished  Condition = "unfinished"   // the process that did so has died, or could not go on
+	ConditionUnfinished  Condition = "unfinished"   // the process that made it, put its files back or removed it has died, or could not go on
 	ConditionMerging     Condition = "merging"      // its merge is being carried out
 	ConditionChecking    Condition = "checking"     // the checks of its merge are running
 	ConditionHeld        Condition = "held"         // its merge waits until it is released

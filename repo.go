@@ -11,9 +11,10 @@ type Repo struct {
 	Branch string `json:"branch"`           // the branch that is checked out; empty when HEAD is detached
 	Head   string `json:"head,omitempty"`   // the commit that is checked out; absent in an empty repository
 	IsBare bool   `json:"isBare"`
-	// IsMissing: it is not at its path, and what is asked for by its ID fails. It was moved,
-	// deleted, or its drive is not mounted.
+	// IsMissing: it is not at its path, or cannot be read there, and what is asked for by its
+	// ID fails. It was moved, deleted, or its drive is not mounted; Problem says what is known.
 	IsMissing bool   `json:"isMissing,omitempty"`
+	Problem   string `json:"problem,omitempty"`
 	Version   string `json:"gitVersion,omitempty"`
 }
 

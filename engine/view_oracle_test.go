@@ -21,6 +21,8 @@ type oracle struct {
 	merges    []croft.Merge // the last first
 	forecasts map[croft.ID]forecast
 	broken    map[string]string // where main was when its own check failed, by merge and time
+
+	halfRemoved map[croft.ID]bool // the process that was removing it was killed
 }
 
 // forecast is what a forecast said of one workspace.
@@ -149,6 +151,21 @@ func (o *oracle) readMerges() {
 	}
 }
 
+// readRemovals reads which removals have not ended. No other process is at work, so that
+// theirs was killed.
+func (o *oracle) readRemovals() {
+	acts, err := o.e.History(o.t.Context(), croft.HistoryRequest{Page: croft.Page{Limit: 10_000}})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.halfRemoved = map[croft.ID]bool{}
+	for _, act := range acts.Items {
+		for _, id := range act.Workspaces {
+			o.halfRemoved[id] = o.halfRemoved[id] || act.Kind == "remove" && act.State == "running"
+		}
+	}
+}
+
 // newest returns the newest merge of a workspace's work.
 func (o *oracle) newest(w croft.Workspace) *croft.Merge {
 	for i, m := range o.merges {
@@ -162,6 +179,9 @@ func (o *oracle) newest(w croft.Workspace) *croft.Merge {
 // word says what a workspace is like.
 func (o *oracle) word(w croft.Workspace) croft.Condition {
 	if w.State == croft.Creating { // no other process is at work when the words are compared
+		return croft.ConditionUnfinished
+	}
+	if o.halfRemoved[w.ID] {
 		return croft.ConditionUnfinished
 	}
 	if _, err := os.Stat(w.Path); err != nil {
@@ -244,7 +264,7 @@ func (o *oracle) isIntegrated(w croft.Workspace, head string) bool {
 		if m.Workspace != w.ID || m.Status != croft.MergeMerged {
 			continue
 		}
-		if m.Kind == croft.KindRevert {
+		if m.Kind == croft.KindRevert && !o.isRevert(m.Reverts) { // the revert of a revert brings the work back
 			return false
 		}
 		break
@@ -273,14 +293,17 @@ func (o *oracle) isIntegrated(w croft.Workspace, head string) bool {
 	return isLinear && hasPatches(head) || hasPatches(o.r.Git("commit-tree", head+"^{tree}", "-p", base, "-m", "squash"))
 }
 
+// isRevert reports whether a merge is a revert.
+func (o *oracle) isRevert(id croft.ID) bool {
+	return slices.ContainsFunc(o.merges, func(m croft.Merge) bool { return m.ID == id && m.Kind == croft.KindRevert })
+}
+
 // compare compares what the Service says, looked at without a limit, with the oracle.
 func (o *oracle) compare(seen map[croft.Condition]int) {
 	o.t.Helper()
 	ctx := o.t.Context()
-	if _, err := o.e.Doctor(ctx, croft.DoctorRequest{}); err != nil { // what killed processes began is recovered
-		o.t.Fatal(err)
-	}
 	o.readMerges()
+	o.readRemovals()
 	list, err := o.e.Workspaces(ctx, croft.WorkspacesRequest{Look: croft.NoLimit})
 	if err != nil || len(list.Unseen) > 0 {
 		o.t.Fatalf("unseen %v, %v", list.Unseen, err)

@@ -42,7 +42,7 @@ func (a *app) runRepos(ctx context.Context, svc croft.Repos) error {
 	for _, r := range list.Items {
 		path := r.Path
 		if r.IsMissing {
-			path += " (not there)"
+			path += " (" + r.Problem + ")"
 		}
 		rows = append(rows, plainRow(string(r.ID), r.Name, orDash(r.Branch), path))
 	}

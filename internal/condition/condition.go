@@ -18,21 +18,22 @@ type Facts struct {
 	// lock and the live lease.
 	Workspace croft.Workspace
 
-	IsMakerDead bool            // the process that was making it has died
-	RemovedAs   croft.Condition // why it was removed, if that is known
-	RoundOn     int             // the number of its round, if that goes on
-	IsOrphan    bool            // its leases are over and their owners dead, and it was not finished since
-	InMerge     bool            // a merge of another commit into it is not committed yet
-	Approved    string          // why the checks that stopped its merge do not stop it now
-	TargetMoved bool            // the target is not where it was when a check failed on it
-	RevertedBy  string          // the commit that reverted its merge
-	Presents    string          // the session whose result it holds
-	Forecast    Forecast        // valid for its head and its target as they are
-	Queue       Queue           // of a merge that waits
-	Merge       *croft.Merge    // the newest merge of its work; nil: none
-	Inside      []string        // the processes inside, by name
-	Commits     CommitFacts     // with HasSeenCommits
-	Files       FileFacts       // with HasSeenFiles
+	IsMakerDead   bool            // the process that was making it has died
+	IsHalfRemoved bool            // the process that was removing it has died
+	RemovedAs     croft.Condition // why it was removed, if that is known
+	RoundOn       int             // the number of its round, if that goes on
+	IsOrphan      bool            // its leases are over and their owners dead, and it was not finished since
+	InMerge       bool            // a merge of another commit into it is not committed yet
+	Approved      string          // why the checks that stopped its merge do not stop it now
+	TargetMoved   bool            // the target is not where it was when a check failed on it
+	RevertedBy    string          // the commit that reverted its merge
+	Presents      string          // the session whose result it holds
+	Forecast      Forecast        // valid for its head and its target as they are
+	Queue         Queue           // of a merge that waits
+	Merge         *croft.Merge    // the newest merge of its work; nil: none
+	Inside        []string        // the processes inside, by name
+	Commits       CommitFacts     // with HasSeenCommits
+	Files         FileFacts       // with HasSeenFiles
 
 	HasSeenCommits, HasSeenFiles bool
 }
@@ -91,7 +92,7 @@ type rule func(*Facts) (Verdict, bool)
 // rules returns the rules in their order.
 func rules() []rule {
 	return []rule{
-		removed, broken, making, waiting, working, orphan, resolving, rejected, ended, dirty, reverted, merged,
+		removed, halfRemoved, broken, making, waiting, working, orphan, resolving, rejected, ended, dirty, reverted, merged,
 		collides, toReview, ahead, idle,
 	}
 }
@@ -148,6 +149,13 @@ func removed(f *Facts) (Verdict, bool) {
 		v.Why, v.Next = "in the trash", f.next(croft.ActionRestore)
 	}
 	return v, true
+}
+
+func halfRemoved(f *Facts) (Verdict, bool) {
+	if !f.IsHalfRemoved {
+		return none()
+	}
+	return f.verdictFor(croft.ConditionUnfinished, "its removal was interrupted", croft.ActionRepair)
 }
 
 func broken(f *Facts) (Verdict, bool) {
@@ -323,14 +331,16 @@ func merged(f *Facts) (Verdict, bool) {
 	return f.verdictFor(croft.ConditionMerged, why, action)
 }
 
-// isMerged reports whether the work is in the target: by proof, or by the record if
-// nobody looked at the commits.
+// isMerged reports whether the work is in the target: by proof; by the record if nobody
+// looked at the commits; or because a merge after a revert found that the target has all of
+// it by another way.
 func (f *Facts) isMerged() bool {
-	if f.HasSeenCommits {
-		return f.Commits.IsIntegrated
-	}
 	m := f.current()
-	return m != nil && m.Status == croft.MergeMerged && f.Workspace.MergeStatus == croft.MergeMerged
+	isRecorded := m != nil && m.Status == croft.MergeMerged && f.Workspace.MergeStatus == croft.MergeMerged
+	if f.HasSeenCommits {
+		return f.Commits.IsIntegrated || isRecorded && m.Commit == "" && f.Commits.Ahead == 0
+	}
+	return isRecorded
 }
 
 // isAhead reports whether the workspace has commits that its target lacks. If nobody

@@ -68,6 +68,9 @@ func tableOfRecord() []line {
 		{"unregistered", with(fresh(), func(f *Facts) { f.Workspace.State = croft.Broken }), "broken", "git does not know its directory", "croft doctor"},
 		{"being made", with(fresh(), func(f *Facts) { f.Workspace.State = croft.Creating }), "making", "", ""},
 		{"put back", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Fault = croft.Creating, croft.FaultRewinding }), "making", "its files are being put back", ""},
+		{"its remover died", with(fresh(), func(f *Facts) {
+			f.Workspace.State, f.Workspace.Fault, f.IsHalfRemoved = croft.Broken, croft.FaultMissing, true
+		}), "unfinished", "its removal was interrupted", "croft doctor --fix"},
 		{"its maker died", with(fresh(), func(f *Facts) { f.Workspace.State, f.IsMakerDead = croft.Creating, true }), "unfinished", "interrupted", "croft doctor --fix"},
 		{"not put back", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.FaultReason = croft.Creating, "no space" }), "unfinished", "no space", "croft doctor --fix"},
 		{"stopped is no word", with(fresh(), func(f *Facts) { f.Workspace.State = croft.Stopped }), "empty", "", "croft sh x"},
@@ -139,6 +142,7 @@ func tableOfWork() []line {
 		{"merged", with(committed(), merged), "merged", "as 2527144", "croft remove x"},
 		{"merged and locked", with(committed(), func(f *Facts) { merged(f); f.Workspace.IsLocked = true }), "merged", "as 2527144", "croft unlock x"},
 		{"merged by others", with(committed(), func(f *Facts) { f.Commits = CommitFacts{IsIntegrated: true} }), "merged", "", "croft remove x"},
+		{"merged, reverted, and brought by another way", with(committed(), func(f *Facts) { merged(f); f.Merge.Commit, f.Commits = "", CommitFacts{} }), "merged", "as 2527144", "croft remove x"},
 		{"merged, by the record", with(committed(), func(f *Facts) { merged(f); f.HasSeenCommits = false }), "merged", "as 2527144", "croft remove x"},
 		{"merged, and not in the target any more", with(committed(), func(f *Facts) { merged(f); f.Commits = CommitFacts{Ahead: 2} }), "ahead", "merged, and not in main any more", "croft merge x"},
 		{"merged, new commits", with(committed(), func(f *Facts) {

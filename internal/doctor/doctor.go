@@ -272,9 +272,16 @@ func (d *examination) findBroken(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	unsettled, err := d.UnsettledIn(ctx, d.r)
+	if err != nil {
+		return err
+	}
 	away := d.r.FindMoved(ctx, records)
 	for i, rec := range records {
 		w := rec.Workspace
+		if unsettled.HalfRemoved[w.ID] {
+			continue // findInterrupted has told
+		}
 		h, err := d.healthUnderLock(ctx, rec)
 		if err != nil {
 			return err

@@ -5,6 +5,8 @@ package everywhere
 import (
 	"context"
 	"errors"
+	"os"
+	"syscall"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
@@ -12,27 +14,48 @@ import (
 )
 
 // Each calls visit for every project in the journal, in the order in which they were first
-// seen. The location of one that is not at its path has only the ID, the path and the common
-// directory. Each stops at the first error.
-func Each(ctx context.Context, p *project.Projects, visit func(s project.Location, isThere bool) error) error {
+// seen. problem says why one cannot be used, and is empty for the others. The location of
+// one that cannot be used has only the ID, the path and the common directory. Each stops at
+// the first error.
+func Each(ctx context.Context, p *project.Projects, visit func(s project.Location, problem string) error) error {
 	known, err := p.Journal.Repos(ctx)
 	if err != nil {
 		return err
 	}
 	for _, r := range known {
 		s, err := p.Locate(ctx, croft.ByID(r.ID))
-		isThere := err == nil && s.ID == r.ID
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		if !isThere {
+		problem := ""
+		if err != nil || s.ID != r.ID {
+			problem = Problem(r.CommonDir, err)
 			s = project.Location{Project: &project.Project{ID: r.ID, Path: r.Path, CommonDir: r.CommonDir}}
 		}
-		if err := visit(s, isThere); err != nil {
+		if err := visit(s, problem); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Problem says in a few words why a project cannot be used: its directory is not there, or
+// err.
+func Problem(commonDir string, err error) string {
+	_, statErr := os.Lstat(commonDir)
+	switch {
+	case errors.Is(statErr, os.ErrNotExist) || errors.Is(statErr, syscall.ENOTDIR):
+		return "not there"
+	case statErr != nil:
+		var path *os.PathError
+		if errors.As(statErr, &path) {
+			statErr = path.Err
+		}
+		return "cannot be read: " + statErr.Error()
+	case err == nil || errors.Is(err, croft.NotARepo):
+		return "another project is there"
+	}
+	return "cannot be read: " + croft.AsError("", err).Message
 }
 
 // Projects lists the projects of a journal.
@@ -43,9 +66,9 @@ type Projects struct {
 // List lists the projects in the journal.
 func (p Projects) List(ctx context.Context, _ croft.ReposRequest) ([]croft.Repo, error) {
 	list := []croft.Repo{}
-	err := Each(ctx, p.Projects, func(s project.Location, isThere bool) error {
-		gone := croft.Repo{ID: s.ID, Path: s.Path, Name: s.Name(), GitDir: s.CommonDir, IsMissing: true}
-		if !isThere {
+	err := Each(ctx, p.Projects, func(s project.Location, problem string) error {
+		gone := croft.Repo{ID: s.ID, Path: s.Path, Name: s.Name(), GitDir: s.CommonDir, IsMissing: true, Problem: problem}
+		if problem != "" {
 			list = append(list, gone)
 			return nil
 		}
@@ -56,6 +79,7 @@ func (p Projects) List(ctx context.Context, _ croft.ReposRequest) ([]croft.Repo,
 				if ctx.Err() != nil || errors.Is(err, journal.ErrCorrupt) {
 					return err
 				}
+				gone.Problem = Problem(s.CommonDir, err)
 				repo = &gone
 			}
 		}

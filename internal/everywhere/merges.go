@@ -14,7 +14,7 @@ import (
 func Merges(p *project.Projects, list func(context.Context, project.Location, croft.MergesRequest) (*croft.List[croft.Merge], error)) func(context.Context, croft.MergesRequest) (*croft.List[croft.Merge], error) {
 	return func(ctx context.Context, req croft.MergesRequest) (*croft.List[croft.Merge], error) {
 		all := []croft.Merge{}
-		err := Each(ctx, p, func(s project.Location, _ bool) error {
+		err := Each(ctx, p, func(s project.Location, _ string) error {
 			one := req
 			one.Page = croft.Page{Limit: math.MaxInt32 - 2} // all at once: merges leave the list
 			some, err := list(ctx, s, one)

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
@@ -144,23 +145,27 @@ func NotReadyError(code croft.Code, rec journal.Record) error {
 	return e
 }
 
-// RunningRewinds returns the workspaces whose files a running rewind or resolve is
-// changing, each with the error of the last attempt.
-func (p *Projects) RunningRewinds(ctx context.Context, r *Project) (map[croft.ID]string, error) {
+// Unsettled are the workspaces that running operations change.
+type Unsettled struct {
+	Rewinding   map[croft.ID]string // their files are being put back; why that could not go on, if it could not
+	HalfRemoved map[croft.ID]bool   // the process that removed them has died
+}
+
+// UnsettledIn returns the workspaces of a project that running operations change.
+func (p *Projects) UnsettledIn(ctx context.Context, r *Project) (Unsettled, error) {
+	out := Unsettled{map[croft.ID]string{}, map[croft.ID]bool{}}
 	ops, err := p.Journal.RunningAt(ctx, r.ID)
-	if err != nil {
-		return nil, err
-	}
-	why := map[croft.ID]string{}
 	for _, op := range ops {
-		if op.Kind != "rewind" && op.Kind != "resolve" {
-			continue
-		}
 		for _, id := range op.Workspaces {
-			why[id] = op.Error
+			switch op.Kind {
+			case "rewind", "resolve":
+				out.Rewinding[id] = op.Error
+			case "remove":
+				out.HalfRemoved[id] = Liveness(op.Owner) == proc.Dead
+			}
 		}
 	}
-	return why, nil
+	return out, err
 }
 
 // ErrWorkedOn says that an agent has committed in a workspace since it was saved for a

@@ -102,6 +102,7 @@ func (v *view) factsOf(rec journal.Record, w croft.Workspace) condition.Facts {
 		f.IsMakerDead = rec.Maker != nil && project.Liveness(*rec.Maker) == proc.Dead
 		return f
 	}
+	f.IsHalfRemoved = v.unsettled.HalfRemoved[w.ID]
 	isPresenter := w.Label == presenter
 	if w.Round > 0 && !w.IsRoundOver && !isPresenter {
 		f.RoundOn = w.Round

@@ -41,15 +41,15 @@ type Views struct {
 // view turns the records of a project into workspaces as callers see them: with what
 // git and the disk say now.
 type view struct {
-	r      *project.Project
-	refs   *refs.Reader
-	leases map[croft.ID][]croft.Lease
-	merges map[croft.ID]journal.Merge                   // the last merge of each workspace
-	rewind map[croft.ID]string                          // workspaces whose files a rewind is changing, with the error of the last attempt
-	agreed map[string]string                            // targets whose checks were not approved and do not stop merges now, with the reason
-	queue  map[croft.ID]condition.Queue                 // the places of the merges that wait
-	landed func() (map[croft.ID][]journal.Merge, error) // see [journal.Journal.Landed]
-	radar  *radar.Radar
+	r         *project.Project
+	refs      *refs.Reader
+	leases    map[croft.ID][]croft.Lease
+	merges    map[croft.ID]journal.Merge                   // the last merge of each workspace
+	unsettled project.Unsettled                            // by running operations
+	agreed    map[string]string                            // targets whose checks were not approved and do not stop merges now, with the reason
+	queue     map[croft.ID]condition.Queue                 // the places of the merges that wait
+	landed    func() (map[croft.ID][]journal.Merge, error) // see [journal.Journal.Landed]
+	radar     *radar.Radar
 
 	isListing   bool // all live workspaces are in the list
 	isRoundOver func(session string, number int) bool
@@ -66,11 +66,11 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 	if err != nil {
 		return nil, err
 	}
-	rewinds, err := svc.RunningRewinds(ctx, r)
+	unsettled, err := svc.UnsettledIn(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	v := &view{r: r, leases: leases, merges: map[croft.ID]journal.Merge{}, rewind: rewinds, here: proc.Here(), now: svc.Now()}
+	v := &view{r: r, leases: leases, merges: map[croft.ID]journal.Merge{}, unsettled: unsettled, here: proc.Here(), now: svc.Now()}
 	for _, m := range last {
 		v.merges[m.Workspace] = m
 	}
@@ -114,7 +114,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 		w.IsLocked, w.LockReason = true, reason
 	}
 	if w.State == croft.Creating {
-		if why, is := v.rewind[w.ID]; is {
+		if why, is := v.unsettled.Rewinding[w.ID]; is {
 			w.Fault, w.FaultReason = croft.FaultRewinding, why
 		}
 		return w
@@ -149,7 +149,8 @@ func (v *view) showMoved(ctx context.Context, records []journal.Record, list []c
 	var away []journal.Record
 	var of []int
 	for i, w := range list {
-		if w.Fault == croft.FaultMissing || w.Fault == croft.FaultTaken {
+		isAway := w.Fault == croft.FaultMissing || w.Fault == croft.FaultTaken
+		if isAway && !v.unsettled.HalfRemoved[w.ID] {
 			away, of = append(away, records[i]), append(of, i)
 		}
 	}
@@ -237,11 +238,7 @@ func (svc *Views) ViewOf(ctx context.Context, r *project.Project, id croft.ID) (
 // also names those that there was no time to look at, whatever the filter says.
 func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
 	r := s.Project
-	read := svc.Journal.Live
-	if len(f.States)+len(f.MergeStatuses) > 0 || slices.ContainsFunc(f.Conditions, isOfRemoved) {
-		read = svc.Journal.Records
-	}
-	records, err := read(ctx, r.ID)
+	records, err := svc.recordsFor(ctx, r.ID, f)
 	if err != nil {
 		return nil, err
 	}
@@ -257,6 +254,15 @@ func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f crof
 		out.Unseen = unseen
 	}
 	return out, err
+}
+
+// recordsFor returns the records of a project that a filter may match: those of removed
+// workspaces only if it names states, merge statuses or conditions of such.
+func (svc *Views) recordsFor(ctx context.Context, repo croft.ID, f croft.WorkspacesRequest) ([]journal.Record, error) {
+	if len(f.States)+len(f.MergeStatuses) > 0 || slices.ContainsFunc(f.Conditions, isOfRemoved) {
+		return svc.Journal.Records(ctx, repo)
+	}
+	return svc.Journal.Live(ctx, repo)
 }
 
 func matchesFilter(w *croft.Workspace, f croft.WorkspacesRequest) bool {
