@@ -102,6 +102,7 @@ var mayImport = map[string][]string{
 	// What the parts of the engine share.
 	"internal/words":     {"."},
 	"internal/page":      {"."},
+	"internal/progress":  {".", "internal/journal"},
 	"internal/condition": {"."},
 	"internal/actor":     {"."},
 	"internal/oplog":     {".", "internal/flock", "internal/fsx", "internal/journal"},
@@ -132,16 +133,16 @@ var mayImport = map[string][]string{
 	},
 	"internal/workspace": {
 		".", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/fsx",
-		"internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/oplog", "internal/proc", "internal/project", "internal/provision",
+		"internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/oplog", "internal/proc", "internal/progress", "internal/project", "internal/provision",
 		"internal/scratch", "internal/view", "internal/work",
 	},
 	"internal/removal": {
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/proc", "internal/project", "internal/snapshot", "internal/view",
+		"internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/proc", "internal/progress", "internal/project", "internal/snapshot", "internal/view",
 	},
 	"internal/trash": {
 		".", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
-		"internal/git/...", "internal/journal", "internal/once", "internal/oplog", "internal/proc", "internal/project", "internal/provision", "internal/removal",
+		"internal/git/...", "internal/journal", "internal/once", "internal/oplog", "internal/proc", "internal/progress", "internal/project", "internal/provision", "internal/removal",
 		"internal/snapshot", "internal/snapshot/restore", "internal/workspace",
 	},
 	"internal/rewind": {
@@ -172,7 +173,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/upkeep": {
 		".", "internal/checkout/worktree", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/lane", "internal/once", "internal/proc", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
+		"internal/lane", "internal/once", "internal/proc", "internal/progress", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
 		"internal/workspace",
 	},
 	"internal/uninstall": {

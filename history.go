@@ -28,6 +28,18 @@ type Operation struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// Progress says how far a long act has come. It is told of acts that take more than a second,
+// at most twice a second, and is recorded in no list. CreateAll, Remove, Discard, Clean, Reap and GC
+// tell it.
+type Progress struct {
+	Operation ID     `json:"operation"`       // as in the history; the act of GC is not listed there
+	Kind      string `json:"kind"`            // of the operation, or "gc"
+	Done      int    `json:"done"`            // how many units are done
+	Total     int    `json:"total,omitempty"` // how many there are; absent: not known
+	Unit      string `json:"unit"`            // what is counted, in the plural
+	IsOver    bool   `json:"over,omitempty"`  // the act has ended, whatever came of it; one whose process died does not say so
+}
+
 // HistoryRequest chooses operations.
 type HistoryRequest struct {
 	Repo Ref `json:"repo,omitempty"`

@@ -1,8 +1,11 @@
 package servicetest
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -97,5 +100,36 @@ func (toldScenarios) Approvals(t *testing.T, f *fixture) {
 		if err != nil || op.Actor != "ada" {
 			t.Errorf("%s is a part of %+v, %v", e.After.Approval.Kind, op, err)
 		}
+	}
+}
+
+// Progress: an act that takes long tells how far it has come, not too often, and that it is
+// over. Events of it change nothing in lists.
+func (toldScenarios) Progress(t *testing.T, f *fixture) {
+	slow := filepath.Join(f.Home, "slow")
+	must(t, os.WriteFile(slow, []byte("#!/bin/sh\nsleep 1.6\ncat\n"), 0o755))
+	f.Git("config", "--global", "filter.lfs.smudge", slow)
+	f.Git("config", "--global", "filter.lfs.clean", "cat")
+	f.Write(".gitattributes", "*.slow filter=lfs\n")
+	f.Write("a.slow", "slow\n")
+	f.Commit("a file that takes long")
+	from := f.cursor()
+	made := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	list := events(t, f, croft.EventsRequest{After: from, Kinds: []string{croft.EventOperationProgressed}})
+	if len(list) < 2 {
+		t.Fatalf("%d events of progress", len(list))
+	}
+	op := f.last("create", "done")
+	for i, e := range list {
+		p := e.After.Progress
+		if p.Operation != op.ID || e.Operation != op.ID || e.Repo != made[0].RepoID || e.Actor == "" || p.Kind != "create" || p.Unit != "workspaces" || p.Total != 2 || p.IsOver != (i == len(list)-1) {
+			t.Errorf("%+v of %+v", p, e)
+		}
+		if i > 0 && i < len(list)-1 && e.Time.Sub(list[i-1].Time) < 200*time.Millisecond {
+			t.Errorf("told again after %v", e.Time.Sub(list[i-1].Time))
+		}
+	}
+	if last := list[len(list)-1].After.Progress; last.Done != 2 {
+		t.Errorf("at the end %+v", last)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/once"
+	"github.com/croft-sh/croft/internal/progress"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -39,13 +40,17 @@ func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req cr
 		return nil, err
 	}
 	out := &croft.DiscardResult{Merges: call.before}
-	for _, rec := range records {
+	meter := progress.Begin(ctx, svc.Journal, progress.Act{Repo: s.ID, Operation: call.ID, Kind: "discard", Unit: "workspaces", Total: len(records)})
+	defer meter.End()
+	for i, rec := range records {
+		meter.Set(i)
 		m, err := svc.discardOne(ctx, s.Project, rec, call, AgreedMode(req.Agreed, rec, croft.RemoveForce))
 		if err != nil {
 			return out, explain.WithWorkspace(rec.Workspace.Name, err)
 		}
 		out.Merges = append(out.Merges, *m)
 	}
+	meter.Set(len(records))
 	return out, svc.endDiscard(ctx, call)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/progress"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -33,7 +34,10 @@ func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, re
 		return nil, err
 	}
 	how := Spec{Branch: req.Branch, Event: croft.EventWorkspaceRemoved, Act: act}
-	for _, rec := range records {
+	meter := progress.Begin(ctx, svc.Journal, progress.Act{Repo: s.ID, Operation: act.ID, Kind: "remove", Unit: "workspaces", Total: len(records)})
+	defer meter.End()
+	for i, rec := range records {
+		meter.Set(i)
 		done, err := svc.RemoveOrPlan(ctx, s.Project, rec, how, AgreedMode(req.Agreed, rec, req.Mode), req.DryRun)
 		if errors.Is(err, croft.WorktreeNotFound) { // another process removed it first
 			res.Unknown = append(res.Unknown, rec.Workspace.Name)
@@ -48,6 +52,7 @@ func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, re
 		}
 		res.Removed = append(res.Removed, *done)
 	}
+	meter.Set(len(records))
 	if len(res.Kept) > 0 {
 		once.KeepOpen(ctx)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/once"
+	"github.com/croft-sh/croft/internal/progress"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -39,6 +40,7 @@ type tidying struct {
 	r     *project.Project
 	res   *croft.GCResult
 	now   time.Time
+	meter *progress.Meter
 	items []*trashItem // the first removed first
 	errs  []error
 }
@@ -46,8 +48,9 @@ type tidying struct {
 // Tidy deletes from the trash of a repository what has expired or exceeds the budget, and
 // directories that can be made again once regenerable_after is over. It announces the
 // deletion of unmerged work before, and finishes deletions that were begun. A workspace
-// that fails stops no other. A lock lets one process at a time do it.
-func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCResult, now time.Time) error {
+// that fails stops no other. A lock lets one process at a time do it. meter counts what was
+// deleted.
+func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCResult, now time.Time, meter *progress.Meter) error {
 	l, err := flock.Acquire(ctx, filepath.Join(r.Dir, "gc-lock"))
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	if err != nil {
 		return err
 	}
-	t := &tidying{Trash: svc, r: r, res: res, now: now}
+	t := &tidying{Trash: svc, r: r, res: res, now: now, meter: meter}
 	t.addFailure("", finishDeletions(ctx, r, nil)) // empty trash directories stay: IsTrashGone goes by them
 	t.addFailure("", r.Git.SweepTrashedGits())
 	if err := t.surveyAll(ctx); err != nil {
@@ -204,6 +207,7 @@ func (t *tidying) purgeItem(ctx context.Context, it *trashItem) {
 	if it.hasFailed = t.isKept(ctx, it, err) || t.addItemFailure(ctx, it, err); it.hasFailed {
 		return
 	}
+	t.meter.Add(1)
 	it.freed.add(all)
 	it.amount, it.Regenerable = amount{}, nil
 	if final {

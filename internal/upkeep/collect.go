@@ -21,6 +21,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/once"
+	"github.com/croft-sh/croft/internal/progress"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/workspace"
 )
@@ -55,9 +56,11 @@ func (svc *Upkeep) Collect(ctx context.Context, s project.Location, _ croft.GCRe
 		done, err := svc.Removals.IsIntegrated(ctx, s.Project, rec)
 		return err == nil && done
 	})
+	meter := progress.Begin(ctx, svc.Journal, progress.Act{Repo: s.ID, Operation: project.NewID(), Kind: "gc", Unit: "workspaces"})
+	defer meter.End()
 	c := &collection{Upkeep: svc, r: s.Project, res: res}
 	if err == nil {
-		err = errors.Join(svc.Trash.Tidy(ctx, s.Project, res, now), c.sweep(ctx), svc.pruneHistory(ctx, now))
+		err = errors.Join(svc.Trash.Tidy(ctx, s.Project, res, now, meter), c.sweep(ctx), svc.pruneHistory(ctx, now))
 	}
 	if err == nil { // stores are named after packs, so the packs are joined first
 		err = errors.Join(svc.tidyPacks(ctx, s.Project, odb.AllPacks), s.Git.PackRefs(ctx, project.PinRefs), c.sweepStores(ctx))

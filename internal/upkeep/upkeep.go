@@ -21,6 +21,7 @@ import (
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/progress"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/review"
@@ -179,7 +180,10 @@ func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweep
 	slices.SortFunc(records, func(a, b journal.Record) int {
 		return slices.Index(p.Workspaces, a.Workspace.ID) - slices.Index(p.Workspaces, b.Workspace.ID)
 	})
-	for _, rec := range records {
+	meter := progress.Begin(ctx, svc.Journal, progress.Act{Repo: r.ID, Operation: p.Act, Kind: "remove", Unit: "workspaces", Total: len(records)})
+	defer meter.End()
+	for i, rec := range records {
+		meter.Set(i)
 		if before[rec.Workspace.ID] { // by an earlier call with the same key
 			res.Removed = append(res.Removed, removal.RemovedBefore(rec))
 			continue
@@ -209,6 +213,7 @@ func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweep
 		}
 		res.Removed = append(res.Removed, *done)
 	}
+	meter.Set(len(records))
 	return res, nil
 }
 

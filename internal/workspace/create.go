@@ -21,6 +21,7 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/progress"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -141,7 +142,10 @@ func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req cr
 	if err := svc.writeIntent(ctx, s, op, req, plans); err != nil {
 		return nil, err
 	}
-	if err := svc.applyCreation(ctx, s, op, plans); err != nil {
+	meter := progress.Begin(ctx, svc.Journal, progress.Act{Repo: s.ID, Operation: op.Act, Kind: op.Kind, Unit: "workspaces", Total: len(plans)})
+	err = svc.applyCreation(ctx, s, op, plans, meter)
+	meter.End()
+	if err != nil {
 		return nil, svc.rollBackCreation(ctx, s.Project, op, plans, err)
 	}
 	// The workspaces exist now: an interrupt that comes later does not remove them.
@@ -231,13 +235,13 @@ func limitReachedError(live, more, limit int) error {
 
 // applyCreation carries out a create operation that is in the journal: it registers the
 // checkouts, fills and equips them, marks them Ready, and ends the operation.
-func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan) error {
+func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan, meter *progress.Meter) error {
 	if s.Git != nil {
 		if err := svc.registerAll(ctx, s, plans); err != nil {
 			return err
 		}
 	}
-	if err := svc.fillCheckouts(ctx, s, op, plans); err != nil {
+	if err := svc.fillCheckouts(ctx, s, op, plans, meter); err != nil {
 		return err
 	}
 	if err := svc.equipWorkspace(ctx, s, plans); err != nil {
@@ -393,7 +397,7 @@ func branchExistsError(branch string) error {
 }
 
 // fillCheckouts writes and verifies the files of the checkouts, without a lock.
-func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan) error {
+func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan, meter *progress.Meter) error {
 	limit, workers := project.Parallel(len(plans), s.Config.Checkout.Workers)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(limit)
@@ -415,6 +419,7 @@ func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op
 				notes, err = co.Verify(gctx, spec)
 				p.record.Workspace.Notes = append(p.record.Workspace.Notes, notes...)
 			}
+			meter.Add(1)
 			return explain.WithWorkspace(p.record.Workspace.Name, err)
 		})
 	}
