@@ -709,7 +709,7 @@ func TestRoomsHaveTheirTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups := regexp.MustCompile(`groupOf\("(\w+)"|\{"(\w+)", \w+Scenarios\(\)\}`).FindAllStringSubmatch(string(suite), -1)
+	groups := regexp.MustCompile(`groupOf\("(\w+)"|\{name: "(\w+)"`).FindAllStringSubmatch(string(suite), -1)
 	if len(groups) < 30 {
 		t.Fatalf("%d groups of scenarios", len(groups))
 	}

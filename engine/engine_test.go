@@ -11,9 +11,7 @@ import (
 )
 
 func TestService(t *testing.T) {
-	servicetest.Run(t, func(t *testing.T, dir string, env []string) croft.Service {
-		return open(t, dir, &engine.Options{Environ: env})
-	})
+	servicetest.Run(t, servicetest.Local(openEnv))
 }
 
 // open opens an engine and closes it with the test.
@@ -31,20 +29,24 @@ func open(t testing.TB, dir string, opts *engine.Options) *engine.Engine {
 	return e
 }
 
+// openEnv opens an engine in an environment.
+func openEnv(t *testing.T, dir string, env []string) croft.Service {
+	t.Helper()
+	return open(t, dir, &engine.Options{Environ: env})
+}
+
 // TestIsolatedService: isolated workspaces pass the same suite as worktrees.
 func TestIsolatedService(t *testing.T) {
 	depth := servicetest.Core
 	if os.Getenv("CROFT_LONG") == "1" {
 		depth = servicetest.All
 	}
-	servicetest.RunMode(t, croft.ModeIsolated, depth, func(t *testing.T, dir string, env []string) croft.Service {
-		return open(t, dir, &engine.Options{Environ: env})
-	})
+	servicetest.RunMode(t, croft.ModeIsolated, depth, servicetest.Local(openEnv))
 }
 
 // TestWire: the contract holds where every request and every answer is sent as JSON.
 func TestWire(t *testing.T) {
-	servicetest.Run(t, func(t *testing.T, dir string, env []string) croft.Service {
-		return wire.Through(t, open(t, dir, &engine.Options{Environ: env}))
-	})
+	servicetest.Run(t, servicetest.Local(func(t *testing.T, dir string, env []string) croft.Service {
+		return wire.Through(t, openEnv(t, dir, env))
+	}))
 }

@@ -52,7 +52,7 @@ func (actorScenarios) Named(t *testing.T, f *fixture) {
 func (actorScenarios) Author(t *testing.T, f *fixture) {
 	const want = "Ada Byron <ada@byron.example> Ada Byron <ada@byron.example>"
 	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "a.txt", "a\n")
+	f.writeIn(w, "a.txt", "a\n")
 	m, err := f.SubmitMerge(ada(t.Context()), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
 	bob := croft.WithActor(t.Context(), croft.Actor{Name: "bob", Author: &croft.Author{Name: "Bob", Email: "bob@example.com"}})

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 // agentScenarios hold the preset agents to the system of per-agent workspaces that it
@@ -102,7 +101,7 @@ func (agentScenarios) JSON(t *testing.T, f *fixture) {
 
 func (agentScenarios) PlainDirectory(t *testing.T, f *fixture) {
 	dir := filepath.Join(f.Home, "plain")
-	gittest.WriteFile(t, filepath.Join(dir, "notes.txt"), "mine\n")
+	f.write(filepath.Join(dir, "notes.txt"), "mine\n")
 	f.Service = f.at(dir)
 	for _, id := range []string{"a", "b"} {
 		w := f.create(agent(id))
@@ -117,33 +116,33 @@ func (agentScenarios) PlainDirectory(t *testing.T, f *fixture) {
 			t.Errorf("shown as %+v", shown)
 		}
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("the plain directory holds %v, %v", entries, err)
+	if entries := f.tree(dir, ""); len(entries) != 2 {
+		t.Errorf("the plain directory holds %v", entries)
 	}
 	if st := f.status(f.show("a").ID); st.Dirty() {
 		t.Errorf("status %+v", st)
 	}
 	f.removed("a")
-	wantFile(t, filepath.Join(dir, "notes.txt"), "mine\n")
+	f.wantFile(filepath.Join(dir, "notes.txt"), "mine\n")
 	// Other layouts refuse it; with this one, a request for a worktree gets a copy.
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "c"})), croft.NotARepo)
 	req := agent("c")
 	req.Mode = croft.ModeWorktree
 	w := f.create(req)
-	if w.Mode != croft.ModeIsolated || len(w.Notes) != 1 || read(t, filepath.Join(w.Path, "notes.txt")) != "mine\n" {
+	if w.Mode != croft.ModeIsolated || len(w.Notes) != 1 || f.read(filepath.Join(w.Path, "notes.txt")) != "mine\n" {
 		t.Errorf("a worktree: %+v, want a copy and a note", w)
 	}
 }
 
 func (agentScenarios) ServerRestart(t *testing.T, f *fixture) {
 	w := f.create(agent("a"))
-	write(t, w, "wip.txt", "half")
+	f.writeIn(w, "wip.txt", "half")
 	must(t, f.Close())
 	f.Service = f.at(f.Dir)
 	if got := f.show("a"); got.Path != w.Path || got.Branch != w.Branch || got.State != croft.Ready {
 		t.Errorf("after the restart %+v", got)
 	}
-	wantFile(t, filepath.Join(w.Path, "wip.txt"), "half")
+	f.wantFile(filepath.Join(w.Path, "wip.txt"), "half")
 }
 
 func (agentScenarios) TwoAgentsOneFile(t *testing.T, f *fixture) {
@@ -152,11 +151,11 @@ func (agentScenarios) TwoAgentsOneFile(t *testing.T, f *fixture) {
 		f.commitIn(w.Path, "README.md", w.Name+"\n")
 	}
 	for _, w := range list {
-		if got := read(t, filepath.Join(w.Path, "README.md")); strings.TrimSpace(got) != w.Name {
+		if got := f.read(filepath.Join(w.Path, "README.md")); strings.TrimSpace(got) != w.Name {
 			t.Errorf("%s sees %q", w.Name, got)
 		}
 	}
-	wantFile(t, filepath.Join(f.Dir, "README.md"), "# app\n")
+	f.wantFile(filepath.Join(f.Dir, "README.md"), "# app\n")
 }
 
 // Links: heavy or secret untracked files are shared with the main checkout by links. The
@@ -175,16 +174,16 @@ func (agentScenarios) Links(t *testing.T, f *fixture) {
 		}
 	}
 	f.clean(w.Path)
-	write(t, w, "work.txt", "work\n")
+	f.writeIn(w, "work.txt", "work\n")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a1"})
 	if got := f.Git("ls-tree", "--name-only", m.Commit, "node_modules", ".env"); got != "" {
 		t.Errorf("links were committed: %s", got)
 	}
-	if b, err := os.ReadFile(filepath.Join(f.Dir, "node_modules", "dep", "index.js")); err != nil || string(b) != "x\n" {
+	if b, err := f.host.Read(filepath.Join(f.Dir, "node_modules", "dep", "index.js")); err != nil || b != "x\n" {
 		t.Errorf("what the link led to: %q, %v", b, err)
 	}
 	plain := f.create(croft.CreateRequest{Name: "plain"})
-	if _, err := os.Lstat(filepath.Join(plain.Path, "node_modules")); err == nil {
+	if _, err := f.host.Stat(filepath.Join(plain.Path, "node_modules")); err == nil {
 		t.Error("the default layout links too")
 	}
 }

@@ -6,68 +6,67 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 // allOrNoneScenarios make the last of several creations fail in every way that a caller can
 // cause: nothing may remain of the others.
 func allOrNoneScenarios() []scenario {
 	return []scenario{
-		{"PathTaken", func(t *testing.T, f *fixture) {
-			gittest.WriteFile(t, filepath.Join(filepath.Dir(f.Dir), "app.croft", "c", "mine"), "precious")
+		{name: "PathTaken", run: func(t *testing.T, f *fixture) {
+			f.write(filepath.Join(filepath.Dir(f.Dir), "app.croft", "c", "mine"), "precious")
 			noneOf(t, f, croft.WorktreeExists, croft.CreateRequest{Name: "c"})
 		}},
-		{"BranchTaken", func(t *testing.T, f *fixture) {
+		{name: "BranchTaken", run: func(t *testing.T, f *fixture) {
 			f.Git("branch", "croft/c")
 			noneOf(t, f, croft.BranchExists, croft.CreateRequest{Name: "c"})
 		}},
-		{"BranchBlocked", func(t *testing.T, f *fixture) {
+		{name: "BranchBlocked", run: func(t *testing.T, f *fixture) {
 			f.Git("branch", "topic")
 			noneOf(t, f, croft.BranchBlocked, croft.CreateRequest{Name: "c", Branch: "topic/c"})
 		}},
-		{"BranchInUse", func(t *testing.T, f *fixture) {
+		{name: "BranchInUse", run: func(t *testing.T, f *fixture) {
 			noneOf(t, f, croft.BranchInUse, croft.CreateRequest{Name: "c", Branch: "main"})
 		}},
-		{"RoleMissing", func(t *testing.T, f *fixture) {
+		{name: "RoleMissing", run: func(t *testing.T, f *fixture) {
 			noneOf(t, f, croft.RoleNotFound, croft.CreateRequest{Name: "c", Role: "nobody"})
 		}},
-		{"RoleFileFails", func(t *testing.T, f *fixture) {
+		{name: "RoleFileFails", run: func(t *testing.T, f *fixture) {
 			// The role exists, so the creation gets far before the copy fails.
 			f.Write("roles/huge/CLAUDE.md", strings.Repeat("x", 5<<20))
 			f.Commit("a role that is too large")
 			noneOf(t, f, croft.InvalidRequest, croft.CreateRequest{Name: "c", Role: "huge"})
 		}},
-		{"BaseMissing", func(t *testing.T, f *fixture) {
+		{name: "BaseMissing", run: func(t *testing.T, f *fixture) {
 			noneOf(t, f, croft.BaseNotFound, croft.CreateRequest{Name: "c", Base: "nowhere"})
 		}},
-		{"SessionMissing", func(t *testing.T, f *fixture) {
+		{name: "SessionMissing", run: func(t *testing.T, f *fixture) {
 			f.Roles("c")
 			f.Commit("roles")
 			noneOf(t, f, croft.SessionRequired, croft.CreateRequest{Name: "c", Layout: "swarm"})
 		}},
-		{"InvalidName", func(t *testing.T, f *fixture) {
+		{name: "InvalidName", run: func(t *testing.T, f *fixture) {
 			noneOf(t, f, croft.InvalidName, croft.CreateRequest{Name: "../c"})
 		}},
-		{"SameNameTwice", func(t *testing.T, f *fixture) {
+		{name: "SameNameTwice", run: func(t *testing.T, f *fixture) {
 			noneOf(t, f, croft.WorktreeExists, croft.CreateRequest{Name: "a"})
 		}},
-		{"SameBranchTwice", func(t *testing.T, f *fixture) {
+		{name: "SameBranchTwice", run: func(t *testing.T, f *fixture) {
 			noneOf(t, f, croft.BranchExists, croft.CreateRequest{Name: "c", Branch: "croft/a"})
 		}},
-		{"LimitReached", func(t *testing.T, f *fixture) {
+		{name: "LimitReached", run: func(t *testing.T, f *fixture) {
 			f.Service = f.at(f.Dir, "MAX_WORKERS=2")
 			noneOf(t, f, croft.LimitReached, croft.CreateRequest{Name: "c"})
 		}},
-		{"BrokenObject", func(t *testing.T, f *fixture) {
+		{name: "BrokenObject", run: func(t *testing.T, f *fixture) {
 			// The commit exists and its files do not: git fails late.
 			f.Git("checkout", "--quiet", "-b", "damaged")
 			f.commitIn(f.Dir, "lost.txt", "lost\n")
 			blob := f.Git("rev-parse", "HEAD:lost.txt")
 			f.Git("checkout", "--quiet", "main")
-			removeFile(t, filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
+			f.delete(filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
 			noneOf(t, f, croft.GitFailed, croft.CreateRequest{Name: "c", Base: "damaged"})
 		}},
-		{"All", func(t *testing.T, f *fixture) {
+		{name: "All", run: func(t *testing.T, f *fixture) {
 			f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
 			if n, err := f.CountActive(t.Context(), croft.CountRequest{}); err != nil || n.Active != 3 {
 				t.Errorf("CountActive = %d, %v, want 3", n.Active, err)

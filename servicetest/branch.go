@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type branchScenarios struct{}
@@ -35,7 +34,7 @@ func (f *fixture) wantCommitsRefused(w croft.Workspace, want croft.Code) {
 func (branchScenarios) HeadOnTheTarget(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
-	write(t, w, "unchecked.txt", "x\n")
+	f.writeIn(w, "unchecked.txt", "x\n")
 	f.wantCommitsRefused(w, croft.WrongBranch)
 	_, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a"})
 	e := croft.AsError("finish", err)
@@ -54,14 +53,14 @@ func (branchScenarios) HeadOnItsOwn(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
 	f.commitIn(w.Path, "committed.txt", "x\n")
 	f.wantCommitsRefused(w, croft.WrongBranch)
-	write(t, w, "more.txt", "x\n")
+	f.writeIn(w, "more.txt", "x\n")
 	f.wantCommitsRefused(w, croft.WrongBranch)
 }
 
 func (branchScenarios) HeadDetached(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "switch", "--quiet", "--detach")
-	write(t, w, "work.txt", "x\n")
+	f.writeIn(w, "work.txt", "x\n")
 	f.wantCommitsRefused(w, croft.WrongBranch)
 }
 
@@ -69,7 +68,7 @@ func (branchScenarios) HeadDetached(t *testing.T, f *fixture) {
 func (branchScenarios) SymbolicRef(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("symbolic-ref", "refs/heads/"+w.Branch, "refs/heads/main")
-	write(t, w, "work.txt", "x\n")
+	f.writeIn(w, "work.txt", "x\n")
 	f.wantCommitsRefused(w, croft.WrongBranch)
 	if got := f.Git("symbolic-ref", "refs/heads/"+w.Branch); got != "refs/heads/main" {
 		t.Errorf("the branch is now %s", got)
@@ -86,7 +85,7 @@ func (branchScenarios) CheckedOutElsewhere(t *testing.T, f *fixture) {
 		f.pull(w.Path)
 		f.clean(f.Dir)
 	}
-	write(t, w, "work.txt", "x\n")
+	f.writeIn(w, "work.txt", "x\n")
 	f.wantCommitsRefused(w, croft.BranchInUse)
 	f.Git("switch", "--quiet", "--discard-changes", "main")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
@@ -147,7 +146,7 @@ func (branchScenarios) RoundEnd(t *testing.T, f *fixture) {
 	r := f.round(croft.RoundRequest{Session: "s"})
 	w := r.Workspaces[0]
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
-	gittest.WriteFile(t, w.Path+"/unchecked.txt", "x\n")
+	f.write(w.Path+"/unchecked.txt", "x\n")
 	before := f.Git("rev-parse", "main")
 	ended, err := f.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	if err != nil || len(ended.Failed) != 1 || ended.Failed[0].Name != w.Agent {
@@ -163,7 +162,7 @@ func (branchScenarios) RoundEnd(t *testing.T, f *fixture) {
 func (branchScenarios) SwitchedBack(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
-	write(t, w, "work.txt", "x\n")
+	f.writeIn(w, "work.txt", "x\n")
 	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.WrongBranch)
 	f.GitIn(w.Path, "switch", "--quiet", w.Branch)
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})

@@ -14,7 +14,7 @@ type checkLogScenarios struct{}
 // Parts: the output of a check is read in parts, all of it, as it was printed.
 func (checkLogScenarios) Parts(t *testing.T, f *fixture) {
 	const printed = "one\x00\xff\ntwo\n"
-	write(t, croft.Workspace{Path: f.Dir}, "said", printed)
+	f.writeIn(croft.Workspace{Path: f.Dir}, "said", printed)
 	m := f.failingCheck("cat said; test ! -e a.txt")
 	var all []byte
 	req := croft.CheckLogRequest{Merge: m.ID, Limit: 3}
@@ -69,7 +69,7 @@ func (checkLogScenarios) Refused(t *testing.T, f *fixture) {
 // check of the target, fails.
 func (f *fixture) failingCheck(command string) croft.Merge {
 	f.t.Helper()
-	write(f.t, croft.Workspace{Path: f.Dir}, "croft.toml", "[merge]\nchecks = ["+quoteTOML(command)+"]\n")
+	f.writeIn(croft.Workspace{Path: f.Dir}, "croft.toml", "[merge]\nchecks = ["+quoteTOML(command)+"]\n")
 	f.Git("add", "--all")
 	f.Git("commit", "--quiet", "--message", "checks")
 	plan, err := f.Checks(f.t.Context(), croft.ChecksRequest{})
@@ -77,7 +77,7 @@ func (f *fixture) failingCheck(command string) croft.Merge {
 	_, err = f.Approve(f.t.Context(), croft.ApproveRequest{Hash: plan.Hash})
 	must(f.t, err)
 	w := f.create(croft.CreateRequest{Name: "a"})
-	write(f.t, w, "a.txt", "a\n")
+	f.writeIn(w, "a.txt", "a\n")
 	m, err := f.SubmitMerge(f.t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(f.t, err)
 	m, err = f.WaitMerge(f.t.Context(), croft.WaitRequest{Merge: m.ID})

@@ -29,13 +29,13 @@ func (commitScenarios) TakenOutOfTheIndex(t *testing.T, f *fixture) {
 	f.Commit("a password")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "rm", "--quiet", "--cached", ".env", "cache/a.txt", "again.txt")
-	write(t, w, ".gitignore", ".env\ncache/\n")
-	write(t, w, ".env", "PASSWORD=new\n")
-	write(t, w, "again.txt", "new\n")
+	f.writeIn(w, ".gitignore", ".env\ncache/\n")
+	f.writeIn(w, ".env", "PASSWORD=new\n")
+	f.writeIn(w, "again.txt", "new\n")
 	m := f.finish("a")
 	f.wantTree(m.Head, ".gitignore\nREADME.md\nagain.txt\nsrc/main.txt")
 	f.wantContent(m.Head+":again.txt", "new")
-	if b, err := os.ReadFile(filepath.Join(w.Path, ".env")); err != nil || string(b) != "PASSWORD=new\n" {
+	if b, err := f.host.Read(filepath.Join(w.Path, ".env")); err != nil || b != "PASSWORD=new\n" {
 		t.Errorf("the file on disk: %q, %v", b, err)
 	}
 	if st, err := f.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Dirty() {
@@ -49,7 +49,7 @@ func (commitScenarios) TakenOutAndSecret(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, ".env", "PASSWORD=old\n")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "rm", "--quiet", "--cached", ".env")
-	write(t, w, ".env", "PASSWORD=new\n")
+	f.writeIn(w, ".env", "PASSWORD=new\n")
 	m := f.finish("a")
 	if got := f.Git("ls-tree", "-r", "--name-only", m.Head); got != "README.md\nsrc/main.txt" || strings.Join(m.HeldBack, " ") != ".env" {
 		t.Errorf("committed:\n%s\nheld back: %v", got, m.HeldBack)
@@ -70,11 +70,11 @@ func (commitScenarios) Hidden(t *testing.T, f *fixture) {
 	if st, err := f.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Dirty() {
 		t.Errorf("nothing is edited: %+v, %v", st, err)
 	}
-	write(t, w, "one.txt", "edited\n")
-	write(t, w, "two.txt", "edited\n")
-	write(t, w, "same.txt", "4\n")
-	write(t, w, "new.txt", "new\n")
-	must(t, os.Remove(filepath.Join(w.Path, "gone.txt")))
+	f.writeIn(w, "one.txt", "edited\n")
+	f.writeIn(w, "two.txt", "edited\n")
+	f.writeIn(w, "same.txt", "4\n")
+	f.writeIn(w, "new.txt", "new\n")
+	f.delete(filepath.Join(w.Path, "gone.txt"))
 	const held = "gone.txt one.txt two.txt"
 	work, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
 	must(t, err)
@@ -95,7 +95,7 @@ func (commitScenarios) Hidden(t *testing.T, f *fixture) {
 		}
 	}
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	if b, err := os.ReadFile(filepath.Join(w.Path, "one.txt")); err != nil || string(b) != "edited\n" {
+	if b, err := f.host.Read(filepath.Join(w.Path, "one.txt")); err != nil || b != "edited\n" {
 		t.Errorf("after the merge: %q, %v", b, err)
 	}
 }
@@ -107,10 +107,10 @@ func (commitScenarios) HiddenSparse(t *testing.T, f *fixture) {
 	f.Commit("files")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "sparse-checkout", "set", "src")
-	if _, err := os.Stat(filepath.Join(w.Path, "far")); err == nil {
+	if _, err := f.host.Stat(filepath.Join(w.Path, "far")); err == nil {
 		t.Fatal("the checkout is not sparse")
 	}
-	write(t, w, "src/new.txt", "new\n")
+	f.writeIn(w, "src/new.txt", "new\n")
 	m := f.finish("a")
 	if got := f.Git("diff", "--name-status", w.Base, m.Head); got != "A\tsrc/new.txt" || len(m.HeldBack) > 0 {
 		t.Errorf("committed:\n%s\nheld back: %v", got, m.HeldBack)
@@ -133,11 +133,11 @@ func (commitScenarios) Kinds(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	in := func(name string) string { return filepath.Join(w.Path, name) }
 	for _, name := range []string{"dir", "file", "link", "other"} {
-		must(t, os.RemoveAll(in(name)))
+		f.delete(in(name))
 	}
 	must(t, errors.Join(os.Symlink("src", in("dir")), os.Symlink("README.md", in("file"))))
-	write(t, w, "link/sub/d.txt", "d\n")
-	write(t, w, "other", "a file\n")
+	f.writeIn(w, "link/sub/d.txt", "d\n")
+	f.writeIn(w, "other", "a file\n")
 	m := f.finish("a")
 	got := f.Git("ls-tree", "-r", "--format=%(objectmode) %(path)", m.Head)
 	if got != "100644 README.md\n120000 dir\n120000 file\n100644 link/sub/d.txt\n100644 other\n100644 src/main.txt" {
@@ -151,11 +151,11 @@ func (commitScenarios) RepositoryInstead(t *testing.T, f *fixture) {
 	w := f.createWith("a", "new", "going to be added\n")
 	f.GitIn(w.Path, "add", "--intent-to-add", "new")
 	for _, name := range []string{"README.md", "new"} {
-		must(t, os.Remove(filepath.Join(w.Path, name)))
+		f.delete(filepath.Join(w.Path, name))
 		f.GitIn(w.Path, "init", "--quiet", name)
 		f.GitIn(filepath.Join(w.Path, name), "commit", "--quiet", "--allow-empty", "-m", "nested")
 	}
-	write(t, w, "work.txt", "work\n")
+	f.writeIn(w, "work.txt", "work\n")
 	m := f.finish("a")
 	if got := f.Git("diff", "--name-status", w.Base, m.Head); got != "A\twork.txt" || strings.Join(m.HeldBack, " ") != "README.md/ new/" {
 		t.Errorf("committed:\n%s\nheld back: %v", got, m.HeldBack)
@@ -178,9 +178,9 @@ func (commitScenarios) LinkInstead(t *testing.T, f *fixture) {
 // named.
 func (commitScenarios) Message(t *testing.T, f *fixture) {
 	w := f.createWith("a", "work.txt", "work\n")
-	write(t, w, ".env", "TOKEN=1\n")
+	f.writeIn(w, ".env", "TOKEN=1\n")
 	f.GitIn(w.Path, "add", "--all")
-	write(t, w, ".gitignore", ".env\n")
+	f.writeIn(w, ".gitignore", ".env\n")
 	m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Policy: croft.MergeAlways, Message: "What the agent says"})
 	must(t, err)
 	if done, err := f.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID}); err != nil || strings.Join(done.HeldBack, " ") != ".env" {

@@ -56,7 +56,7 @@ func (conditionScenarios) Work(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.wantCondition(w, croft.ConditionEmpty, croft.ActionWork)
 	f.wantLook("a", croft.ConditionEmpty, croft.ActionWork)
-	write(t, w, "new.txt", "1\n2\n")
+	f.writeIn(w, "new.txt", "1\n2\n")
 	got := f.wantLook("a", croft.ConditionDirty, croft.ActionDiff)
 	if k := got.Work; k.Uncommitted != 1 || k.Added != 2 || k.Deleted != 0 || k.Changed != 1 || k.Ahead != 0 {
 		t.Errorf("a new file of two lines: %+v", k)
@@ -136,7 +136,7 @@ func (conditionScenarios) Conflict(t *testing.T, f *fixture) {
 	f.Git("reset", "--quiet", "--hard", before)
 	must(t, errOf(f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})))
 	f.wantLook("a", croft.ConditionResolving, croft.ActionWork)
-	write(t, w, "README.md", "both\n")
+	f.writeIn(w, "README.md", "both\n")
 	f.GitIn(w.Path, "add", "README.md")
 	f.wantLook("a", croft.ConditionResolving, croft.ActionMerge)
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
@@ -233,8 +233,8 @@ func (conditionScenarios) Working(t *testing.T, f *fixture) {
 // Gone: what is missing, and what was removed.
 func (conditionScenarios) Gone(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "missing"}, croft.CreateRequest{Name: "broken"}, croft.CreateRequest{Name: "removed"}, croft.CreateRequest{Name: "discarded"})
-	removeAll(t, list[0].Path)
-	removeFile(t, filepath.Join(list[1].Path, ".git"))
+	f.delete(list[0].Path)
+	f.delete(filepath.Join(list[1].Path, ".git"))
 	f.wantLook("missing", croft.ConditionMissing, croft.ActionDiagnose)
 	f.wantLook("broken", croft.ConditionBroken, croft.ActionDiagnose)
 	f.removed("removed")

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type createScenarios struct{}
@@ -137,11 +136,11 @@ func (createScenarios) NameTaken(t *testing.T, f *fixture) {
 
 func (createScenarios) PathTaken(t *testing.T, f *fixture) {
 	file := filepath.Join(filepath.Dir(f.Dir), "app.croft", "a", "mine.txt")
-	gittest.WriteFile(t, file, "precious")
+	f.write(file, "precious")
 	before := f.trace()
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.WorktreeExists)
 	f.unchanged(before)
-	wantFile(t, file, "precious")
+	f.wantFile(file, "precious")
 }
 
 func (createScenarios) BranchTaken(t *testing.T, f *fixture) {
@@ -177,7 +176,7 @@ func (createScenarios) TakesExistingBranch(t *testing.T, f *fixture) {
 	tip := f.commitIn(f.Dir, "topic.txt", "topic\n")
 	f.Git("checkout", "--quiet", "main")
 	w := f.create(croft.CreateRequest{Name: "a", Branch: "topic"})
-	if w.Branch != "topic" || w.Head != tip || w.Base != tip || !exists(filepath.Join(w.Path, "topic.txt")) {
+	if w.Branch != "topic" || w.Head != tip || w.Base != tip || !f.exists(filepath.Join(w.Path, "topic.txt")) {
 		t.Errorf("workspace %+v does not have the branch as it is", w)
 	}
 	if got := f.removed("a"); got.Branch != "" {
@@ -194,7 +193,7 @@ func (createScenarios) UncommittedChangesStay(t *testing.T, f *fixture) {
 	before := f.Git("status", "--porcelain")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.wantStatus(f.Dir, before)
-	if got := read(t, filepath.Join(w.Path, "README.md")); got != "# app\n" || exists(filepath.Join(w.Path, "new.txt")) {
+	if got := f.read(filepath.Join(w.Path, "README.md")); got != "# app\n" || f.exists(filepath.Join(w.Path, "new.txt")) {
 		t.Errorf("uncommitted changes of main are in the workspace: %q", got)
 	}
 }
@@ -219,7 +218,7 @@ func (createScenarios) FilesAreVerified(t *testing.T, f *fixture) {
 	if got, want := f.GitIn(w.Path, "ls-files", "--stage"), f.Git("ls-files", "--stage"); got != want {
 		t.Errorf("index:\n%s\nwant\n%s", got, want)
 	}
-	wantFile(t, filepath.Join(w.Path, "with space", "ünïcode"), "x\n")
+	f.wantFile(filepath.Join(w.Path, "with space", "ünïcode"), "x\n")
 	if len(w.Notes) != 0 {
 		t.Errorf("notes %v, want none", w.Notes)
 	}
@@ -229,12 +228,12 @@ func (createScenarios) RunsNoHook(t *testing.T, f *fixture) {
 	mark := filepath.Join(f.Home, "hook-ran")
 	for _, hook := range []string{"post-checkout", "reference-transaction", "post-index-change"} {
 		path := filepath.Join(f.Dir, ".git", "hooks", hook)
-		gittest.WriteFile(t, path, "#!/bin/sh\ntouch '"+mark+"'\n")
+		f.write(path, "#!/bin/sh\ntouch '"+mark+"'\n")
 		must(t, os.Chmod(path, 0o755))
 	}
 	f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
-	if exists(mark) {
+	if f.exists(mark) {
 		t.Error("a hook of the repository ran")
 	}
 }
@@ -270,7 +269,7 @@ func (createScenarios) LegacyInARepo(t *testing.T, f *fixture) {
 		t.Errorf("workspace %+v, want the project itself", w)
 	}
 	f.removed("a")
-	wantFile(t, filepath.Join(f.Dir, "README.md"), "# app\n")
+	f.wantFile(filepath.Join(f.Dir, "README.md"), "# app\n")
 }
 
 // MainIsUntouched compares the main checkout's files, index and HEAD, with their times,
@@ -280,12 +279,12 @@ func (createScenarios) MainIsUntouched(t *testing.T, f *fixture) {
 	f.Commit("roles")
 	stamp := func() []string {
 		var out []string
-		files := append(tree(t, f.Dir, filepath.Join(f.Dir, ".git")), filepath.Join(f.Dir, ".git", "HEAD"), filepath.Join(f.Dir, ".git", "index"))
+		files := append(f.tree(f.Dir, filepath.Join(f.Dir, ".git")), filepath.Join(f.Dir, ".git", "HEAD"), filepath.Join(f.Dir, ".git", "index"))
 		for _, file := range files {
 			info, err := os.Lstat(file)
 			must(t, err)
 			if !info.IsDir() {
-				out = append(out, file+" "+info.ModTime().String()+" "+read(t, file))
+				out = append(out, file+" "+info.ModTime().String()+" "+f.read(file))
 			}
 		}
 		return out
@@ -400,7 +399,7 @@ func fakeGit(t *testing.T, f *fixture, script string) string {
 		t.Skip("needs a shell")
 	}
 	path := filepath.Join(f.Home, "fake-git")
-	gittest.WriteFile(t, path, script)
+	f.write(path, script)
 	must(t, os.Chmod(path, 0o755))
 	return path
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type everywhereScenarios struct{}
@@ -23,8 +22,8 @@ func namesOf(list *croft.List[croft.Workspace]) string {
 // AllRepos: the lists over all projects have those of each, and a project is named by its
 // ID wherever the Service was opened.
 func (everywhereScenarios) AllRepos(t *testing.T, f *fixture) {
-	second := gittest.New(t)
-	there := f.open(t, second.Dir, f.Env)
+	second := f.another()
+	there := f.at(second.Dir)
 	f.create(croft.CreateRequest{Name: "a"})
 	b, err := there.Create(t.Context(), croft.CreateRequest{Name: "b"})
 	must(t, err)
@@ -52,7 +51,7 @@ func (everywhereScenarios) AllRepos(t *testing.T, f *fixture) {
 	if got := namesOf(one); got != "b" {
 		t.Errorf("by its ID: %q", got)
 	}
-	write(t, *b, "b.txt", "b\n")
+	f.writeIn(*b, "b.txt", "b\n")
 	m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Repo: croft.ByID(b.RepoID), Workspace: croft.ByName("b")})
 	must(t, err)
 	merges, err := f.Merges(t.Context(), croft.MergesRequest{Repos: croft.ScopeAll})

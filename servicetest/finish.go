@@ -1,7 +1,6 @@
 package servicetest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,7 +23,7 @@ func (finishScenarios) FinishByLayout(t *testing.T, f *fixture) {
 	} {
 		name := tt.layout + string(tt.policy)
 		w := f.create(croft.CreateRequest{Name: name, Layout: tt.layout})
-		write(t, w, name+".txt", "x\n")
+		f.writeIn(w, name+".txt", "x\n")
 		lease := f.hold(w.ID)
 		m, err := f.Finish(t.Context(), croft.FinishRequest{Lease: lease, Policy: tt.policy})
 		must(t, err)
@@ -36,7 +35,7 @@ func (finishScenarios) FinishByLayout(t *testing.T, f *fixture) {
 
 func (finishScenarios) FinishFailed(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a", Layout: "agents"})
-	write(t, w, "half.txt", "half\n")
+	f.writeIn(w, "half.txt", "half\n")
 	before := f.Git("rev-parse", "main")
 	m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Outcome: croft.Killed, Key: "end"})
 	if err != nil || m.Status != croft.MergePending || m.State != croft.MergeDone || !strings.Contains(m.Message, "killed") {
@@ -55,13 +54,13 @@ func (finishScenarios) FinishFailed(t *testing.T, f *fixture) {
 
 func (finishScenarios) FinishPlainDirectory(t *testing.T, f *fixture) {
 	dir := filepath.Join(filepath.Dir(f.Dir), "plain")
-	must(t, os.Mkdir(dir, 0o755))
+	f.makeDir(dir)
 	svc := f.at(dir)
 	w, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a", Layout: "agents"})
 	if err != nil || w.Path != dir || w.Mode != croft.ModeLegacy || w.Branch != "" {
 		t.Fatalf("%+v, %v, want the project itself", w, err)
 	}
-	write(t, *w, "work.txt", "work\n")
+	f.writeIn(*w, "work.txt", "work\n")
 	m, err := svc.Finish(t.Context(), croft.FinishRequest{Workspace: "a"})
 	if err != nil || m.Status != "" || m.State != croft.MergeDone || m.Commit != "" {
 		t.Errorf("%+v, %v", m, err)
@@ -70,29 +69,28 @@ func (finishScenarios) FinishPlainDirectory(t *testing.T, f *fixture) {
 	if err != nil || now.Path != dir || now.MergeStatus != "" {
 		t.Errorf("%+v, %v", now, err)
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 || read(t, filepath.Join(dir, "work.txt")) != "work\n" {
-		t.Errorf("the project holds %v, %v", entries, err)
+	if entries := f.tree(dir, ""); len(entries) != 2 || f.read(filepath.Join(dir, "work.txt")) != "work\n" {
+		t.Errorf("the project holds %v", entries)
 	}
-	if list, err := filepath.Glob(dir + "?*"); err != nil || len(list) != 0 {
-		t.Errorf("beside it there are %v, %v", list, err)
+	if list := f.match(filepath.Dir(dir), filepath.Base(dir)+"?*"); len(list) != 0 {
+		t.Errorf("beside it there are %v", list)
 	}
 }
 
 func (finishScenarios) Discard(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
 	for _, w := range list[:2] {
-		write(t, w, w.Name+".txt", "x\n")
+		f.writeIn(w, w.Name+".txt", "x\n")
 		must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: w.Name})))
 	}
-	write(t, list[0], "late.txt", "uncommitted\n")
+	f.writeIn(list[0], "late.txt", "uncommitted\n")
 	out, err := f.Discard(t.Context(), croft.DiscardRequest{All: croft.ScopeAll})
 	if err != nil || len(out.Merges) != 2 || out.Merges[0].Status != croft.MergeDiscarded {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	f.wantNames("c")
 	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})))
-	if b, err := os.ReadFile(filepath.Join(list[0].Path, "late.txt")); err != nil || string(b) != "uncommitted\n" {
+	if b, err := f.host.Read(filepath.Join(list[0].Path, "late.txt")); err != nil || b != "uncommitted\n" {
 		t.Errorf("%q, %v", b, err)
 	}
 }
@@ -100,7 +98,7 @@ func (finishScenarios) Discard(t *testing.T, f *fixture) {
 func (finishScenarios) Queue(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
 	for i, w := range list {
-		write(t, w, w.Name+".txt", "x\n")
+		f.writeIn(w, w.Name+".txt", "x\n")
 		must(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: w.Name, Priority: i % 2})))
 	}
 	f.wantQueue("b", "a", "c")

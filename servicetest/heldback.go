@@ -1,7 +1,6 @@
 package servicetest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,17 +10,17 @@ import (
 
 func (mergeScenarios) HeldBack(t *testing.T, f *fixture) {
 	w := f.createWith("a", "work.txt", "work\n")
-	write(t, w, ".env", "TOKEN=1\n")
-	write(t, w, "big.bin", strings.Repeat("x", 6<<20))
-	write(t, w, "STATE.json", "{}\n")
+	f.writeIn(w, ".env", "TOKEN=1\n")
+	f.writeIn(w, "big.bin", strings.Repeat("x", 6<<20))
+	f.writeIn(w, "STATE.json", "{}\n")
 	f.GitIn(w.Path, "init", "--quiet", "nested")
-	write(t, w, "nested/file", "x\n")
+	f.writeIn(w, "nested/file", "x\n")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if got := strings.Join(m.HeldBack, " "); got != ".env big.bin nested/" {
 		t.Errorf("held back: %s", got)
 	}
 	f.wantTree(m.Commit, "README.md\nsrc/main.txt\nwork.txt")
-	if _, err := os.Stat(filepath.Join(w.Path, ".env")); err != nil {
+	if _, err := f.host.Stat(filepath.Join(w.Path, ".env")); err != nil {
 		t.Error("the workspace went with what was held back")
 	}
 }
@@ -32,9 +31,9 @@ func (mergeScenarios) HeldBackStaged(t *testing.T, f *fixture) {
 	w := f.createWith("a", "own.key", "committed by the agent\n")
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "commit", "--quiet", "-m", "own")
-	write(t, w, "own.key", "changed\n")
+	f.writeIn(w, "own.key", "changed\n")
 	for _, name := range []string{"work.txt", ".ENV", "deploy/Prod.env", ".env.example", "intended.pem"} {
-		write(t, w, name, "text\n")
+		f.writeIn(w, name, "text\n")
 	}
 	f.GitIn(w.Path, "add", "work.txt", ".ENV", "deploy", ".env.example")
 	f.GitIn(w.Path, "add", "--intent-to-add", "intended.pem")
@@ -57,7 +56,7 @@ func (mergeScenarios) HeldBackStaged(t *testing.T, f *fixture) {
 	}
 	f.wantContent(m.Commit+":own.key", "changed")
 	for name := range strings.FieldsSeq(held) {
-		if b, err := os.ReadFile(filepath.Join(w.Path, name)); err != nil || string(b) != "text\n" {
+		if b, err := f.host.Read(filepath.Join(w.Path, name)); err != nil || b != "text\n" {
 			t.Errorf("%s in the workspace: %q, %v", name, b, err)
 		}
 	}
@@ -75,8 +74,8 @@ func (mergeScenarios) HeldBackButMerged(t *testing.T, f *fixture) {
 	if _, err := f.TryGit(w.Path, "merge", "main"); err == nil {
 		t.Fatal("the merge did not stop")
 	}
-	write(t, w, "src/main.txt", "both\n")
-	write(t, w, "own.pem", "of the agent\n")
+	f.writeIn(w, "src/main.txt", "both\n")
+	f.writeIn(w, "own.pem", "of the agent\n")
 	f.GitIn(w.Path, "add", "--all")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if got := strings.Join(m.HeldBack, " "); got != "own.pem" {

@@ -3,7 +3,6 @@ package servicetest
 import (
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -101,7 +100,7 @@ func (historyScenarios) UndoRestore(t *testing.T, f *fixture) {
 	f.restore("a")
 	f.last("restore", "done")
 	f.undo(croft.UndoRequest{})
-	if exists(w.Path) || len(f.names()) != 0 {
+	if f.exists(w.Path) || len(f.names()) != 0 {
 		t.Error("it is still there")
 	}
 	if items, err := f.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(items.Items) != 1 || items.Items[0].ID != w.ID {
@@ -116,8 +115,8 @@ func (historyScenarios) UndoRewind(t *testing.T, f *fixture) {
 	s := f.snapshot("a")
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "commit", "--quiet", "--message", "on")
-	write(t, w, "since.txt", "untracked\n")
-	write(t, w, ".env", "TOKEN=second\n")
+	f.writeIn(w, "since.txt", "untracked\n")
+	f.writeIn(w, ".env", "TOKEN=second\n")
 	second := f.content(w.Path)
 	f.restore(string(s.ID))
 	f.same(w.Path, first)
@@ -132,7 +131,7 @@ func (historyScenarios) UndoUndo(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	made := f.last("create", "done")
 	op := f.undo(croft.UndoRequest{})
-	if f.undo(croft.UndoRequest{Operation: op.ID}).Undoes != op.ID || !exists(w.Path) {
+	if f.undo(croft.UndoRequest{Operation: op.ID}).Undoes != op.ID || !f.exists(w.Path) {
 		t.Error("the undo was not taken back")
 	}
 	if now := f.acted(made.ID); now.State != "done" || !now.IsUndoable {
@@ -141,7 +140,7 @@ func (historyScenarios) UndoUndo(t *testing.T, f *fixture) {
 	if now := f.acted(op.ID); now.State != "undone" || now.IsUndoable {
 		t.Errorf("the undo is %+v", now)
 	}
-	if f.undo(croft.UndoRequest{}).Undoes != made.ID || exists(w.Path) {
+	if f.undo(croft.UndoRequest{}).Undoes != made.ID || f.exists(w.Path) {
 		t.Error("the creation was not taken back again")
 	}
 }
@@ -163,7 +162,7 @@ func (historyScenarios) Occupied(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	gone := f.last("remove", "done")
-	write(t, w, "foreign.txt", "mine\n")
+	f.writeIn(w, "foreign.txt", "mine\n")
 	before := f.trace()
 	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.WorktreeExists)
 	f.unchanged(before)
@@ -173,7 +172,7 @@ func (historyScenarios) Occupied(t *testing.T, f *fixture) {
 	if op := f.acted(gone.ID); op.State != "done" || !op.IsUndoable {
 		t.Errorf("the removal is %+v", op)
 	}
-	must(t, os.RemoveAll(w.Path))
+	f.delete(w.Path)
 	if f.undo(croft.UndoRequest{}).Undoes != gone.ID {
 		t.Error("another act was taken back")
 	}
@@ -184,7 +183,7 @@ func (historyScenarios) PartlyUndone(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a", "b"}})
 	gone := f.last("remove", "done")
-	write(t, list[0], "foreign.txt", "mine\n")
+	f.writeIn(list[0], "foreign.txt", "mine\n")
 	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.WorktreeExists)
 	if got := f.names(); len(got) != 1 || got[0] != "b" {
 		t.Fatalf("came back: %v, want b", got)
@@ -192,7 +191,7 @@ func (historyScenarios) PartlyUndone(t *testing.T, f *fixture) {
 	if op := f.acted(gone.ID); op.State != "done" || !op.IsUndoable {
 		t.Errorf("the removal is %+v", op)
 	}
-	must(t, os.RemoveAll(list[0].Path))
+	f.delete(list[0].Path)
 	f.undo(croft.UndoRequest{})
 	if got := f.names(); len(got) != 2 {
 		t.Errorf("came back: %v, want both", got)

@@ -3,7 +3,6 @@ package servicetest
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -248,7 +247,7 @@ func (keyScenarios) Resolve(t *testing.T, f *fixture) {
 	first := once(t, f, resolveOne, req)
 	f.commitIn(f.Dir, "moved.txt", "moved again\n")
 	again(t, f, resolveOne, req, first)
-	if b, err := os.ReadFile(filepath.Join(w.Path, "moved.txt")); err != nil || string(b) != "moved\n" {
+	if b, err := f.host.Read(filepath.Join(w.Path, "moved.txt")); err != nil || b != "moved\n" {
 		t.Errorf("the workspace has %q, %v", b, err)
 	}
 }
@@ -333,7 +332,7 @@ func (keyScenarios) DiscardByRef(t *testing.T, f *fixture) {
 		func(w croft.Workspace) croft.Ref { return w.Name },
 	} {
 		w := f.create(croft.CreateRequest{Name: "a"})
-		write(t, w, "a.txt", "a\n")
+		f.writeIn(w, "a.txt", "a\n")
 		req := croft.DiscardRequest{Key: fmt.Sprint("k", i), Workspaces: []croft.Ref{ref(w)}}
 		first, err := f.Discard(t.Context(), req)
 		must(t, err)

@@ -2,7 +2,6 @@ package servicetest
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -134,16 +133,15 @@ func (keyScenarios) ArchiveScratch(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	w := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"x"}}).Workspaces[0]
 	notes := filepath.Join(w.Path, f.prompt(string(w.ID)).Scratch, "notes.txt")
-	must(t, os.MkdirAll(filepath.Dir(notes), 0o755))
-	must(t, os.WriteFile(notes, []byte("one\n"), 0o644))
+	f.write(notes, "one\n")
 	req := croft.ArchiveRequest{Key: "k", Workspace: string(w.ID)}
 	first := once(t, f, archive, req)
-	must(t, os.WriteFile(notes, []byte("two\n"), 0o644))
+	f.write(notes, "two\n")
 	again(t, f, archive, req, first)
 	if len(first.Paths) == 0 {
 		t.Fatalf("archived %+v", first)
 	}
-	if b, err := os.ReadFile(filepath.Join(first.Paths[0], "notes.txt")); err != nil || string(b) != "one\n" {
+	if b, err := f.host.Read(filepath.Join(first.Paths[0], "notes.txt")); err != nil || b != "one\n" {
 		t.Errorf("the archive has %q, %v", b, err)
 	}
 }

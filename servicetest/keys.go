@@ -115,8 +115,8 @@ func (keyScenarios) WhereverAskedFrom(t *testing.T, f *fixture) {
 
 func (keyScenarios) PerRepository(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Key: "k", Name: "a"})
-	other := newFixture(t, f.open)
-	again, err := f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Key: "k", Name: "b"})
+	other := newFixture(t, f.harness)
+	again, err := f.at(other.Dir).Create(t.Context(), croft.CreateRequest{Key: "k", Name: "b"})
 	if err != nil || again.ID == w.ID {
 		t.Errorf("the key in another repository: %+v, %v", again, err)
 	}
@@ -344,7 +344,7 @@ func (eventScenarios) FromNow(t *testing.T, f *fixture) {
 // CursorOfAnotherState is refused: what happened since cannot be told.
 func (eventScenarios) CursorOfAnotherState(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
-	other := newFixture(t, f.open)
+	other := newFixture(t, f.harness)
 	other.create(croft.CreateRequest{Name: "b"})
 	foreign := events(t, other, croft.EventsRequest{})[0].Cursor
 	asked := 0
@@ -390,8 +390,8 @@ func (eventScenarios) Kinds(t *testing.T, f *fixture) {
 
 func (eventScenarios) PerRepository(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	other := newFixture(t, f.open)
-	must(t, errOf(f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Name: "b"})))
+	other := newFixture(t, f.harness)
+	must(t, errOf(f.at(other.Dir).Create(t.Context(), croft.CreateRequest{Name: "b"})))
 	r, err := f.Service.Repo(t.Context(), croft.RepoRequest{})
 	must(t, err)
 	list := events(t, f, croft.EventsRequest{Repo: r.ID})

@@ -2,7 +2,6 @@ package servicetest
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ type laneScenarios struct{}
 func (f *fixture) landed(name string) croft.Merge {
 	f.t.Helper()
 	w := f.create(croft.CreateRequest{Name: name})
-	write(f.t, w, name+".txt", name+"\n")
+	f.writeIn(w, name+".txt", name+"\n")
 	return f.merge(croft.MergeRequest{Workspace: name})
 }
 
@@ -151,7 +150,7 @@ func (laneScenarios) LastCommitIsLost(t *testing.T, f *fixture) {
 	base := f.Git("rev-parse", "main")
 	known := f.landed("a").Commit
 	f.Git("reset", "--quiet", "--hard", base)
-	must(t, os.Remove(filepath.Join(f.Dir, ".git", "objects", known[:2], known[2:])))
+	f.delete(filepath.Join(f.Dir, ".git", "objects", known[:2], known[2:]))
 	if l := f.lane(); !l.IsLost || !l.Protect || !strings.Contains(l.Message, "which is gone") {
 		t.Errorf("%+v", l)
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type limitScenarios struct{}
@@ -62,8 +61,8 @@ func (limitScenarios) MaxWorkersRace(t *testing.T, f *fixture) {
 func (limitScenarios) MaxWorkersPerRepository(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "MAX_WORKERS=1")
 	f.create(croft.CreateRequest{Name: "a"})
-	other := gittest.New(t)
-	if _, err := f.open(t, other.Dir, append(f.Env, "MAX_WORKERS=1")).Create(t.Context(), croft.CreateRequest{Name: "a"}); err != nil {
+	other := f.another()
+	if _, err := f.at(other.Dir, "MAX_WORKERS=1").Create(t.Context(), croft.CreateRequest{Name: "a"}); err != nil {
 		t.Errorf("another repository's first workspace: %v", err)
 	}
 }

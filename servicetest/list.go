@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type listScenarios struct{}
@@ -88,8 +87,8 @@ func (listScenarios) NotFound(t *testing.T, f *fixture) {
 		wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})), croft.WorktreeNotFound)
 	}
 	// A workspace of another repository is not found.
-	other := gittest.New(t)
-	w, err := f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Name: "theirs"})
+	other := f.another()
+	w, err := f.at(other.Dir).Create(t.Context(), croft.CreateRequest{Name: "theirs"})
 	must(t, err)
 	for _, ref := range []string{"theirs", string(w.ID), w.Path} {
 		wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})), croft.WorktreeNotFound)
@@ -119,9 +118,9 @@ func (listScenarios) HeadFollows(t *testing.T, f *fixture) {
 
 func (listScenarios) BrokenIsShown(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "gone"}, croft.CreateRequest{Name: "stripped"}, croft.CreateRequest{Name: "replaced"})
-	removeAll(t, list[0].Path)
-	removeFile(t, filepath.Join(list[1].Path, ".git"))
-	removeAll(t, list[2].Path)
+	f.delete(list[0].Path)
+	f.delete(filepath.Join(list[1].Path, ".git"))
+	f.delete(list[2].Path)
 	f.Git("clone", "--quiet", f.Dir, list[2].Path)
 	for _, w := range list {
 		if got := f.show(w.Name); got.State != croft.Broken || got.Path != w.Path {
@@ -242,9 +241,4 @@ func (listScenarios) RemovedWhileRead(t *testing.T, f *fixture) {
 		last = len(list.Items)
 	}
 	wg.Wait()
-}
-
-func removeAll(t *testing.T, path string) {
-	t.Helper()
-	must(t, os.RemoveAll(path))
 }

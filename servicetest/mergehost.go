@@ -1,7 +1,6 @@
 package servicetest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,8 +10,8 @@ import (
 
 func (mergeScenarios) HostDirty(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
-	write(t, list[0], "README.md", "theirs\n")
-	write(t, list[1], "other.txt", "other\n")
+	f.writeIn(list[0], "README.md", "theirs\n")
+	f.writeIn(list[1], "other.txt", "other\n")
 	f.Write("README.md", "mine\n")
 	before := f.Git("rev-parse", "main")
 	m := f.merge(croft.MergeRequest{Workspace: "a"})
@@ -20,7 +19,7 @@ func (mergeScenarios) HostDirty(t *testing.T, f *fixture) {
 		t.Errorf("%+v", m)
 	}
 	f.mustMerge(croft.MergeRequest{Workspace: "b"})
-	if b, _ := os.ReadFile(filepath.Join(f.Dir, "README.md")); string(b) != "mine\n" {
+	if b, _ := f.host.Read(filepath.Join(f.Dir, "README.md")); b != "mine\n" {
 		t.Errorf("the user's file is %q", b)
 	}
 	f.Git("restore", "README.md")
@@ -35,7 +34,7 @@ func (mergeScenarios) HostDirty(t *testing.T, f *fixture) {
 // the same work, or a part of it, is merged elsewhere.
 func (mergeScenarios) HostDirtyMeanwhile(t *testing.T, f *fixture) {
 	w := f.createWith("a", "README.md", "theirs\n")
-	write(t, w, "part.txt", "part\n")
+	f.writeIn(w, "part.txt", "part\n")
 	f.Git("branch", "other")
 	f.Write("README.md", "mine\n")
 	first := f.merge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
@@ -61,7 +60,7 @@ func (mergeScenarios) HostDirtyNoMore(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	f.Write("README.md", "mine\n")
 	for _, w := range list {
-		write(t, w, "README.md", w.Name+"\n")
+		f.writeIn(w, "README.md", w.Name+"\n")
 		if m := f.merge(croft.MergeRequest{Workspace: w.Name}); m.Reason != croft.HostDirty {
 			t.Fatalf("%+v", m)
 		}

@@ -1,9 +1,7 @@
 package servicetest
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,22 +9,15 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type mergeScenarios struct{}
-
-// write writes a file in a workspace.
-func write(t *testing.T, w croft.Workspace, name, content string) {
-	t.Helper()
-	gittest.WriteFile(t, filepath.Join(w.Path, filepath.FromSlash(name)), content)
-}
 
 // createWith makes a workspace that has one uncommitted file.
 func (f *fixture) createWith(workspace, file, content string) croft.Workspace {
 	f.t.Helper()
 	w := f.create(croft.CreateRequest{Name: workspace})
-	write(f.t, w, file, content)
+	f.writeIn(w, file, content)
 	return w
 }
 
@@ -74,10 +65,10 @@ func (mergeScenarios) Lands(t *testing.T, f *fixture) {
 		t.Errorf("%+v", m)
 	}
 	f.clean(f.Dir)
-	if _, err := os.Stat(filepath.Join(f.Dir, "new.txt")); err != nil {
+	if _, err := f.host.Stat(filepath.Join(f.Dir, "new.txt")); err != nil {
 		t.Error("the checkout of the target did not go along")
 	}
-	if _, err := os.Stat(w.Path); !errors.Is(err, os.ErrNotExist) {
+	if f.exists(w.Path) {
 		t.Error("the idle workspace was not put away")
 	}
 	if out := f.Git("for-each-ref", "refs/heads/croft"); out != "" {
@@ -100,7 +91,7 @@ func (mergeScenarios) OtherTarget(t *testing.T, f *fixture) {
 		t.Errorf("%+v", m)
 	}
 	f.clean(f.Dir)
-	if _, err := os.Stat(w.Path); err != nil {
+	if _, err := f.host.Stat(w.Path); err != nil {
 		t.Error("a workspace that was to be kept is gone")
 	}
 	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "nowhere"})), croft.TargetNotFound)
@@ -120,7 +111,7 @@ func (mergeScenarios) Nothing(t *testing.T, f *fixture) {
 	if now := f.show("a"); now.State != croft.Ready || now.MergeStatus != "" {
 		t.Errorf("the workspace is %+v", now)
 	}
-	write(t, w, "work.txt", "work\n")
+	f.writeIn(w, "work.txt", "work\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 }
 
@@ -133,7 +124,7 @@ func (mergeScenarios) TargetHasTheWork(t *testing.T, f *fixture) {
 	if m.Message != "nothing to merge" || m.Kept != nil {
 		t.Errorf("%+v", m)
 	}
-	if _, err := os.Stat(w.Path); err == nil {
+	if _, err := f.host.Stat(w.Path); err == nil {
 		t.Error("the workspace is still there")
 	}
 }
@@ -144,7 +135,7 @@ func (mergeScenarios) Late(t *testing.T, f *fixture) {
 		w := f.createWith(kind, kind+".txt", "work\n")
 		m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: kind})
 		must(t, err)
-		write(t, w, "late.txt", kind+"\n")
+		f.writeIn(w, "late.txt", kind+"\n")
 		if kind == "detached" {
 			f.GitIn(w.Path, "checkout", "--quiet", "--detach")
 		}
@@ -159,7 +150,7 @@ func (mergeScenarios) Late(t *testing.T, f *fixture) {
 		if f.has("late.txt") {
 			t.Errorf("%s: what came late was merged", kind)
 		}
-		if b, err := os.ReadFile(filepath.Join(w.Path, "late.txt")); err != nil || string(b) != kind+"\n" {
+		if b, err := f.host.Read(filepath.Join(w.Path, "late.txt")); err != nil || b != kind+"\n" {
 			t.Errorf("%s: %q, %v", kind, b, err)
 		}
 		want := "1 commit came after what was merged"
@@ -182,8 +173,8 @@ func (mergeScenarios) Late(t *testing.T, f *fixture) {
 // conflicting makes two workspaces that conflict; the first has landed.
 func conflicting(t *testing.T, f *fixture) (a, b croft.Workspace) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
-	write(t, list[0], "src/main.txt", "one\nA\nthree\n")
-	write(t, list[1], "src/main.txt", "one\nB\nthree\n")
+	f.writeIn(list[0], "src/main.txt", "one\nA\nthree\n")
+	f.writeIn(list[1], "src/main.txt", "one\nB\nthree\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	return list[0], list[1]
 }
@@ -220,14 +211,14 @@ func (mergeScenarios) Conflict(t *testing.T, f *fixture) {
 func (mergeScenarios) Resolve(t *testing.T, f *fixture) {
 	_, b := conflicting(t, f)
 	f.merge(croft.MergeRequest{Workspace: "b"})
-	write(t, b, "late.txt", "uncommitted\n")
+	f.writeIn(b, "late.txt", "uncommitted\n")
 	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "b"})
 	must(t, err)
 	if len(res.Conflicts) != 1 || res.Conflicts[0].Path != "src/main.txt" || res.Target != "main" {
 		t.Errorf("%+v", res)
 	}
 	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "b"})), croft.InProgress)
-	write(t, b, "src/main.txt", "one\nA and B\nthree\n")
+	f.writeIn(b, "src/main.txt", "one\nA and B\nthree\n")
 	f.GitIn(b.Path, "add", "src/main.txt")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "b"})
 	f.wantContent(m.Commit+":src/main.txt", "one\nA and B\nthree")
@@ -261,7 +252,7 @@ func (mergeScenarios) SubmittedTwice(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
 	first, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
-	write(t, w, "two.txt", "two\n")
+	f.writeIn(w, "two.txt", "two\n")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if m.ID != first.ID {
 		t.Errorf("two merges of one workspace wait: %s and %s", first.ID, m.ID)
@@ -279,7 +270,7 @@ func (mergeScenarios) ManyAtOnce(t *testing.T, f *fixture) {
 	}
 	var wg sync.WaitGroup
 	for i, w := range f.createAll(reqs...) {
-		write(t, w, fmt.Sprint("dir/", i, ".txt"), "x\n")
+		f.writeIn(w, fmt.Sprint("dir/", i, ".txt"), "x\n")
 		svc := f.at(f.Dir)
 		wg.Go(func() {
 			m, err := svc.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: w.Name})
@@ -336,7 +327,7 @@ func (mergeScenarios) Events(t *testing.T, f *fixture) {
 	f.wantMergeEvents("merge.queued merge.started merge.merged")
 	// A merge that failed, one that is discarded, and one that is reverted.
 	late := f.createAll(croft.CreateRequest{Name: "b", Base: w.Base}, croft.CreateRequest{Name: "c"})
-	write(t, late[0], "new.txt", "another\n")
+	f.writeIn(late[0], "new.txt", "another\n")
 	if m := f.merge(croft.MergeRequest{Workspace: "b"}); m.Reason != croft.Conflict {
 		t.Fatalf("%+v", m)
 	}
@@ -382,7 +373,7 @@ func (mergeScenarios) DatabaseLost(t *testing.T, f *fixture) {
 	}
 	a := f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	f.mustMerge(croft.MergeRequest{Workspace: "b"})
-	must(t, os.RemoveAll(filepath.Join(f.Home, "state")))
+	f.loseState()
 	svc := f.at(f.Dir)
 	got, err := svc.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})
 	if err != nil || got.MergeStatus != croft.MergeMerged || got.MergeCommit != a.Commit {
@@ -407,7 +398,7 @@ func (mergeScenarios) ConflictOfDirectories(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, "b/x", "x\n1\n2\n3\n4\n5\n")
 	list := f.createAll(croft.CreateRequest{Name: "file"}, croft.CreateRequest{Name: "rename"})
 	f.GitIn(list[0].Path, "rm", "-r", "--quiet", "b/c")
-	write(t, list[0], "b/c", "a file\n")
+	f.writeIn(list[0], "b/c", "a file\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "file"})
 	f.GitIn(list[1].Path, "mv", "b", "e")
 	m := f.merge(croft.MergeRequest{Workspace: "rename"})
@@ -419,11 +410,13 @@ func (mergeScenarios) ConflictOfDirectories(t *testing.T, f *fixture) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	f.GitIn(list[1].Path, "rm", "-r", "--quiet", "--force", "e/c")
-	aside, err := filepath.Glob(filepath.Join(list[1].Path, "e", "c~*"))
-	if err != nil || len(aside) != 1 {
-		t.Fatal(aside, err)
+	aside := f.match(list[1].Path, "e/c~*")
+	if len(aside) != 1 {
+		t.Fatal(aside)
 	}
-	must(t, os.Rename(aside[0], filepath.Join(list[1].Path, "e", "c")))
+	f.delete(filepath.Join(list[1].Path, "e", "c"))
+	f.writeIn(list[1], "e/c", f.read(aside[0]))
+	f.delete(aside[0])
 	f.GitIn(list[1].Path, "add", "--all")
 	m = f.mustMerge(croft.MergeRequest{Workspace: "rename"})
 	if got := f.Git("ls-tree", "-r", "--name-only", m.Commit, "b", "e"); got != "e/c\ne/x" {

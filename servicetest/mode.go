@@ -29,7 +29,7 @@ const (
 // RunMode tests the part of the contract that depends on the kind of checkout, with
 // workspaces of a mode wherever a scenario names none. It leaves out scenarios about git's
 // own worktrees.
-func RunMode(t *testing.T, mode croft.Mode, depth Depth, open Open) {
+func RunMode(t *testing.T, mode croft.Mode, depth Depth, h Harness) {
 	parts := modeCore
 	if depth == All {
 		parts = modeAll
@@ -42,9 +42,7 @@ func RunMode(t *testing.T, mode croft.Mode, depth Depth, open Open) {
 		g.scenarios = slices.DeleteFunc(g.scenarios, func(s scenario) bool { return slices.Contains(notOfWorktrees, g.name+"/"+s.name) })
 		list = append(list, g)
 	}
-	run(t, func(t *testing.T, dir string, env []string) croft.Service {
-		return inMode{open(t, dir, env), mode}
-	}, list)
+	run(t, modeHarness{h, mode}, list)
 }
 
 // notOfWorktrees are scenarios that hold for git's own worktrees only: they use `git
@@ -123,4 +121,22 @@ func (m inMode) CreateAll(ctx context.Context, req croft.CreateAllRequest) (*cro
 		}
 	}
 	return m.Service.CreateAll(ctx, req)
+}
+
+// modeHarness opens Services that create workspaces in a mode.
+type modeHarness struct {
+	Harness
+	mode croft.Mode
+}
+
+func (h modeHarness) Start(t *testing.T) Host { return modeHost{h.Harness.Start(t), h.mode} }
+
+type modeHost struct {
+	Host
+	mode croft.Mode
+}
+
+func (h modeHost) Open(t *testing.T, dir string, env ...string) croft.Service {
+	t.Helper()
+	return inMode{h.Host.Open(t, dir, env...), h.mode}
 }

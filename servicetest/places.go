@@ -28,7 +28,7 @@ func lifecycle(t *testing.T, f *fixture, svc croft.Service, req croft.CreateRequ
 	if err != nil || len(res.Removed) != 1 {
 		t.Fatalf("Remove = %+v, %v", res, err)
 	}
-	if exists(w.Path) {
+	if f.exists(w.Path) {
 		t.Errorf("%s is still there", w.Path)
 	}
 	return *w
@@ -162,25 +162,20 @@ func (placeScenarios) FreeTemplate(t *testing.T, f *fixture) {
 func (placeScenarios) NestedIsExcludedOnce(t *testing.T, f *fixture) {
 	exclude := filepath.Join(f.Dir, ".git", "info", "exclude")
 	own := "# mine\n*.local" // no newline at the end
-	must(t, os.WriteFile(exclude, []byte(own), 0o644))
+	f.write(exclude, own)
 	f.create(croft.CreateRequest{Name: "a", Layout: "agents"})
 	f.create(croft.CreateRequest{Name: "b", Layout: "agents"})
-	wantFile(t, exclude, own+"\n/.worktrees/\n")
+	f.wantFile(exclude, own+"\n/.worktrees/\n")
 	f.clean(f.Dir)
 }
 
 func (placeScenarios) MissingBaseIsMade(t *testing.T, f *fixture) {
 	base := filepath.Join(f.Dir, ".worktrees")
-	if exists(base) {
+	if f.exists(base) {
 		t.Fatal("the base directory is there before")
 	}
 	w := f.create(croft.CreateRequest{Name: "a", Layout: "agents"})
-	if filepath.Dir(w.Path) != base || !exists(w.Path) {
+	if filepath.Dir(w.Path) != base || !f.exists(w.Path) {
 		t.Errorf("path %s, want one below %s", w.Path, base)
 	}
-}
-
-func removeFile(t *testing.T, path string) {
-	t.Helper()
-	must(t, os.RemoveAll(path))
 }

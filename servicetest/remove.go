@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type removeScenarios struct{}
@@ -21,7 +20,7 @@ func (removeScenarios) Clean(t *testing.T, f *fixture) {
 	if got.ID != w.ID || got.Name != "a" || got.Branch != w.Branch || got.Trash == "" {
 		t.Errorf("Removed = %+v", got)
 	}
-	if exists(w.Path) || strings.Contains(f.Git("worktree", "list"), w.Path) || f.Git("branch", "--list", w.Branch) != "" {
+	if f.exists(w.Path) || strings.Contains(f.Git("worktree", "list"), w.Path) || f.Git("branch", "--list", w.Branch) != "" {
 		t.Error("directory, registration or branch are still there")
 	}
 	if got := f.Git("for-each-ref", "refs/croft/archive/"); !strings.Contains(got, w.Base) {
@@ -52,7 +51,7 @@ func (removeScenarios) NeverThere(t *testing.T, f *fixture) {
 
 func (removeScenarios) AnswersForEach(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
-	write(t, list[1], "wip", "x")
+	f.writeIn(list[1], "wip", "x")
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"c", "x", "b", "a", "a"}})
 	if len(res.Removed) != 2 || len(res.Kept) != 1 || res.Kept[0].Name != "b" || !slices.Equal(res.Unknown, []string{"x"}) {
 		t.Errorf("Remove = %v", describe(res))
@@ -62,15 +61,15 @@ func (removeScenarios) AnswersForEach(t *testing.T, f *fixture) {
 
 func (removeScenarios) UncommittedChanges(t *testing.T, f *fixture) {
 	for name, change := range map[string]func(w croft.Workspace){
-		"modified":  func(w croft.Workspace) { write(t, w, "README.md", "x") },
-		"untracked": func(w croft.Workspace) { write(t, w, "new.txt", "x") },
-		"deleted":   func(w croft.Workspace) { removeFile(t, filepath.Join(w.Path, "README.md")) },
+		"modified":  func(w croft.Workspace) { f.writeIn(w, "README.md", "x") },
+		"untracked": func(w croft.Workspace) { f.writeIn(w, "new.txt", "x") },
+		"deleted":   func(w croft.Workspace) { f.delete(filepath.Join(w.Path, "README.md")) },
 		"staged":    func(w croft.Workspace) { f.GitIn(w.Path, "rm", "--quiet", "--cached", "README.md") },
 	} {
 		w := f.create(croft.CreateRequest{Name: name})
 		change(w)
 		f.kept(croft.RemoveRequest{Workspaces: []string{name}}, croft.WorkspaceDirty)
-		if got := f.show(name); got.State != croft.Ready || !exists(w.Path) {
+		if got := f.show(name); got.State != croft.Ready || !f.exists(w.Path) {
 			t.Errorf("%s: the kept workspace is %s", name, got.State)
 		}
 	}
@@ -79,20 +78,20 @@ func (removeScenarios) UncommittedChanges(t *testing.T, f *fixture) {
 func (removeScenarios) UncommittedByForce(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "precious")
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	if len(res.Removed) != 1 || exists(w.Path) {
+	if len(res.Removed) != 1 || f.exists(w.Path) {
 		t.Fatalf("Remove by force = %v", describe(res))
 	}
-	if got := findFile(t, filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
+	if got := f.findFile(filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
 		t.Errorf("the uncommitted file is not in the trash: %q", got)
 	}
 }
 
 // findFile returns the content of the only file of that name below dir.
-func findFile(t *testing.T, dir, name string) string {
-	t.Helper()
-	for _, path := range tree(t, dir, "") {
+func (f *fixture) findFile(dir, name string) string {
+	f.t.Helper()
+	for _, path := range f.tree(dir, "") {
 		if filepath.Base(path) == name {
-			return read(t, path)
+			return f.read(path)
 		}
 	}
 	return ""
@@ -125,7 +124,7 @@ func (removeScenarios) BranchAlreadyDeleted(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach")
 	f.Git("branch", "--quiet", "-D", w.Branch)
 	f.removed("a")
-	if exists(w.Path) {
+	if f.exists(w.Path) {
 		t.Error("the directory is still there")
 	}
 }
@@ -169,7 +168,7 @@ func (removeScenarios) DetachedHead(t *testing.T, f *fixture) {
 
 func (removeScenarios) DirectoryGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	removeAll(t, w.Path)
+	f.delete(w.Path)
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken) // it may only be absent
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	if len(res.Removed) != 1 || res.Removed[0].Branch != w.Branch {
@@ -185,13 +184,13 @@ func (removeScenarios) DirectoryGone(t *testing.T, f *fixture) {
 // only if a record names it.
 func (removeScenarios) DirectoryStripped(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "precious")
-	removeFile(t, filepath.Join(w.Path, ".git"))
+	f.delete(filepath.Join(w.Path, ".git"))
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken)
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	if len(res.Removed) != 1 || exists(w.Path) {
+	if len(res.Removed) != 1 || f.exists(w.Path) {
 		t.Fatalf("Remove by force = %v", describe(res))
 	}
-	if got := findFile(t, filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
+	if got := f.findFile(filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
 		t.Errorf("the file was deleted and not moved: %q", got)
 	}
 }
@@ -200,13 +199,13 @@ func (removeScenarios) DirectoryStripped(t *testing.T, f *fixture) {
 // trash.
 func (removeScenarios) PathReplaced(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	removeAll(t, w.Path)
+	f.delete(w.Path)
 	f.Git("clone", "--quiet", f.Dir, w.Path)
-	write(t, w, "mine.txt", "mine")
+	f.writeIn(w, "mine.txt", "mine")
 	for _, mode := range []croft.RemoveMode{croft.RemoveSafe, croft.RemoveForce} {
 		f.kept(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: mode}, croft.WorkspaceBroken)
 	}
-	wantFile(t, filepath.Join(w.Path, "mine.txt"), "mine")
+	f.wantFile(filepath.Join(w.Path, "mine.txt"), "mine")
 }
 
 func (removeScenarios) PathIsALink(t *testing.T, f *fixture) {
@@ -220,7 +219,7 @@ func (removeScenarios) PathIsALink(t *testing.T, f *fixture) {
 	if target, err := os.Readlink(w.Path); err != nil || target != moved {
 		t.Errorf("the link, which Croft did not make, leads to %q, %v", target, err)
 	}
-	if !exists(filepath.Join(moved, "README.md")) {
+	if !f.exists(filepath.Join(moved, "README.md")) {
 		t.Error("the removal went through the link")
 	}
 	// A directory that was moved away and back is still the workspace.
@@ -231,13 +230,13 @@ func (removeScenarios) PathIsALink(t *testing.T, f *fixture) {
 func (removeScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	precious := filepath.Join(f.Home, "precious")
-	gittest.WriteFile(t, filepath.Join(precious, "keep.txt"), "keep")
+	f.write(filepath.Join(precious, "keep.txt"), "keep")
 	if err := os.Symlink(precious, filepath.Join(w.Path, "link")); err != nil {
 		t.Skip("needs symbolic links")
 	}
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	must(t, errOf(f.at(f.Dir, "CROFT_TRASH_RETENTION=0s").GC(t.Context(), croft.GCRequest{})))
-	wantFile(t, filepath.Join(precious, "keep.txt"), "keep")
+	f.wantFile(filepath.Join(precious, "keep.txt"), "keep")
 }
 
 // TrashedWhole: the trash has the directory as it was, and git in the main checkout does
@@ -245,9 +244,9 @@ func (removeScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 func (removeScenarios) TrashedWhole(t *testing.T, f *fixture) {
 	for _, layout := range []string{"default", "agents", "sibling"} {
 		w := f.create(croft.CreateRequest{Name: "a", Layout: layout})
-		gittest.WriteFile(t, filepath.Join(w.Path, "ignored", layout+".bin"), "big")
+		f.write(filepath.Join(w.Path, "ignored", layout+".bin"), "big")
 		f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-		if got := findFile(t, filepath.Dir(f.Dir), layout+".bin"); got != "big" {
+		if got := f.findFile(filepath.Dir(f.Dir), layout+".bin"); got != "big" {
 			t.Errorf("%s: the trash lacks a file", layout)
 		}
 		if got := f.Git("status", "--porcelain", "--untracked-files=all"); got != "" {
@@ -288,10 +287,10 @@ func (removeScenarios) AtOnce(t *testing.T, f *fixture) {
 
 func (removeScenarios) ThroughAnyService(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	other := gittest.New(t)
-	svc := f.open(t, other.Dir, f.Env)
+	other := f.another()
+	svc := f.at(other.Dir)
 	res, err := svc.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a", string(w.ID), w.Path}, Mode: croft.RemoveForce})
-	if err != nil || len(res.Unknown) != 3 || !exists(w.Path) {
+	if err != nil || len(res.Unknown) != 3 || !f.exists(w.Path) {
 		t.Errorf("from another repository: %+v, %v", res, err)
 	}
 	res, err = svc.Remove(t.Context(), croft.RemoveRequest{Repo: f.Dir, Workspaces: []string{"a"}})
@@ -307,7 +306,7 @@ func (removeScenarios) InsideRefused(t *testing.T, f *fixture) {
 	if res := f.remove(croft.RemoveRequest{}); len(res.Removed) != 0 {
 		t.Errorf("a request without names removed %v", describe(res))
 	}
-	if !exists(w.Path) {
+	if !f.exists(w.Path) {
 		t.Error("the workspace is gone")
 	}
 }

@@ -1,13 +1,10 @@
 package servicetest
 
 import (
-	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type repoScenarios struct{}
@@ -16,8 +13,7 @@ type repoScenarios struct{}
 // redirect Croft.
 func (repoScenarios) EnvironmentIsIgnored(t *testing.T, f *fixture) {
 	other := f.makeRepo("other")
-	env := append(slices.Clone(f.Env), "GIT_DIR="+filepath.Join(other.Dir, ".git"), "GIT_WORK_TREE="+other.Dir, "GIT_INDEX_FILE="+filepath.Join(other.Dir, "x"))
-	svc := f.open(t, f.Dir, env)
+	svc := f.at(f.Dir, "GIT_DIR="+filepath.Join(other.Dir, ".git"), "GIT_WORK_TREE="+other.Dir, "GIT_INDEX_FILE="+filepath.Join(other.Dir, "x"))
 	r, err := svc.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || r.Path != f.Dir {
 		t.Fatalf("%+v, %v", r, err)
@@ -80,14 +76,14 @@ func (repoScenarios) MissingDirectory(t *testing.T, f *fixture) {
 	gone := filepath.Join(f.Home, "gone")
 	wantCode(t, errOf(f.CheckRepo(t.Context(), croft.RepoRequest{Repo: gone})), croft.NotARepo)
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Repo: gone})), croft.NotARepo)
-	if exists(gone) {
+	if f.exists(gone) {
 		t.Error("the missing directory was made")
 	}
 }
 
 func (repoScenarios) NoCommits(t *testing.T, f *fixture) {
-	empty := gittest.Empty(t)
-	svc := f.open(t, empty.Dir, empty.Env)
+	empty := newEmptyRepo(t, f.host, f.elsewhere())
+	svc := f.at(empty.Dir)
 	r, err := svc.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || r.Head != "" || r.Branch != "main" {
 		t.Errorf("Repo = %+v, %v, want main without a commit", r, err)
@@ -106,7 +102,7 @@ func (repoScenarios) NoCommits(t *testing.T, f *fixture) {
 			t.Errorf("%s: no hint what to do about an empty repository", layout)
 		}
 	}
-	if list := tree(t, filepath.Dir(empty.Dir), empty.Dir); len(list) != 1 {
+	if list := f.tree(filepath.Dir(empty.Dir), empty.Dir); len(list) != 1 {
 		t.Errorf("something was made beside an empty repository: %v", list)
 	}
 }
@@ -135,6 +131,6 @@ func (repoScenarios) Check(t *testing.T, f *fixture) {
 	if _, err := f.CheckRepo(t.Context(), croft.RepoRequest{}); err != nil {
 		t.Errorf("Check of a repository with a commit: %v", err)
 	}
-	must(t, os.RemoveAll(filepath.Join(f.Dir, ".git")))
+	f.delete(filepath.Join(f.Dir, ".git"))
 	wantCode(t, errOf(f.at(f.Dir).CheckRepo(t.Context(), croft.RepoRequest{})), croft.NotARepo)
 }

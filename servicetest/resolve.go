@@ -36,15 +36,15 @@ func inConflict(t *testing.T, f *fixture) croft.Workspace {
 	f.Commit("base")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	for _, name := range []string{conflictText, conflictWide} {
-		write(t, w, name, "here\n")
+		f.writeIn(w, name, "here\n")
 		f.Write(name, "there\n")
 	}
-	write(t, w, conflictBinary, "here\x00\n")
+	f.writeIn(w, conflictBinary, "here\x00\n")
 	f.Write(conflictBinary, "there\x00\n")
-	write(t, w, conflictMine, "here\x00\n")
+	f.writeIn(w, conflictMine, "here\x00\n")
 	f.Write(conflictTheirs, "there\x00\n")
 	for _, file := range []string{filepath.Join(f.Dir, conflictMine), filepath.Join(w.Path, conflictTheirs)} {
-		must(t, os.Remove(file))
+		f.delete(file)
 	}
 	f.Commit("there")
 	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})
@@ -83,7 +83,7 @@ func (resolveScenarios) Unmerged(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.stillIn(allConflicts...)
 	for _, name := range allConflicts {
-		write(t, w, name, "both\n")
+		f.writeIn(w, name, "both\n")
 	}
 	f.stillIn(allConflicts...)
 	f.GitIn(w.Path, "add", conflictText, conflictWide, conflictBinary)
@@ -98,15 +98,15 @@ func (resolveScenarios) StagedUnresolved(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "add", "--all")
 	f.stillIn(allConflicts...)
-	text, err := os.ReadFile(filepath.Join(w.Path, conflictWide))
+	text, err := f.host.Read(filepath.Join(w.Path, conflictWide))
 	must(t, err)
 	for _, name := range []string{conflictText, conflictBinary, conflictTheirs} {
-		write(t, w, name, "both\n")
+		f.writeIn(w, name, "both\n")
 	}
-	write(t, w, conflictWide, "more\n"+string(text))
+	f.writeIn(w, conflictWide, "more\n"+string(text))
 	f.GitIn(w.Path, "add", "--all")
 	f.stillIn(conflictMine, conflictWide)
-	write(t, w, conflictWide, "both\n")
+	f.writeIn(w, conflictWide, "both\n")
 	must(t, os.Chtimes(filepath.Join(w.Path, conflictMine), time.Time{}, time.Now().Add(time.Second)))
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if got := f.Git("ls-tree", "--name-only", m.Commit, conflictMine); got != conflictMine {
@@ -120,7 +120,7 @@ func (resolveScenarios) CommittedUnresolved(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
 	f.stillIn(allConflicts...)
 	for _, name := range allConflicts {
-		write(t, w, name, "both\n")
+		f.writeIn(w, name, "both\n")
 	}
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 }
@@ -141,7 +141,7 @@ func (resolveScenarios) ASideIsChosen(t *testing.T, f *fixture) {
 func (resolveScenarios) GivenUp(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "merge", "--abort")
-	write(t, w, "more.txt", "more\n")
+	f.writeIn(w, "more.txt", "more\n")
 	if m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a"}); err != nil || m.Status != croft.MergePending {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -157,7 +157,7 @@ func (resolveScenarios) MarkersOfTheirOwn(t *testing.T, f *fixture) {
 	if res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"}); err != nil || len(res.Conflicts) != 1 {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	write(t, w, "doc.md", doc+"both\n")
+	f.writeIn(w, "doc.md", doc+"both\n")
 	f.GitIn(w.Path, "add", "doc.md")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 }

@@ -1,7 +1,6 @@
 package servicetest
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ func landed(t *testing.T, f *fixture, names ...string) []croft.Merge {
 }
 
 func (f *fixture) has(name string) bool {
-	_, err := os.Stat(filepath.Join(f.Dir, name))
+	_, err := f.host.Stat(filepath.Join(f.Dir, name))
 	return err == nil
 }
 
@@ -76,7 +75,7 @@ func (revertScenarios) MergeAgain(t *testing.T, f *fixture) {
 	if m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	write(t, *w, "more.txt", "more\n")
+	f.writeIn(*w, "more.txt", "more\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if !f.has("a.txt") || !f.has("more.txt") {
 		t.Error("not all came back")
@@ -103,7 +102,7 @@ func (revertScenarios) Resolve(t *testing.T, f *fixture) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	for _, name := range []string{"a.txt", "b.txt"} {
-		if _, err := os.Stat(filepath.Join(w.Path, name)); err != nil {
+		if _, err := f.host.Stat(filepath.Join(w.Path, name)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -121,7 +120,7 @@ func (revertScenarios) Resolve(t *testing.T, f *fixture) {
 // that is merged again.
 func (revertScenarios) ResolveConflict(t *testing.T, f *fixture) {
 	w := f.createWith("a", "src/main.txt", "one\nA\nthree\n")
-	write(t, w, "a.txt", "a\n")
+	f.writeIn(w, "a.txt", "a\n")
 	mergeAndRevert(t, f, "a")
 	f.createWith("b", "src/main.txt", "one\nB\nthree\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "b"})
@@ -133,7 +132,7 @@ func (revertScenarios) ResolveConflict(t *testing.T, f *fixture) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
-	write(t, w, "src/main.txt", "one\nA and B\nthree\n")
+	f.writeIn(w, "src/main.txt", "one\nA and B\nthree\n")
 	f.GitIn(w.Path, "add", "src/main.txt")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if got := f.Git("show", m.Commit+":src/main.txt"); got != "one\nA and B\nthree" || !f.has("a.txt") {
@@ -157,7 +156,7 @@ func (revertScenarios) Review(t *testing.T, f *fixture) {
 		}
 	}
 	shows("a.txt")
-	write(t, w, "more.txt", "more\n")
+	f.writeIn(w, "more.txt", "more\n")
 	shows("a.txt", "more.txt")
 	f.mustApply(croft.ApplyRequest{Review: f.review("a").ID, Paths: []string{"a.txt"}})
 	if !f.has("a.txt") || f.has("more.txt") {
@@ -202,7 +201,7 @@ func (revertScenarios) UndoMerge(t *testing.T, f *fixture) {
 	if f.has("a.txt") {
 		t.Error("the merge is still there")
 	}
-	if _, err := os.Stat(filepath.Join(w.Path, "a.txt")); err != nil {
+	if _, err := f.host.Stat(filepath.Join(w.Path, "a.txt")); err != nil {
 		t.Error("the workspace did not come back")
 	}
 	f.undo(croft.UndoRequest{Operation: op.ID})
@@ -218,7 +217,7 @@ func (revertScenarios) Strategies(t *testing.T, f *fixture) {
 		w := f.create(croft.CreateRequest{Name: name})
 		before := f.Git("rev-parse", "main^{tree}")
 		for _, file := range []string{"1", "2"} {
-			write(t, w, name+file, file)
+			f.writeIn(w, name+file, file)
 			f.GitIn(w.Path, "add", "--all")
 			f.GitIn(w.Path, "commit", "--quiet", "-m", file)
 		}

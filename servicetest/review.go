@@ -70,10 +70,10 @@ func (reviewScenarios) DiffKeepsNothing(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, ".gitignore", "*.tmp\n")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "committed.txt", "committed\n")
-	write(t, w, "src/main.txt", "one\n2\nthree\n")
-	write(t, w, "new/file.txt", "new\n")
-	write(t, w, ".env", "TOKEN=1\n")
-	write(t, w, "scratch.tmp", "ignored\n")
+	f.writeIn(w, "src/main.txt", "one\n2\nthree\n")
+	f.writeIn(w, "new/file.txt", "new\n")
+	f.writeIn(w, ".env", "TOKEN=1\n")
+	f.writeIn(w, "scratch.tmp", "ignored\n")
 	objects, refs, status := f.Git("count-objects"), f.Git("for-each-ref"), f.GitIn(w.Path, "status", "--porcelain")
 	d, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
 	must(t, err)
@@ -112,16 +112,16 @@ func (reviewScenarios) DiffSinceTheMergeBase(t *testing.T, f *fixture) {
 
 func (reviewScenarios) Frozen(t *testing.T, f *fixture) {
 	w := f.createWith("a", "src/main.txt", "one\ntwo\nthree\nfour\n")
-	write(t, w, "new.txt", "new\n")
+	f.writeIn(w, "new.txt", "new\n")
 	status := f.GitIn(w.Path, "status", "--porcelain")
 	r := f.review("a")
 	f.wantStatus(w.Path, status)
 	if r.ID == "" || r.CreatedAt.IsZero() || r.Base != f.Git("rev-parse", "main") || r.TargetCommit != r.Base || r.WorkspaceName != "a" || r.Workspace != w.ID {
 		t.Errorf("%+v", r)
 	}
-	write(t, w, "src/main.txt", "something else\n")
-	must(t, os.Remove(filepath.Join(w.Path, "new.txt")))
-	write(t, w, "later.txt", "later\n")
+	f.writeIn(w, "src/main.txt", "something else\n")
+	f.delete(filepath.Join(w.Path, "new.txt"))
+	f.writeIn(w, "later.txt", "later\n")
 	f.Git("gc", "--quiet", "--prune=now")
 	m := f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"."}, Message: "by hand"})
 	if got, want := f.Git("rev-parse", m.Commit+"^{tree}"), f.Git("rev-parse", r.Head+"^{tree}"); got != want {
@@ -148,10 +148,10 @@ func (reviewScenarios) Parts(t *testing.T, f *fixture) {
 	f.Write("was.txt", numbered(10, nil))
 	f.Commit("more")
 	w := f.createWith("a", "long.txt", numbered(40, map[int]string{2: "two\n", 20: "", 39: "39\nand a half\n"}))
-	write(t, w, "other.txt", "changed\n")
-	write(t, w, "left.txt", "left\n")
+	f.writeIn(w, "other.txt", "changed\n")
+	f.writeIn(w, "left.txt", "left\n")
 	f.GitIn(w.Path, "mv", "was.txt", "is.txt")
-	write(t, w, "is.txt", numbered(10, map[int]string{1: "first\n"}))
+	f.writeIn(w, "is.txt", numbered(10, map[int]string{1: "first\n"}))
 	r := f.review("a")
 	if got := told(r.Files); got != "renamed is.txt, added left.txt, modified long.txt, modified other.txt" || r.Files[0].OldPath != "was.txt" {
 		t.Fatalf("files: %s", got)
@@ -194,22 +194,22 @@ func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
 	f.Write("latin.txt", "caf\xe9\n")
 	base := f.Commit("kinds")
 	w := f.createWith("a", "crlf.txt", strings.ReplaceAll(numbered(30, map[int]string{1: "erste\n", 30: "letzte\n"}), "\n", "\r\n"))
-	write(t, w, "cut.txt", numbered(30, map[int]string{3: "three\n"})+"no newline\nany more")
-	write(t, w, "bin", "a\x00c")
-	write(t, w, "empty", "")
-	write(t, w, "latin.txt", "caf\xe9\nth\xe9\n")
+	f.writeIn(w, "cut.txt", numbered(30, map[int]string{3: "three\n"})+"no newline\nany more")
+	f.writeIn(w, "bin", "a\x00c")
+	f.writeIn(w, "empty", "")
+	f.writeIn(w, "latin.txt", "caf\xe9\nth\xe9\n")
 	at := func(name string) string { return filepath.Join(w.Path, name) }
 	must(t, errors.Join(os.Remove(at("gone/file")), os.Chmod(at("run.sh"), 0o755), os.Remove(at("kind")), os.Symlink("bin", at("kind")), os.Remove(at("becomes"))))
-	write(t, w, "becomes/dir", "now a directory\n")
+	f.writeIn(w, "becomes/dir", "now a directory\n")
 	odd := "plain.txt"
 	if runtime.GOOS == "linux" {
 		odd = "caf\xe9 \"x\".txt"
 	}
-	write(t, w, odd, "odd\n")
+	f.writeIn(w, odd, "odd\n")
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "update-index", "--add", "--cacheinfo", "160000,"+base+",sub")
 	f.GitIn(w.Path, "commit", "--quiet", "-m", "kinds")
-	must(t, os.Mkdir(at("sub"), 0o755)) // a submodule that is not checked out
+	f.makeDir(at("sub")) // a submodule that is not checked out
 	r := f.review("a")
 	by := map[string]croft.ReviewFile{}
 	for _, file := range r.Files {
@@ -245,7 +245,7 @@ func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
 
 func (reviewScenarios) BaseMoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "README.md", "# app\n\nmore\n")
-	write(t, w, "new.txt", "new\n")
+	f.writeIn(w, "new.txt", "new\n")
 	r := f.review("a")
 	tip := f.commitIn(f.Dir, "README.md", "# App\n")
 	m := f.apply(croft.ApplyRequest{Review: r.ID, Paths: []string{"README.md", "new.txt"}})
@@ -266,7 +266,7 @@ func (reviewScenarios) BaseMoved(t *testing.T, f *fixture) {
 // beside it do not.
 func (reviewScenarios) OthersMoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "x", "a file\n")
-	write(t, w, "dir/y", "below\n")
+	f.writeIn(w, "dir/y", "below\n")
 	r := f.review("a")
 	f.Write("x/inside", "now a directory\n")
 	f.Write("dir/z", "beside\n")
@@ -281,8 +281,8 @@ func (reviewScenarios) OthersMoved(t *testing.T, f *fixture) {
 // land before count.
 func (reviewScenarios) MovedInTheLane(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
-	write(t, list[0], "src/main.txt", "one\ntwo\nthree\nfour\n")
-	write(t, list[1], "src/main.txt", "zero\none\ntwo\nthree\n")
+	f.writeIn(list[0], "src/main.txt", "one\ntwo\nthree\nfour\n")
+	f.writeIn(list[1], "src/main.txt", "zero\none\ntwo\nthree\n")
 	r := f.review("a")
 	first, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "b"})
 	must(t, err)
@@ -297,7 +297,7 @@ func (reviewScenarios) MovedInTheLane(t *testing.T, f *fixture) {
 
 func (reviewScenarios) Conflict(t *testing.T, f *fixture) {
 	_, b := conflicting(t, f)
-	write(t, b, "new.txt", "new\n")
+	f.writeIn(b, "new.txt", "new\n")
 	before := f.Git("rev-parse", "main")
 	r := f.review("b")
 	m := f.apply(croft.ApplyRequest{Review: r.ID, Paths: []string{"."}})
@@ -343,7 +343,7 @@ func (reviewScenarios) Key(t *testing.T, f *fixture) {
 
 func (reviewScenarios) Undo(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
-	write(t, w, "two.txt", "two\n")
+	f.writeIn(w, "two.txt", "two\n")
 	before := f.Git("rev-parse", "main^{tree}")
 	r := f.review("a")
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"one.txt"}})
@@ -368,7 +368,7 @@ func (reviewScenarios) Undo(t *testing.T, f *fixture) {
 func (reviewScenarios) LostDatabase(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	r := f.review("a")
-	must(t, os.RemoveAll(filepath.Join(f.Home, "state")))
+	f.loseState()
 	svc := f.at(f.Dir)
 	m, err := croft.Apply(t.Context(), svc, croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
 	if err != nil || m.Status != croft.MergeMerged || m.WorkspaceName != "a" {
@@ -379,7 +379,7 @@ func (reviewScenarios) LostDatabase(t *testing.T, f *fixture) {
 
 func (reviewScenarios) MergeAfterApply(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
-	write(t, w, "two.txt", "two\n")
+	f.writeIn(w, "two.txt", "two\n")
 	r := f.review("a")
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"one.txt"}})
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
@@ -399,8 +399,8 @@ func (reviewScenarios) MergeAgainAfterApply(t *testing.T, f *fixture) {
 	if m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	write(t, w, "two.txt", "two\n")
-	write(t, w, "three.txt", "three\n")
+	f.writeIn(w, "two.txt", "two\n")
+	f.writeIn(w, "three.txt", "three\n")
 	r := f.review("a")
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"two.txt"}})
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})

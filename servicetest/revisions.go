@@ -21,7 +21,7 @@ func (revisionScenarios) Counts(t *testing.T, f *fixture) {
 	if locked.Revision <= w.Revision {
 		t.Errorf("locked at revision %d, after %d", locked.Revision, w.Revision)
 	}
-	write(t, w, "a.txt", "a\n")
+	f.writeIn(w, "a.txt", "a\n")
 	m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
 	held, err := f.ChangeQueue(t.Context(), croft.QueueRequest{Action: croft.QueueHold, Merges: []string{string(m.ID)}})
@@ -79,7 +79,7 @@ func (revisionScenarios) Stale(t *testing.T, f *fixture) {
 	}
 	for name, change := range changes {
 		w := f.create(croft.CreateRequest{Name: "a"})
-		write(t, w, "a.txt", "a\n")
+		f.writeIn(w, "a.txt", "a\n")
 		before := f.show("a")
 		was := f.trace()
 		if err := change(before.Revision + 1); !errors.Is(err, croft.RevisionChanged) {
@@ -156,7 +156,7 @@ func (revisionScenarios) Several(t *testing.T, f *fixture) {
 // Queue: a merge that was changed since it was seen is not changed.
 func (revisionScenarios) Queue(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "a.txt", "a\n")
+	f.writeIn(w, "a.txt", "a\n")
 	m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
 	hold := croft.QueueRequest{Action: croft.QueueHold, Merges: []string{string(m.ID)}, IfRevision: m.Revision}
@@ -195,7 +195,7 @@ func (revisionScenarios) Session(t *testing.T, f *fixture) {
 // revision has changed by that call.
 func (revisionScenarios) Repeated(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "a.txt", "a\n")
+	f.writeIn(w, "a.txt", "a\n")
 	req := croft.MergeRequest{Key: "k", Workspace: "a", IfRevision: f.show("a").Revision}
 	first, err := f.SubmitMerge(t.Context(), req)
 	must(t, err)

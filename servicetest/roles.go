@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type roleScenarios struct{}
@@ -39,7 +38,7 @@ func (roleScenarios) Find(t *testing.T, f *fixture) {
 }
 
 func (roleScenarios) NotFound(t *testing.T, f *fixture) {
-	gittest.WriteFile(t, filepath.Join(f.Dir, "roles", "empty", "README.md"), "nothing")
+	f.write(filepath.Join(f.Dir, "roles", "empty", "README.md"), "nothing")
 	for _, name := range []string{"nobody", "empty"} {
 		if e := wantCode(t, errOf(f.Role(t.Context(), croft.RoleRequest{Role: name})), croft.RoleNotFound); e.Hint == "" {
 			t.Error("no hint")
@@ -56,10 +55,10 @@ func (roleScenarios) OverTrackedFile(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	req := staffed(f)
 	w := f.create(req)
-	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
+	f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
 	wantClean(t, f, w)
-	wantFile(t, filepath.Join(f.Dir, "CLAUDE.md"), "the project's own\n")
-	if other := f.create(croft.CreateRequest{Name: "b"}); read(t, filepath.Join(other.Path, "CLAUDE.md")) != "the project's own\n" {
+	f.wantFile(filepath.Join(f.Dir, "CLAUDE.md"), "the project's own\n")
+	if other := f.create(croft.CreateRequest{Name: "b"}); f.read(filepath.Join(other.Path, "CLAUDE.md")) != "the project's own\n" {
 		t.Error("a workspace without a role has a role's file")
 	}
 	f.removed("a")
@@ -71,17 +70,17 @@ func (roleScenarios) OverTrackedLink(t *testing.T, f *fixture) {
 		t.Skip("needs symbolic links")
 	}
 	w := f.create(staffed(f))
-	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
+	f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
 	if info, err := os.Lstat(filepath.Join(w.Path, "CLAUDE.md")); err != nil || !info.Mode().IsRegular() {
 		t.Errorf("CLAUDE.md is %v, %v, want a file in the link's place", info, err)
 	}
-	wantFile(t, filepath.Join(w.Path, "AGENTS.md"), "for all agents\n")
+	f.wantFile(filepath.Join(w.Path, "AGENTS.md"), "for all agents\n")
 	wantClean(t, f, w)
 }
 
 func (roleScenarios) Untracked(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
-	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
+	f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
 	wantClean(t, f, w)
 	f.removed("a") // and the name can be used again
 }
@@ -93,24 +92,24 @@ func (roleScenarios) UsersOwnFileInMainShows(t *testing.T, f *fixture) {
 	f.wantStatus(f.Dir, "?? CLAUDE.md")
 	own := filepath.Join(filepath.Dir(f.Dir), "own")
 	f.Git("worktree", "add", "--quiet", own)
-	gittest.WriteFile(t, filepath.Join(own, "CLAUDE.md"), "mine too\n")
+	f.write(filepath.Join(own, "CLAUDE.md"), "mine too\n")
 	f.wantStatus(own, "?? CLAUDE.md")
-	if got := read(t, filepath.Join(f.Dir, ".git", "info", "exclude")); strings.Contains(got, "CLAUDE") {
+	if got := f.read(filepath.Join(f.Dir, ".git", "info", "exclude")); strings.Contains(got, "CLAUDE") {
 		t.Errorf("the shared exclude file: %q", got)
 	}
 }
 
 func (roleScenarios) UsersIgnoreFileStays(t *testing.T, f *fixture) {
-	gittest.WriteFile(t, filepath.Join(f.Home, ".config", "git", "ignore"), "*.swp\n")
+	f.write(filepath.Join(f.Home, ".config", "git", "ignore"), "*.swp\n")
 	w := f.create(staffed(f))
-	write(t, w, "x.swp", "editor")
+	f.writeIn(w, "x.swp", "editor")
 	wantClean(t, f, w)
 }
 
 func (roleScenarios) AgentsFile(t *testing.T, f *fixture) {
 	f.Write("roles/worker/AGENTS.md", "agents\n")
 	w := f.create(staffed(f))
-	if read(t, filepath.Join(w.Path, "AGENTS.md")) != "agents\n" || read(t, filepath.Join(w.Path, "CLAUDE.md")) != "You are the worker.\n" {
+	if f.read(filepath.Join(w.Path, "AGENTS.md")) != "agents\n" || f.read(filepath.Join(w.Path, "CLAUDE.md")) != "You are the worker.\n" {
 		t.Error("both files of the role were to be copied")
 	}
 	wantClean(t, f, w)
@@ -126,7 +125,7 @@ func (roleScenarios) NeverCommitted(t *testing.T, f *fixture) {
 	f.Write("roles/worker/AGENTS.md", "agents\n")
 	w := f.create(staffed(f))
 	f.commitIn(w.Path, "work.txt", "work\n") // adds everything
-	write(t, w, "work.txt", "more\n")
+	f.writeIn(w, "work.txt", "more\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "more")
 	if got := f.GitIn(w.Path, "diff", "--name-only", "main", "HEAD"); got != "work.txt" {
 		t.Errorf("the agent's commits hold %q, want work.txt alone", got)
@@ -142,7 +141,7 @@ func (roleScenarios) CopyAgain(t *testing.T, f *fixture) {
 		if err != nil || r.Name != "worker" {
 			t.Fatalf("CopyRole = %+v, %v", r, err)
 		}
-		wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "second edition\n")
+		f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "second edition\n")
 		wantClean(t, f, w)
 	}
 }
@@ -155,7 +154,7 @@ func (roleScenarios) CopyReplacesEdits(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	names := []string{"CLAUDE.md", "AGENTS.md"}
 	for _, name := range names {
-		gittest.WriteFile(t, filepath.Join(w.Path, name), "what I learned\n")
+		f.write(filepath.Join(w.Path, name), "what I learned\n")
 		f.Write("roles/worker/"+name, "second edition\n")
 	}
 	wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})), croft.WorkspaceDirty)
@@ -164,14 +163,14 @@ func (roleScenarios) CopyReplacesEdits(t *testing.T, f *fixture) {
 		t.Fatalf("CopyRole = %+v, %v", role, err)
 	}
 	for _, name := range names {
-		if got := read(t, filepath.Join(w.Path, name)); got != "second edition\n" {
+		if got := f.read(filepath.Join(w.Path, name)); got != "second edition\n" {
 			t.Errorf("%s = %q", name, got)
 		}
 	}
 	wantClean(t, f, w)
 	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(role.Snapshot)})))
 	for _, name := range names {
-		if got := read(t, filepath.Join(w.Path, name)); got != "what I learned\n" {
+		if got := f.read(filepath.Join(w.Path, name)); got != "what I learned\n" {
 			t.Errorf("restored %s = %q", name, got)
 		}
 	}
@@ -181,14 +180,14 @@ func (roleScenarios) CopyReplacesEdits(t *testing.T, f *fixture) {
 func (roleScenarios) CopyKeepsEdits(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	file := filepath.Join(w.Path, "CLAUDE.md")
-	gittest.WriteFile(t, file, "what I learned\n")
+	f.write(file, "what I learned\n")
 	f.Write("roles/worker/CLAUDE.md", "second edition\n")
 	if e := wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})), croft.WorkspaceDirty); e.Hint == "" || e.Workspace != "a" {
 		t.Errorf("error %+v", e)
 	}
-	wantFile(t, file, "what I learned\n")
-	removeAll(t, file)
-	if _, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"}); err != nil || read(t, file) != "second edition\n" {
+	f.wantFile(file, "what I learned\n")
+	f.delete(file)
+	if _, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"}); err != nil || f.read(file) != "second edition\n" {
 		t.Errorf("once it was moved away: %v", err)
 	}
 }
@@ -203,7 +202,7 @@ func (roleScenarios) CopyAnother(t *testing.T, f *fixture) {
 	}
 	for _, role := range []string{"worker", "critic"} {
 		must(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: string(w.ID), Role: role})))
-		if got := f.show("a"); got.Role != role || read(t, filepath.Join(w.Path, "CLAUDE.md")) != "You are the "+role+".\n" {
+		if got := f.show("a"); got.Role != role || f.read(filepath.Join(w.Path, "CLAUDE.md")) != "You are the "+role+".\n" {
 			t.Errorf("role %s: %+v", role, got)
 		}
 		wantClean(t, f, w)
@@ -212,7 +211,7 @@ func (roleScenarios) CopyAnother(t *testing.T, f *fixture) {
 
 func (roleScenarios) LinkOutIsNotFollowed(t *testing.T, f *fixture) {
 	secret := filepath.Join(f.Home, "secret")
-	gittest.WriteFile(t, secret, "secret")
+	f.write(secret, "secret")
 	must(t, os.MkdirAll(filepath.Join(f.Dir, "roles", "spy"), 0o755))
 	if err := os.Symlink(secret, filepath.Join(f.Dir, "roles", "spy", "CLAUDE.md")); err != nil {
 		t.Skip("needs symbolic links")
@@ -225,7 +224,7 @@ func (roleScenarios) DirectoryByConfiguration(t *testing.T, f *fixture) {
 	f.Write("docs/personas/worker/CLAUDE.md", "persona\n")
 	f.Commit("configuration")
 	f.Service = f.at(f.Dir)
-	if w := f.create(croft.CreateRequest{Name: "a", Role: "worker"}); read(t, filepath.Join(w.Path, "CLAUDE.md")) != "persona\n" {
+	if w := f.create(croft.CreateRequest{Name: "a", Role: "worker"}); f.read(filepath.Join(w.Path, "CLAUDE.md")) != "persona\n" {
 		t.Error("the role was not taken from the configured directory")
 	}
 }

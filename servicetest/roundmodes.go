@@ -1,13 +1,11 @@
 package servicetest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type roundModeScenarios struct{}
@@ -16,23 +14,23 @@ func (roundModeScenarios) Isolated(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
 	w := seatOf(t, r, "opus")
-	if info, err := os.Stat(filepath.Join(w.Path, ".git")); err != nil || !info.IsDir() || w.Mode != croft.ModeIsolated {
+	if mode, err := f.host.Stat(filepath.Join(w.Path, ".git")); err != nil || !mode.IsDir() || w.Mode != croft.ModeIsolated {
 		t.Fatalf("%+v: %v", w, err)
 	}
-	write(t, w, ".croft_scratch/notes", "notes\n")
+	f.writeIn(w, ".croft_scratch/notes", "notes\n")
 	f.clean(w.Path)
 	f.commitIn(w.Path, "mine.txt", "mine\n")
-	write(t, w, "more.txt", "more\n")
+	f.writeIn(w, "more.txt", "more\n")
 	f.endRound(r)
 	if got := f.Git("diff", "--name-only", "main", w.Branch); got != "mine.txt\nmore.txt" {
 		t.Errorf("on the branch: %q", got)
 	}
-	wantFile(t, archived(w.Env["CROFT_HOME"], w, "notes"), "notes\n")
+	f.wantFile(archived(w.Env["CROFT_HOME"], w, "notes"), "notes\n")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus", Mode: croft.ModeIsolated})
 	review := f.review(fin.Name)
 	f.mustApply(croft.ApplyRequest{Review: review.ID, Paths: []string{"more.txt"}})
 	f.endSession(ses)
-	if got := f.branches(); len(got) != 0 || !exists(filepath.Join(f.Dir, "more.txt")) || exists(filepath.Join(f.Dir, "mine.txt")) {
+	if got := f.branches(); len(got) != 0 || !f.exists(filepath.Join(f.Dir, "more.txt")) || f.exists(filepath.Join(f.Dir, "mine.txt")) {
 		t.Errorf("branches %v", got)
 	}
 }
@@ -41,7 +39,7 @@ func (roundModeScenarios) IsolatedSeesTheOthers(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
 	one := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
 	for _, w := range one.Workspaces {
-		write(t, w, "by.txt", w.Agent+"\n")
+		f.writeIn(w, "by.txt", w.Agent+"\n")
 	}
 	f.endRound(one)
 	two := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
@@ -62,10 +60,10 @@ func (roundModeScenarios) IsolatedSeesTheOthers(t *testing.T, f *fixture) {
 func (f *fixture) plainProject() (string, croft.Service) {
 	f.t.Helper()
 	dir := filepath.Join(filepath.Dir(f.Dir), "plain", "notes")
-	gittest.WriteFile(f.t, filepath.Join(dir, "text.md"), "text\n")
-	gittest.WriteFile(f.t, filepath.Join(dir, "other.md"), "other\n")
-	gittest.WriteFile(f.t, filepath.Join(dir, ".gitignore"), "cache/\n")
-	gittest.WriteFile(f.t, filepath.Join(dir, "cache", "c"), "cached\n")
+	f.write(filepath.Join(dir, "text.md"), "text\n")
+	f.write(filepath.Join(dir, "other.md"), "other\n")
+	f.write(filepath.Join(dir, ".gitignore"), "cache/\n")
+	f.write(filepath.Join(dir, "cache", "c"), "cached\n")
 	return dir, f.at(dir)
 }
 
@@ -78,15 +76,15 @@ func (f *fixture) playPlain(svc croft.Service, mode croft.Mode) (croft.Session, 
 	r, err := svc.StartRound(ctx, croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Mode: mode})
 	must(f.t, err)
 	w := seatOf(f.t, *r, "opus")
-	if w.Mode != croft.ModeIsolated || read(f.t, filepath.Join(w.Path, "cache", "c")) != "cached\n" {
+	if w.Mode != croft.ModeIsolated || f.read(filepath.Join(w.Path, "cache", "c")) != "cached\n" {
 		f.t.Errorf("%+v", w)
 	}
 	if mode == croft.ModeWorktree && len(w.Notes) == 0 {
 		f.t.Error("nobody is told that it is no worktree")
 	}
-	write(f.t, w, "text.md", "better\n")
-	write(f.t, w, "other.md", "worse\n")
-	write(f.t, w, "new.md", "new\n")
+	f.writeIn(w, "text.md", "better\n")
+	f.writeIn(w, "other.md", "worse\n")
+	f.writeIn(w, "new.md", "new\n")
 	done, err := svc.EndRound(ctx, croft.EndRoundRequest{Round: r.ID})
 	must(f.t, err)
 	if len(done.Failed) > 0 {
@@ -108,15 +106,15 @@ func (roundModeScenarios) PlainDirectory(t *testing.T, f *fixture) {
 	}
 	must(t, errOf(svc.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
 	for name, want := range map[string]string{"text.md": "better\n", "other.md": "other\n", "new.md": "new\n", "cache/c": "cached\n"} {
-		if got := read(t, filepath.Join(dir, name)); got != want {
+		if got := f.read(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if exists(filepath.Join(dir, ".git")) {
+	if f.exists(filepath.Join(dir, ".git")) {
 		t.Error("a git directory was made in the project")
 	}
 	must(t, errOf(svc.Undo(t.Context(), croft.UndoRequest{Operation: actOf(t, svc, croft.KindApply)})))
-	if read(t, filepath.Join(dir, "text.md")) != "text\n" || exists(filepath.Join(dir, "new.md")) {
+	if f.read(filepath.Join(dir, "text.md")) != "text\n" || f.exists(filepath.Join(dir, "new.md")) {
 		t.Error("what was applied is still there")
 	}
 }
@@ -152,17 +150,17 @@ func (roundModeScenarios) PlainDirectoryLegacy(t *testing.T, f *fixture) {
 	_, err = svc.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	must(t, err)
 	must(t, errOf(svc.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
-	wantFile(t, filepath.Join(dir, "text.md"), "text\n")
+	f.wantFile(filepath.Join(dir, "text.md"), "text\n")
 }
 
 // PlainDirectoryChanged: the user changes the original directory during the session.
 func (roundModeScenarios) PlainDirectoryChanged(t *testing.T, f *fixture) {
 	dir, svc := f.plainProject()
 	_, _, review := f.playPlain(svc, croft.ModeAuto)
-	gittest.WriteFile(t, filepath.Join(dir, "text.md"), "the user's\n")
+	f.write(filepath.Join(dir, "text.md"), "the user's\n")
 	m, err := croft.Apply(t.Context(), svc, croft.ApplyRequest{Review: review.ID, Paths: []string{"text.md"}})
 	if err != nil || m.Status == croft.MergeMerged || !strings.Contains(m.Details, "text.md") {
 		t.Errorf("%+v, %v", m, err)
 	}
-	wantFile(t, filepath.Join(dir, "text.md"), "the user's\n")
+	f.wantFile(filepath.Join(dir, "text.md"), "the user's\n")
 }

@@ -47,7 +47,7 @@ func (g *gathering) start(agents ...string) {
 		}
 		g.holder[w.Label] = w.ID
 		g.newest[w.Agent], g.open[w.Agent] = w, r
-		write(g.t, w, "by.txt", string(w.ID)+"\n")
+		g.writeIn(w, "by.txt", string(w.ID)+"\n")
 	}
 }
 

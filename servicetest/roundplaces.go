@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 func (roundScenarios) Carry(t *testing.T, f *fixture) {
@@ -16,14 +15,14 @@ func (roundScenarios) Carry(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Carry: croft.CarryDirty})
 	opus := seatOf(t, r, "opus")
-	if read(t, filepath.Join(opus.Path, "README.md")) != "the user's change\n" || read(t, filepath.Join(opus.Path, "draft.txt")) != "draft\n" {
+	if f.read(filepath.Join(opus.Path, "README.md")) != "the user's change\n" || f.read(filepath.Join(opus.Path, "draft.txt")) != "draft\n" {
 		t.Error("the user's changes are missing")
 	}
 	if got := f.status(opus.ID); got.Dirty() {
 		t.Errorf("%+v", got)
 	}
 	f.wantStatus(f.Dir, status)
-	write(t, opus, "opus.txt", "opus\n")
+	f.writeIn(opus, "opus.txt", "opus\n")
 	f.endRound(r)
 	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
 	must(t, err)
@@ -46,11 +45,11 @@ func (roundScenarios) Home(t *testing.T, f *fixture) {
 	if opus.Path != filepath.Join(home, ".worktree", "app") || opus.Env["CROFT_HOME"] != home {
 		t.Errorf("%+v", opus)
 	}
-	write(t, opus, ".massgen_scratch/notes.md", "notes\n")
+	f.writeIn(opus, ".massgen_scratch/notes.md", "notes\n")
 	f.endRound(r)
-	wantFile(t, filepath.Join(home, ".scratch_archive", opus.Label, "notes.md"), "notes\n")
+	f.wantFile(filepath.Join(home, ".scratch_archive", opus.Label, "notes.md"), "notes\n")
 	f.endSession(ses)
-	if !exists(filepath.Join(home, ".scratch_archive")) {
+	if !f.exists(filepath.Join(home, ".scratch_archive")) {
 		t.Error("the caller's directory was removed")
 	}
 }
@@ -65,8 +64,8 @@ func (roundScenarios) NoContext(t *testing.T, f *fixture) {
 	r, err := nowhere.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"a", "b"}})
 	must(t, err)
 	a := seatOf(t, *r, "a")
-	write(t, a, "answer.txt", "42\n")
-	write(t, a, ".croft_scratch/notes", "notes\n")
+	f.writeIn(a, "answer.txt", "42\n")
+	f.writeIn(a, ".croft_scratch/notes", "notes\n")
 	done, err := nowhere.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	if err != nil || len(done.Failed) > 0 {
 		t.Fatalf("%v, %+v", err, done)
@@ -75,7 +74,7 @@ func (roundScenarios) NoContext(t *testing.T, f *fixture) {
 		t.Errorf("on the branch: %q", got)
 	}
 	b := seatOf(t, *r, "b")
-	wantFile(t, filepath.Join(b.Env["CROFT_HOME"], ".scratch_archive", a.Label, "notes"), "notes\n")
+	f.wantFile(filepath.Join(b.Env["CROFT_HOME"], ".scratch_archive", a.Label, "notes"), "notes\n")
 	must(t, errOf(nowhere.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
 	if got := f.GitIn(ses.Repo, "branch", "--format=%(refname:short)"); got != "main" {
 		t.Errorf("branches %q", got)
@@ -89,7 +88,7 @@ func (roundScenarios) NoTarget(t *testing.T, f *fixture) {
 	if w.Target != "" {
 		t.Errorf("target %q", w.Target)
 	}
-	write(t, w, "x.txt", "x\n")
+	f.writeIn(w, "x.txt", "x\n")
 	before := f.Git("rev-parse", "main")
 	if m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: w.Name}); err == nil {
 		t.Errorf("an attempt was merged: %+v", m)
@@ -98,9 +97,9 @@ func (roundScenarios) NoTarget(t *testing.T, f *fixture) {
 }
 
 // makeRepo makes a second repository with a name, in a directory of its own.
-func (f *fixture) makeRepo(name string) *gittest.Repo {
+func (f *fixture) makeRepo(name string) *repo {
 	f.t.Helper()
-	r := gittest.New(f.t)
+	r := f.another()
 	dir := filepath.Join(filepath.Dir(r.Dir), name)
 	if name != filepath.Base(r.Dir) {
 		f.GitIn(filepath.Dir(r.Dir), "clone", "--quiet", r.Dir, dir)
@@ -127,20 +126,20 @@ func (roundScenarios) SeveralRepositories(t *testing.T, f *fixture) {
 			t.Errorf("%s has two homes", w.Agent)
 		}
 		homes[w.Agent] = home
-		write(t, w, "x.txt", w.Agent+filepath.Base(w.Path)+"\n")
-		write(t, w, ".croft_scratch/n", filepath.Base(w.Path)+"\n")
+		f.writeIn(w, "x.txt", w.Agent+filepath.Base(w.Path)+"\n")
+		f.writeIn(w, ".croft_scratch/n", filepath.Base(w.Path)+"\n")
 	}
 	f.endRound(r)
 	for _, w := range r.Workspaces {
 		for _, home := range homes {
 			name := filepath.Base(w.Path)
-			if got := read(t, filepath.Join(home, ".scratch_archive", w.Label, name, "n")); got != name+"\n" {
+			if got := f.read(filepath.Join(home, ".scratch_archive", w.Label, name, "n")); got != name+"\n" {
 				t.Errorf("archive of %s: %q", name, got)
 			}
 		}
 	}
 	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "codex", Repo: lib.Dir})
-	if err != nil || fin.Repo != lib.Dir || read(t, filepath.Join(fin.Path, "x.txt")) != "codexlib\n" {
+	if err != nil || fin.Repo != lib.Dir || f.read(filepath.Join(fin.Path, "x.txt")) != "codexlib\n" {
 		t.Errorf("%+v, %v", fin, err)
 	}
 	f.endSession(ses)

@@ -1,7 +1,6 @@
 package servicetest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,7 +49,7 @@ func (roundScenarios) Prompt(t *testing.T, f *fixture) {
 func (roundScenarios) PromptRepositories(t *testing.T, f *fixture) {
 	lib := f.makeRepo("lib").Dir
 	inner := filepath.Join(f.Dir, "docs")
-	must(t, os.MkdirAll(inner, 0o755))
+	f.makeDir(inner)
 	ses := f.session(croft.SessionRequest{})
 	ask := croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Repos: []string{f.Dir, inner, lib, f.Dir}}
 	f.endRound(f.round(ask))
@@ -104,14 +103,14 @@ func (f *fixture) loseDatabase() {
 		f.t.Fatalf("no database: %v, %v", list, err)
 	}
 	for _, path := range list {
-		must(f.t, os.Remove(path))
+		f.delete(path)
 	}
 }
 
 func (roundScenarios) LostDatabase(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Name: "fix"})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
-	write(t, seatOf(t, r, "opus"), "x.txt", "x\n")
+	f.writeIn(seatOf(t, r, "opus"), "x.txt", "x\n")
 	f.loseDatabase()
 	svc := f.at(f.Dir)
 	same, err := svc.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus", "codex"}})

@@ -75,10 +75,10 @@ func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 		t.Fatalf("%+v", one)
 	}
 	opus := seatOf(t, one, "opus")
-	write(t, opus, "opus.txt", "by opus\n")
+	f.writeIn(opus, "opus.txt", "by opus\n")
 	done := f.endRound(one)
-	if done.State != croft.RoundEnded || exists(opus.Path) {
-		t.Errorf("round %s, checkout there: %v", done.State, exists(opus.Path))
+	if done.State != croft.RoundEnded || f.exists(opus.Path) {
+		t.Errorf("round %s, checkout there: %v", done.State, f.exists(opus.Path))
 	}
 	f.wantContent(opus.Branch+":opus.txt", "by opus")
 	if w := seatOf(t, done, "opus"); w.State != croft.Trashed || w.Head != f.Git("rev-parse", opus.Branch) {
@@ -86,7 +86,7 @@ func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 	}
 	two := f.round(croft.RoundRequest{Session: ses.ID})
 	again := seatOf(t, two, "opus")
-	if two.Number != 2 || again.Branch == opus.Branch || again.Path != opus.Path || exists(filepath.Join(again.Path, "opus.txt")) {
+	if two.Number != 2 || again.Branch == opus.Branch || again.Path != opus.Path || f.exists(filepath.Join(again.Path, "opus.txt")) {
 		t.Errorf("round %d: %+v", two.Number, again)
 	}
 	f.endSession(ses)
@@ -138,7 +138,7 @@ func (f *fixture) threeRounds(keep croft.Retention) (croft.Session, [][]string) 
 	var alive [][]string
 	for n := range 3 {
 		r := f.round(croft.RoundRequest{Session: ses.ID})
-		write(f.t, seatOf(f.t, r, "opus"), "n.txt", fmt.Sprint(n))
+		f.writeIn(seatOf(f.t, r, "opus"), "n.txt", fmt.Sprint(n))
 		f.endRound(r)
 		alive = append(alive, f.branches())
 	}
@@ -149,7 +149,7 @@ func (roundScenarios) OneBranchPerAgent(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	one := f.round(croft.RoundRequest{Session: ses.ID})
 	opus := seatOf(t, one, "opus")
-	write(t, opus, "n.txt", "one\n")
+	f.writeIn(opus, "n.txt", "one\n")
 	f.endRound(one)
 	tip := f.Git("rev-parse", opus.Branch)
 	two := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
@@ -189,14 +189,14 @@ func (roundScenarios) AutoCommit(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	opus := seatOf(t, r, "opus")
-	write(t, opus, "README.md", "changed\n")
-	write(t, opus, "new/file.txt", "new\n")
-	must(t, os.Remove(filepath.Join(opus.Path, "src", "main.txt")))
-	write(t, opus, "staged.txt", "staged\n")
+	f.writeIn(opus, "README.md", "changed\n")
+	f.writeIn(opus, "new/file.txt", "new\n")
+	f.delete(filepath.Join(opus.Path, "src", "main.txt"))
+	f.writeIn(opus, "staged.txt", "staged\n")
 	f.GitIn(opus.Path, "add", "staged.txt")
-	write(t, opus, "staged.txt", "and changed\n")
+	f.writeIn(opus, "staged.txt", "and changed\n")
 	must(t, os.Symlink("README.md", filepath.Join(opus.Path, "link")))
-	write(t, opus, "run.sh", "run\n")
+	f.writeIn(opus, "run.sh", "run\n")
 	must(t, os.Chmod(filepath.Join(opus.Path, "run.sh"), 0o755))
 	f.endRound(r)
 	if got := f.Git("log", "-1", "--format=%s", opus.Branch); got != "[ROUND] Auto-commit" {
@@ -235,7 +235,7 @@ func (roundScenarios) FreshFromHead(t *testing.T, f *fixture) {
 	f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
 	head := f.commitIn(f.Dir, "later.txt", "later\n")
 	r := f.round(croft.RoundRequest{Session: ses.ID})
-	if w := seatOf(t, r, "opus"); w.Base != head || w.BaseRef != "HEAD" || !exists(filepath.Join(w.Path, "later.txt")) {
+	if w := seatOf(t, r, "opus"); w.Base != head || w.BaseRef != "HEAD" || !f.exists(filepath.Join(w.Path, "later.txt")) {
 		t.Errorf("%+v", w)
 	}
 }
@@ -243,12 +243,12 @@ func (roundScenarios) FreshFromHead(t *testing.T, f *fixture) {
 func (roundScenarios) Base(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	one := f.round(croft.RoundRequest{Session: ses.ID})
-	write(t, seatOf(t, one, "codex"), "codex.txt", "by codex\n")
+	f.writeIn(seatOf(t, one, "codex"), "codex.txt", "by codex\n")
 	f.endRound(one)
 	winner := seatOf(t, one, "codex").Branch
 	two := f.round(croft.RoundRequest{Session: ses.ID, Base: winner})
 	for _, w := range two.Workspaces {
-		if w.BaseRef != winner || read(t, filepath.Join(w.Path, "codex.txt")) != "by codex\n" {
+		if w.BaseRef != winner || f.read(filepath.Join(w.Path, "codex.txt")) != "by codex\n" {
 			t.Errorf("%+v", w)
 		}
 	}

@@ -26,7 +26,7 @@ func (roundScenarios) Again(t *testing.T, f *fixture) {
 		t.Errorf("started again:\n%s", diff)
 	}
 	wantCode(t, errOf(other.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus"}})), croft.KeyConflict)
-	write(t, seatOf(t, one, "opus"), "x.txt", "x\n")
+	f.writeIn(seatOf(t, one, "opus"), "x.txt", "x\n")
 	first := f.endRound(one)
 	second, err := other.EndRound(t.Context(), croft.EndRoundRequest{Round: one.ID})
 	must(t, err)
@@ -50,7 +50,7 @@ func (roundScenarios) OneFailure(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	opus, codex := seatOf(t, r, "opus"), seatOf(t, r, "codex")
-	write(t, codex, "codex.txt", "codex\n")
+	f.writeIn(codex, "codex.txt", "codex\n")
 	// Croft cannot commit for an agent whose rebase stopped.
 	f.commitIn(opus.Path, "README.md", "opus\n")
 	f.commitIn(f.Dir, "README.md", "main\n")
@@ -63,12 +63,12 @@ func (roundScenarios) OneFailure(t *testing.T, f *fixture) {
 		t.Errorf("%+v", done)
 	}
 	checkError(t, done.Failed[0].Reason)
-	if !exists(opus.Path) || exists(codex.Path) {
-		t.Errorf("opus there: %v, codex there: %v", exists(opus.Path), exists(codex.Path))
+	if !f.exists(opus.Path) || f.exists(codex.Path) {
+		t.Errorf("opus there: %v, codex there: %v", f.exists(opus.Path), f.exists(codex.Path))
 	}
 	f.wantContent(codex.Branch+":codex.txt", "codex")
 	f.GitIn(opus.Path, "rebase", "--abort")
-	if again := f.endRound(r); again.State != croft.RoundEnded || exists(opus.Path) {
+	if again := f.endRound(r); again.State != croft.RoundEnded || f.exists(opus.Path) {
 		t.Errorf("%+v", again)
 	}
 }
@@ -90,7 +90,7 @@ func (roundScenarios) SessionsApart(t *testing.T, f *fixture) {
 	a := f.round(croft.RoundRequest{Session: one.ID})
 	b := f.round(croft.RoundRequest{Session: two.ID})
 	for _, r := range []croft.Round{a, b} {
-		write(t, seatOf(t, r, "opus"), "x.txt", string(r.Session)+"\n")
+		f.writeIn(seatOf(t, r, "opus"), "x.txt", string(r.Session)+"\n")
 	}
 	f.endRound(a)
 	done := f.endRound(f.round(croft.RoundRequest{Session: one.ID}))
@@ -100,7 +100,7 @@ func (roundScenarios) SessionsApart(t *testing.T, f *fixture) {
 	before := f.Git("for-each-ref", "refs/heads/"+seatOf(t, b, "opus").Branch, "refs/heads/"+seatOf(t, b, "codex").Branch)
 	f.endSession(one)
 	for _, w := range b.Workspaces {
-		if now := f.show(string(w.ID)); now.State != croft.Ready || !exists(w.Path) {
+		if now := f.show(string(w.ID)); now.State != croft.Ready || !f.exists(w.Path) {
 			t.Errorf("%+v", now)
 		}
 	}
@@ -118,13 +118,13 @@ func (roundScenarios) SessionEnd(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Name: "fix"})
 	r := f.round(croft.RoundRequest{Session: "fix"})
 	opus := seatOf(t, r, "opus")
-	write(t, opus, "x.txt", "x\n")
+	f.writeIn(opus, "x.txt", "x\n")
 	f.endSession(ses) // with the round still open
-	if exists(opus.Path) || len(f.branches()) != 0 {
-		t.Errorf("left: %v, %v", exists(opus.Path), f.branches())
+	if f.exists(opus.Path) || len(f.branches()) != 0 {
+		t.Errorf("left: %v, %v", f.exists(opus.Path), f.branches())
 	}
 	w, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(opus.ID)})
-	if err != nil || read(t, filepath.Join(w.Path, "x.txt")) != "x\n" {
+	if err != nil || f.read(filepath.Join(w.Path, "x.txt")) != "x\n" {
 		t.Errorf("%+v, %v", w, err)
 	}
 	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})), croft.SessionOver)
@@ -166,5 +166,5 @@ func (roundScenarios) Legacy(t *testing.T, f *fixture) {
 	f.Write("direct.txt", "direct\n")
 	f.endRound(r)
 	f.endSession(ses)
-	wantFile(t, filepath.Join(f.Dir, "direct.txt"), "direct\n")
+	f.wantFile(filepath.Join(f.Dir, "direct.txt"), "direct\n")
 }

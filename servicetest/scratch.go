@@ -16,12 +16,12 @@ func (scratchScenarios) MadeAndExcluded(t *testing.T, f *fixture) {
 	for name, dir := range map[string]string{"rounds": ".croft_scratch", "massgen": ".massgen_scratch"} {
 		ses := f.session(croft.SessionRequest{Layout: name})
 		w := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{name}}).Workspaces[0]
-		if w.Scratch != filepath.Join(w.Path, dir) || !exists(w.Scratch) {
+		if w.Scratch != filepath.Join(w.Path, dir) || !f.exists(w.Scratch) {
 			t.Errorf("scratch %q", w.Scratch)
 		}
-		write(t, w, dir+"/notes.md", "notes\n")
+		f.writeIn(w, dir+"/notes.md", "notes\n")
 		f.clean(w.Path)
-		if got := read(t, filepath.Join(f.Dir, ".git", "info", "exclude")); !strings.Contains(got, "/"+dir+"/\n") {
+		if got := f.read(filepath.Join(f.Dir, ".git", "info", "exclude")); !strings.Contains(got, "/"+dir+"/\n") {
 			t.Errorf("the common exclude file says %q", got)
 		}
 		if st := f.status(w.ID); st.Dirty() {
@@ -34,8 +34,8 @@ func (scratchScenarios) InvisibleToReview(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	w := seatOf(t, r, "opus")
-	write(t, w, ".croft_scratch/notes.md", "notes\n")
-	write(t, w, "work.txt", "work\n")
+	f.writeIn(w, ".croft_scratch/notes.md", "notes\n")
+	f.writeIn(w, "work.txt", "work\n")
 	d, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: w.Name, Target: "main"})
 	if err != nil || len(d.Files) != 1 || d.Files[0].Path != "work.txt" {
 		t.Errorf("%+v, %v", d, err)
@@ -51,7 +51,7 @@ func (scratchScenarios) ExcludedOnce(t *testing.T, f *fixture) {
 	for range 2 {
 		f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
 	}
-	if got := strings.Count(read(t, filepath.Join(f.Dir, ".git", "info", "exclude")), "_scratch"); got != 1 {
+	if got := strings.Count(f.read(filepath.Join(f.Dir, ".git", "info", "exclude")), "_scratch"); got != 1 {
 		t.Errorf("excluded %d times", got)
 	}
 }
@@ -59,7 +59,7 @@ func (scratchScenarios) ExcludedOnce(t *testing.T, f *fixture) {
 func (scratchScenarios) Configured(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, "croft.toml", "[checkout]\nscratch = \".lab\"\n")
 	w := f.create(croft.CreateRequest{Name: "a"})
-	if w.Scratch != filepath.Join(w.Path, ".lab") || !exists(w.Scratch) {
+	if w.Scratch != filepath.Join(w.Path, ".lab") || !f.exists(w.Scratch) {
 		t.Errorf("scratch %q", w.Scratch)
 	}
 }
@@ -73,10 +73,10 @@ func (scratchScenarios) ArchiveLabel(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	w := seatOf(t, r, "opus")
-	write(t, w, ".croft_scratch/eval/run.py", "run\n")
+	f.writeIn(w, ".croft_scratch/eval/run.py", "run\n")
 	done := f.endRound(r)
 	path := archived(w.Env["CROFT_HOME"], w, "eval/run.py")
-	if got := read(t, path); got != "run\n" || !strings.HasPrefix(w.Label, "agent") {
+	if got := f.read(path); got != "run\n" || !strings.HasPrefix(w.Label, "agent") {
 		t.Errorf("label %s: %q", w.Label, got)
 	}
 	for p := path; p != w.Env["CROFT_HOME"]; p = filepath.Dir(p) {
@@ -88,11 +88,11 @@ func (scratchScenarios) ArchiveLabel(t *testing.T, f *fixture) {
 
 func (scratchScenarios) ArchiveWithoutLabel(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Layout: "rounds", Home: filepath.Join(filepath.Dir(f.Dir), "home")})
-	write(t, w, ".croft_scratch/notes.md", "notes\n")
+	f.writeIn(w, ".croft_scratch/notes.md", "notes\n")
 	a, err := f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name})
 	must(t, err)
 	hex := strings.TrimPrefix(w.Branch, "croft/")
-	if a.Label != hex || read(t, filepath.Join(filepath.Dir(f.Dir), "home", ".scratch_archive", hex, "notes.md")) != "notes\n" {
+	if a.Label != hex || f.read(filepath.Join(filepath.Dir(f.Dir), "home", ".scratch_archive", hex, "notes.md")) != "notes\n" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -101,19 +101,19 @@ func (scratchScenarios) SharedWithAll(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	for _, w := range r.Workspaces {
-		write(t, w, ".croft_scratch/who", w.Agent+"\n")
+		f.writeIn(w, ".croft_scratch/who", w.Agent+"\n")
 	}
 	f.endRound(r)
 	for _, w := range r.Workspaces {
 		for _, o := range r.Workspaces {
-			if got := read(t, archived(w.Env["CROFT_HOME"], o, "who")); got != o.Agent+"\n" {
+			if got := f.read(archived(w.Env["CROFT_HOME"], o, "who")); got != o.Agent+"\n" {
 				t.Errorf("%s finds %q of %s", w.Agent, got, o.Agent)
 			}
 		}
 	}
 	// An agent that joins later gets them, too.
 	late := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"late"}}).Workspaces[0]
-	wantFile(t, archived(late.Env["CROFT_HOME"], r.Workspaces[0], "who"), r.Workspaces[0].Agent+"\n")
+	f.wantFile(archived(late.Env["CROFT_HOME"], r.Workspaces[0], "who"), r.Workspaces[0].Agent+"\n")
 }
 
 func (scratchScenarios) EarlierRoundsAreKept(t *testing.T, f *fixture) {
@@ -122,21 +122,21 @@ func (scratchScenarios) EarlierRoundsAreKept(t *testing.T, f *fixture) {
 	for _, text := range []string{"one", "two", "three"} {
 		for agent, labels := range map[string]map[string]string{"opus": nil, "codex": {"codex": "mine"}} {
 			w := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{agent}, Labels: labels}).Workspaces[0]
-			write(t, w, ".croft_scratch/n", text)
+			f.writeIn(w, ".croft_scratch/n", text)
 			home[agent] = w.Env["CROFT_HOME"]
 			f.endRound(croft.Round{ID: f.lastRound(ses)})
 		}
 	}
 	for _, dir := range home {
 		for label, want := range map[string]string{"agent1": "one", "agent2": "two", "agent3": "three", "mine": "three"} {
-			if got := read(t, filepath.Join(dir, ".scratch_archive", label, "n")); got != want {
+			if got := f.read(filepath.Join(dir, ".scratch_archive", label, "n")); got != want {
 				t.Errorf("%s: %q", label, got)
 			}
 		}
 		// If a label is used again, the earlier archives stay under their rounds.
-		earlier, err := filepath.Glob(filepath.Join(dir, ".scratch_archive", "mine-round*", "n"))
-		if err != nil || len(earlier) != 2 || read(t, earlier[0]) != "one" || read(t, earlier[1]) != "two" {
-			t.Errorf("%v, %v", earlier, err)
+		earlier := f.match(dir, ".scratch_archive/mine-round*/n")
+		if len(earlier) != 2 || f.read(earlier[0]) != "one" || f.read(earlier[1]) != "two" {
+			t.Errorf("%v", earlier)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (scratchScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	w := seatOf(t, r, "opus")
-	write(t, w, ".croft_scratch/n", "n")
+	f.writeIn(w, ".croft_scratch/n", "n")
 	if err := os.Symlink(secret, filepath.Join(w.Scratch, "out")); err != nil {
 		t.Skip("needs symbolic links")
 	}
@@ -172,10 +172,10 @@ func (scratchScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 	// A link that has replaced a scratch directory is not followed either.
 	two := f.round(croft.RoundRequest{Session: ses.ID})
 	w = seatOf(t, two, "opus")
-	must(t, os.RemoveAll(w.Scratch))
+	f.delete(w.Scratch)
 	must(t, os.Symlink(f.Home, w.Scratch))
 	f.endRound(two)
-	if exists(archived(w.Env["CROFT_HOME"], w, "secret")) {
+	if f.exists(archived(w.Env["CROFT_HOME"], w, "secret")) {
 		t.Error("the link was followed")
 	}
 }
@@ -184,13 +184,13 @@ func (scratchScenarios) ArchiveCall(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	w, o := seatOf(t, r, "opus"), seatOf(t, r, "codex")
-	write(t, w, ".croft_scratch/n", "n")
+	f.writeIn(w, ".croft_scratch/n", "n")
 	a, err := f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name})
-	if err != nil || a.Label != w.Label || len(a.Paths) != 2 || read(t, archived(o.Env["CROFT_HOME"], w, "n")) != "n" {
+	if err != nil || a.Label != w.Label || len(a.Paths) != 2 || f.read(archived(o.Env["CROFT_HOME"], w, "n")) != "n" {
 		t.Errorf("%+v, %v", a, err)
 	}
 	a, err = f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name, Label: "mine"})
-	if err != nil || a.Label != "mine" || !exists(filepath.Join(w.Env["CROFT_HOME"], ".scratch_archive", "mine", "n")) {
+	if err != nil || a.Label != "mine" || !f.exists(filepath.Join(w.Env["CROFT_HOME"], ".scratch_archive", "mine", "n")) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	wantCode(t, errOf(f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name, Label: "../out"})), croft.InvalidName)
@@ -207,7 +207,7 @@ func (scratchScenarios) NothingToArchive(t *testing.T, f *fixture) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	done := f.endRound(r)
-	if exists(filepath.Join(w.Env["CROFT_HOME"], ".scratch_archive", w.Label)) || done.EndedAt.Before(time.Unix(1, 0)) {
+	if f.exists(filepath.Join(w.Env["CROFT_HOME"], ".scratch_archive", w.Label)) || done.EndedAt.Before(time.Unix(1, 0)) {
 		t.Error("an archive of nothing")
 	}
 }

@@ -38,7 +38,7 @@ func (seenScenarios) Head(t *testing.T, f *fixture) {
 	if seen.Head == "" {
 		t.Fatalf("the diff of committed work has no head: %+v", seen)
 	}
-	write(t, w, "unseen.txt", "unseen\n")
+	f.writeIn(w, "unseen.txt", "unseen\n")
 	f.refusedUnseen(w, croft.MergeRequest{Head: seen.Head})
 	f.GitIn(w.Path, "add", "unseen.txt")
 	f.refusedUnseen(w, croft.MergeRequest{Head: seen.Head})
@@ -55,16 +55,16 @@ func (seenScenarios) Head(t *testing.T, f *fixture) {
 func (seenScenarios) Review(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "work.txt", "work\n")
-	write(t, w, "more.txt", "more\n")
+	f.writeIn(w, "more.txt", "more\n")
 	seen, err := f.CreateReview(t.Context(), croft.ReviewRequest{Workspace: "a"})
 	must(t, err)
-	write(t, w, "more.txt", "unseen\n")
+	f.writeIn(w, "more.txt", "unseen\n")
 	f.refusedUnseen(w, croft.MergeRequest{Review: seen.ID})
 	f.GitIn(w.Path, "add", "more.txt")
 	f.GitIn(w.Path, "commit", "--quiet", "--message", "unseen")
 	f.refusedUnseen(w, croft.MergeRequest{Review: seen.ID})
 	f.GitIn(w.Path, "reset", "--quiet", "--soft", "HEAD~")
-	write(t, w, "more.txt", "more\n")
+	f.writeIn(w, "more.txt", "more\n")
 	m := f.merge(croft.MergeRequest{Workspace: "a", Review: seen.ID, After: croft.AfterKeep})
 	if m.Status != croft.MergeMerged || f.Git("show", "main:more.txt") != "more" {
 		t.Errorf("%+v", m)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type snapshotScenarios struct{}
@@ -18,13 +17,13 @@ func (f *fixture) dirty(w croft.Workspace) {
 	f.commitIn(w.Path, ".gitignore", "*.log\n.env\n")
 	f.commitIn(w.Path, "work.txt", "committed\n")
 	for _, c := range []struct{ file, content string }{{"staged.txt", "staged\n"}, {"work.txt", "staged\n"}} {
-		gittest.WriteFile(f.t, filepath.Join(w.Path, c.file), c.content)
+		f.write(filepath.Join(w.Path, c.file), c.content)
 	}
 	f.GitIn(w.Path, "add", "--all")
 	for file, content := range map[string]string{
 		"work.txt": "changed\n", "untracked.txt": "untracked\n", "debug.log": "ignored\n", ".env": "TOKEN=first\n",
 	} {
-		gittest.WriteFile(f.t, filepath.Join(w.Path, file), content)
+		f.write(filepath.Join(w.Path, file), content)
 	}
 }
 
@@ -36,9 +35,9 @@ func (f *fixture) content(dir string) map[string]string {
 		"(index)":  f.GitIn(dir, "ls-files", "--stage", "-v"),
 		"(head)":   f.GitIn(dir, "rev-parse", "--symbolic-full-name", "HEAD"),
 	}
-	for _, path := range tree(f.t, dir, f.privateGit(dir)) {
-		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-			out[strings.TrimPrefix(path, dir)] = info.Mode().String() + " " + read(f.t, path)
+	for _, path := range f.tree(dir, f.privateGit(dir)) {
+		if mode, err := f.host.Stat(path); err == nil && mode.IsRegular() {
+			out[strings.TrimPrefix(path, dir)] = mode.String() + " " + f.read(path)
 		}
 	}
 	return out
@@ -111,8 +110,8 @@ func (snapshotScenarios) RestoreInPlace(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "commit", "--quiet", "--message", "on")
 	f.commitIn(w.Path, "later.txt", "later\n")
-	write(t, w, "debug.log", "written since\n")
-	write(t, w, "another.txt", "untracked since\n")
+	f.writeIn(w, "debug.log", "written since\n")
+	f.writeIn(w, "another.txt", "untracked since\n")
 	later := f.content(w.Path)
 	back := f.restore(string(s.ID))
 	if back.ID != w.ID || back.State != croft.Ready || back.Branch != w.Branch {
@@ -156,7 +155,7 @@ func (snapshotScenarios) Secrets(t *testing.T, f *fixture) {
 	f.dirty(w)
 	const secret = "TOKEN=hunter2-4711\n"
 	env := filepath.Join(w.Path, ".env")
-	gittest.WriteFile(t, env, secret)
+	f.write(env, secret)
 	name := f.GitIn(w.Path, "hash-object", "--no-filters", ".env")
 	s := f.snapshot("a")
 	if _, err := f.TryGit(f.Dir, "cat-file", "-e", name); err == nil {
@@ -167,16 +166,16 @@ func (snapshotScenarios) Secrets(t *testing.T, f *fixture) {
 			t.Errorf("the snapshot's tree names %s", path)
 		}
 	}
-	must(t, os.Remove(env))
+	f.delete(env)
 	f.restore(string(s.ID))
-	wantFile(t, env, secret)
+	f.wantFile(env, secret)
 }
 
 func (snapshotScenarios) Locked(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	s := f.snapshot("a")
-	write(t, w, "work.txt", "since\n")
+	f.writeIn(w, "work.txt", "since\n")
 	before := f.content(w.Path)
 	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"})))
 	wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})), croft.WorkspaceLocked)

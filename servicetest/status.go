@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type statusScenarios struct{}
@@ -20,11 +19,11 @@ func (statusScenarios) Clean(t *testing.T, f *fixture) {
 
 func (statusScenarios) Kinds(t *testing.T, f *fixture) {
 	w := f.createWith("a", "README.md", "modified\n")
-	write(t, w, "staged.txt", "staged\n")
+	f.writeIn(w, "staged.txt", "staged\n")
 	f.GitIn(w.Path, "add", "staged.txt")
-	gittest.WriteFile(t, filepath.Join(w.Path, "new dir", "ünïcode"), "untracked\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "new dir", "two"), "untracked\n")
-	removeFile(t, filepath.Join(w.Path, "src", "main.txt"))
+	f.write(filepath.Join(w.Path, "new dir", "ünïcode"), "untracked\n")
+	f.write(filepath.Join(w.Path, "new dir", "two"), "untracked\n")
+	f.delete(filepath.Join(w.Path, "src", "main.txt"))
 	st := f.status(w.ID)
 	if st.Modified != 2 || st.Staged != 1 || st.Untracked != 2 || st.Conflicted != 0 || !st.Dirty() {
 		t.Errorf("Status = %+v, want 2 modified, 1 staged, 2 untracked", st)

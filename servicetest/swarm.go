@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 // swarmScenarios hold the preset swarm to the worktree manager that it imitates.
@@ -64,17 +63,17 @@ func (swarmScenarios) WorktreePath(t *testing.T, f *fixture) {
 
 func (swarmScenarios) SingleLifecycle(t *testing.T, f *fixture) {
 	w := f.create(swarm("researcher", "abc123"))
-	if !exists(w.Path) {
+	if !f.exists(w.Path) {
 		t.Fatal("no directory")
 	}
-	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the researcher.\n")
+	f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the researcher.\n")
 	if has, err := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/researcher-abc123"}); err != nil || !has.Exists {
 		t.Errorf("BranchExists = %v, %v", has.Exists, err)
 	}
 	if got := f.removed("researcher"); got.Branch != w.Branch {
 		t.Errorf("deleted branch %q, want %q", got.Branch, w.Branch)
 	}
-	if exists(w.Path) {
+	if f.exists(w.Path) {
 		t.Error("the directory is still there")
 	}
 	if has, err := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: w.Branch}); err != nil || has.Exists {
@@ -97,7 +96,7 @@ func (swarmScenarios) MultiAtomicity(t *testing.T, f *fixture) {
 		t.Errorf("workspaces %v", paths)
 	}
 	f.remove(croft.RemoveRequest{All: croft.ScopeAll})
-	gittest.WriteFile(t, filepath.Join(f.Dir, ".worktrees", "architect", "mine"), "x")
+	f.write(filepath.Join(f.Dir, ".worktrees", "architect", "mine"), "x")
 	before := f.trace()
 	wantCode(t, errOf(f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: reqs})), croft.WorktreeExists)
 	f.unchanged(before)
@@ -162,7 +161,7 @@ func (swarmScenarios) WithoutRoleConfig(t *testing.T, f *fixture) {
 	req := swarm("nobody", "1")
 	req.RoleFiles = croft.RoleFilesSkip
 	w := f.create(req)
-	if w.Role != "nobody" || exists(filepath.Join(w.Path, "CLAUDE.md")) {
+	if w.Role != "nobody" || f.exists(filepath.Join(w.Path, "CLAUDE.md")) {
 		t.Errorf("workspace %+v", w)
 	}
 }
@@ -183,7 +182,7 @@ func (swarmScenarios) BranchOfPreviousSession(t *testing.T, f *fixture) {
 func (swarmScenarios) UncommittedChangesInMain(t *testing.T, f *fixture) {
 	f.Write("README.md", "changed\n")
 	w := f.create(swarm("researcher", "1"))
-	if read(t, filepath.Join(w.Path, "README.md")) != "# app\n" || f.Git("status", "--porcelain") != " M README.md" {
+	if f.read(filepath.Join(w.Path, "README.md")) != "# app\n" || f.Git("status", "--porcelain") != " M README.md" {
 		t.Errorf("main's changes did not stay in main: %s", f.Git("status", "--porcelain"))
 	}
 }
@@ -211,7 +210,7 @@ func (swarmScenarios) BaseBranch(t *testing.T, f *fixture) {
 
 func (swarmScenarios) RemoveAll(t *testing.T, f *fixture) {
 	f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
-	gittest.WriteFile(t, filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
+	f.write(filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
 	res := f.remove(croft.RemoveRequest{All: croft.ScopeAll})
 	if len(res.Removed) != 2 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceDirty) {
 		t.Errorf("RemoveAll = %v", describe(res))
@@ -226,7 +225,7 @@ func (swarmScenarios) RemoveAll(t *testing.T, f *fixture) {
 // worktrees stay, finished or not.
 func (swarmScenarios) CleanBranches(t *testing.T, f *fixture) {
 	list := f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
-	write(t, list[2], "review.txt", "done\n")
+	f.writeIn(list[2], "review.txt", "done\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "reviewer", After: croft.AfterKeep})
 	tip := f.commitIn(list[0].Path, "work.txt", "work\n")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"researcher"}, Branch: croft.BranchKeep})
@@ -249,7 +248,7 @@ func (swarmScenarios) CleanBranches(t *testing.T, f *fixture) {
 
 func (swarmScenarios) FullCleanup(t *testing.T, f *fixture) {
 	f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
-	gittest.WriteFile(t, filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
+	f.write(filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"reviewer"}, Branch: croft.BranchKeep})
 	if has, _ := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/reviewer-1"}); !has.Exists {
 		t.Fatal("the branch was to be kept")
@@ -262,7 +261,7 @@ func (swarmScenarios) FullCleanup(t *testing.T, f *fixture) {
 	if got := f.Git("branch", "--list", "swarm/*"); got != "" {
 		t.Errorf("branches were left: %s", got)
 	}
-	if exists(filepath.Join(f.Dir, ".worktrees")) {
+	if f.exists(filepath.Join(f.Dir, ".worktrees")) {
 		t.Error("the emptied base directory is still there")
 	}
 	if got := strings.Count(f.Git("worktree", "list", "--porcelain"), "worktree "); got != 1 {
@@ -273,7 +272,7 @@ func (swarmScenarios) FullCleanup(t *testing.T, f *fixture) {
 func (swarmScenarios) FullCleanupKeepsForeign(t *testing.T, f *fixture) {
 	f.create(swarm("researcher", "1"))
 	mine := filepath.Join(f.Dir, ".worktrees", "notes.txt")
-	gittest.WriteFile(t, mine, "mine")
+	f.write(mine, "mine")
 	// A worktree of the user's on a disk that is not mounted.
 	disk := filepath.Join(f.Home, "disk")
 	f.Git("worktree", "add", "--quiet", filepath.Join(disk, "own"))
@@ -284,7 +283,7 @@ func (swarmScenarios) FullCleanupKeepsForeign(t *testing.T, f *fixture) {
 	if got := f.GitIn(filepath.Join(disk, "own"), "rev-parse", "--abbrev-ref", "HEAD"); got != "own" {
 		t.Errorf("the user's worktree is on %q", got)
 	}
-	wantFile(t, mine, "mine")
+	f.wantFile(mine, "mine")
 }
 
 // UserBranchesUnderThePrefixStay deviates from the specification: only recorded branches are deleted, not
@@ -325,7 +324,7 @@ func (swarmScenarios) ErrorStructure(t *testing.T, f *fixture) {
 	f.Git("checkout", "--quiet", "-b", "damaged")
 	f.commitIn(f.Dir, "lost.txt", "lost\n")
 	blob := f.Git("rev-parse", "HEAD:lost.txt")
-	removeFile(t, filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
+	f.delete(filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
 	if e := wantCode(t, errOf(f.Create(t.Context(), swarm("developer", "1"))), croft.GitFailed); !strings.Contains(e.Details, blob) {
 		t.Errorf("details %q lack git's own words", e.Details)
 	}

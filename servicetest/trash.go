@@ -2,7 +2,6 @@ package servicetest
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -15,9 +14,9 @@ func (trashScenarios) RestoreWhole(t *testing.T, f *fixture) {
 	w := f.createWith("a", "committed.txt", "c\n")
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "commit", "--quiet", "--message", "work")
-	write(t, w, "staged.txt", "s\n")
+	f.writeIn(w, "staged.txt", "s\n")
 	f.GitIn(w.Path, "add", "--all")
-	write(t, w, "untracked.txt", "u\n")
+	f.writeIn(w, "untracked.txt", "u\n")
 	before, head := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), f.GitIn(w.Path, "rev-parse", "HEAD")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	items, err := f.Trash(context.Background(), croft.TrashRequest{})
@@ -66,12 +65,12 @@ func (trashScenarios) LastOfAName(t *testing.T, f *fixture) {
 func (trashScenarios) Occupied(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
-	write(t, w, "foreign.txt", "mine\n")
+	f.writeIn(w, "foreign.txt", "mine\n")
 	wantCode(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeExists)
-	if b, err := os.ReadFile(filepath.Join(w.Path, "foreign.txt")); err != nil || string(b) != "mine\n" {
+	if b, err := f.host.Read(filepath.Join(w.Path, "foreign.txt")); err != nil || b != "mine\n" {
 		t.Errorf("the foreign file: %q, %v", b, err)
 	}
-	must(t, os.RemoveAll(w.Path))
+	f.delete(w.Path)
 	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
 		t.Errorf("once the path is free: %v", err)
 	}
@@ -80,13 +79,13 @@ func (trashScenarios) Occupied(t *testing.T, f *fixture) {
 func (trashScenarios) DirectoryWasGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "work.txt", "w\n")
-	must(t, os.RemoveAll(w.Path))
+	f.delete(w.Path)
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
 	if err != nil || len(back.Notes) != 1 {
 		t.Fatalf("%+v, %v; want a note that the directory was gone", back, err)
 	}
-	if b, err := os.ReadFile(filepath.Join(w.Path, "work.txt")); err != nil || string(b) != "w\n" {
+	if b, err := f.host.Read(filepath.Join(w.Path, "work.txt")); err != nil || b != "w\n" {
 		t.Errorf("the committed work: %q, %v", b, err)
 	}
 }
@@ -97,11 +96,11 @@ func (trashScenarios) DirectoryWasGoneWithRole(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	f.Write("roles/worker/AGENTS.md", "agents\n")
 	w := f.create(staffed(f))
-	must(t, os.RemoveAll(w.Path))
+	f.delete(w.Path)
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	f.restore("a")
 	for name, want := range map[string]string{"CLAUDE.md": "You are the worker.\n", "AGENTS.md": "agents\n"} {
-		if got := read(t, filepath.Join(w.Path, name)); got != want {
+		if got := f.read(filepath.Join(w.Path, name)); got != want {
 			t.Errorf("%s = %q, want the role's", name, got)
 		}
 	}
@@ -110,7 +109,7 @@ func (trashScenarios) DirectoryWasGoneWithRole(t *testing.T, f *fixture) {
 
 func (trashScenarios) RegistrationWasGone(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "not committed\n")
-	must(t, os.RemoveAll(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID))))
+	f.delete(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID)))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
 	if err != nil || back.State != croft.Ready {
@@ -144,9 +143,9 @@ func (trashScenarios) AtOnce(t *testing.T, f *fixture) {
 
 func (trashScenarios) InMidMerge(t *testing.T, f *fixture) {
 	w := f.conflictingMerge()
-	write(t, w, "staged.txt", "only the index has this\n")
+	f.writeIn(w, "staged.txt", "only the index has this\n")
 	f.GitIn(w.Path, "add", "staged.txt")
-	write(t, w, "staged.txt", "changed since\n")
+	f.writeIn(w, "staged.txt", "changed since\n")
 	before := f.GitIn(w.Path, "status", "--porcelain=v2")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	f.collectGarbage() // objects that only the index and the merge need must survive it
@@ -158,7 +157,7 @@ func (trashScenarios) InMidMerge(t *testing.T, f *fixture) {
 	if got := f.GitIn(w.Path, "show", ":staged.txt"); got != "only the index has this" {
 		t.Errorf("what was staged is %q", got)
 	}
-	write(t, w, "README.md", "both\n")
+	f.writeIn(w, "README.md", "both\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
 }
 

@@ -1,8 +1,6 @@
 package servicetest
 
 import (
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 // hasty returns a Service with retention and notice times of zero.
@@ -20,47 +17,38 @@ func hasty(f *fixture, env ...string) croft.Service {
 }
 
 // manifest lists files with their modes and contents.
-func manifest(t *testing.T, dir string) map[string]string {
-	t.Helper()
+func (f *fixture) manifest(dir string) map[string]string {
+	f.t.Helper()
 	list := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if path == filepath.Join(dir, ".git") && d.IsDir() {
-			return filepath.SkipDir // git's answers cover this directory
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		content := ""
-		switch {
-		case info.Mode().IsRegular():
-			content = read(t, path)
-		case info.Mode()&fs.ModeSymlink != 0:
-			content, err = os.Readlink(path)
-		}
-		rel, _ := filepath.Rel(dir, path)
-		list[rel] = info.Mode().String() + " " + content
-		return err
-	})
-	must(t, err)
+	for _, path := range f.tree(dir, dir+"/.git") { // git's answers cover a directory of that name
+		list[strings.TrimPrefix(path, dir)] = f.describeFile(path)
+	}
 	return list
 }
 
+// describeFile returns the mode of a file, and its content if it has one.
+func (f *fixture) describeFile(path string) string {
+	f.t.Helper()
+	mode, err := f.host.Stat(path)
+	must(f.t, err)
+	if !mode.IsRegular() {
+		return mode.String()
+	}
+	return mode.String() + " " + f.read(path)
+}
+
 // wantManifest compares the files of a directory.
-func wantManifest(t *testing.T, dir string, want map[string]string) {
-	t.Helper()
-	got := manifest(t, dir)
+func (f *fixture) wantManifest(dir string, want map[string]string) {
+	f.t.Helper()
+	got := f.manifest(dir)
 	for name := range want {
 		if got[name] != want[name] {
-			t.Errorf("%s is %q, was %q", name, got[name], want[name])
+			f.t.Errorf("%s is %q, was %q", name, got[name], want[name])
 		}
 	}
 	for name := range got {
 		if _, ok := want[name]; !ok {
-			t.Errorf("%s is new", name)
+			f.t.Errorf("%s is new", name)
 		}
 	}
 }
@@ -75,7 +63,7 @@ func reduced(t *testing.T, f *fixture, id croft.ID, want croft.TrashLeft) {
 		t.Fatalf("GC = %+v, want its directory gone", res)
 	}
 	item := trashOf(t, f)
-	if item.Left != want || item.Bytes != 0 || time.Until(item.ExpiresAt) < 29*24*time.Hour || exists(f.inTrash(id)) {
+	if item.Left != want || item.Bytes != 0 || time.Until(item.ExpiresAt) < 29*24*time.Hour || f.exists(f.inTrash(id)) {
 		t.Fatalf("the trash has %+v", item)
 	}
 	wantNoDebris(t, f)
@@ -84,17 +72,17 @@ func reduced(t *testing.T, f *fixture, id croft.ID, want croft.TrashLeft) {
 
 func (trashUpkeepScenarios) ExpiredWorkIsSaved(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
-	write(t, w, ".gitignore", "*.log\n.env\nnode_modules/\n")
+	f.writeIn(w, ".gitignore", "*.log\n.env\nnode_modules/\n")
 	f.commitIn(w.Path, "done.txt", "done\n")
-	write(t, w, "staged.txt", "staged\n")
+	f.writeIn(w, "staged.txt", "staged\n")
 	f.GitIn(w.Path, "add", "--all")
-	write(t, w, "staged.txt", "changed since\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "untracked", "precious.txt"), "precious\n")
-	write(t, w, ".env", "TOKEN=x\n")
-	must(t, os.MkdirAll(filepath.Join(w.Path, "empty"), 0o755))
-	before, files := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), manifest(t, w.Path)
-	write(t, w, "debug.log", "ignored\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "node_modules", "x.js"), "x\n")
+	f.writeIn(w, "staged.txt", "changed since\n")
+	f.write(filepath.Join(w.Path, "untracked", "precious.txt"), "precious\n")
+	f.writeIn(w, ".env", "TOKEN=x\n")
+	f.makeDir(filepath.Join(w.Path, "empty"))
+	before, files := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), f.manifest(w.Path)
+	f.writeIn(w, "debug.log", "ignored\n")
+	f.write(filepath.Join(w.Path, "node_modules", "x.js"), "x\n")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
 	back := f.restore("a")
 	if back.ID != w.ID || back.Path != w.Path || back.Branch != w.Branch || back.State != croft.Ready || back.IsLocked {
@@ -106,7 +94,7 @@ func (trashUpkeepScenarios) ExpiredWorkIsSaved(t *testing.T, f *fixture) {
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"); after != before {
 		t.Errorf("status was\n%s\nand is\n%s", before, after)
 	}
-	wantManifest(t, w.Path, files)
+	f.wantManifest(w.Path, files)
 	if refs := f.Git("for-each-ref", "refs/croft/archive"); refs != "" {
 		t.Errorf("archive refs are left: %s", refs)
 	}
@@ -122,7 +110,7 @@ func (trashUpkeepScenarios) ExpiredMergeIsSaved(t *testing.T, f *fixture) {
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {
 		t.Errorf("status was\n%s\nand is\n%s", before, after)
 	}
-	write(t, w, "README.md", "both\n")
+	f.writeIn(w, "README.md", "both\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
 	if got := f.GitIn(w.Path, "rev-list", "--parents", "--max-count=1", "HEAD"); len(strings.Fields(got)) != 3 {
 		t.Errorf("the commit is no merge: %s", got)
@@ -132,7 +120,7 @@ func (trashUpkeepScenarios) ExpiredMergeIsSaved(t *testing.T, f *fixture) {
 func (trashUpkeepScenarios) CommitsNeedNoSnapshot(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
-	files := manifest(t, w.Path)
+	files := f.manifest(w.Path)
 	reduced(t, f, w.ID, croft.LeftCommits)
 	if refs := f.Git("for-each-ref", "refs/croft/archive/*/work"); refs != "" {
 		t.Errorf("a snapshot was taken of what is committed: %s", refs)
@@ -140,14 +128,14 @@ func (trashUpkeepScenarios) CommitsNeedNoSnapshot(t *testing.T, f *fixture) {
 	if back := f.restore("a"); back.Head != tip {
 		t.Errorf("came back as %+v", back)
 	}
-	wantManifest(t, w.Path, files)
+	f.wantManifest(w.Path, files)
 	wantClean(t, f, w)
 }
 
 func (trashUpkeepScenarios) SavedWorkExpires(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
-	write(t, w, "wip.txt", "w\n")
+	f.writeIn(w, "wip.txt", "w\n")
 	f.Service = hasty(f, "CROFT_TRASH_SAVED_FOR=0s")
 	f.removeForced("a")
 	if res := gc(t, f); len(res.Reduced) != 1 || len(res.Purged) != 0 {
@@ -171,24 +159,24 @@ func (trashUpkeepScenarios) SavedWorkExpires(t *testing.T, f *fixture) {
 func (trashUpkeepScenarios) SavedAndOccupied(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "w\n")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
-	write(t, w, "foreign.txt", "mine\n")
+	f.writeIn(w, "foreign.txt", "mine\n")
 	if e := wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeExists); !strings.Contains(e.Details, w.Path) {
 		t.Errorf("error %+v does not say what is in the way", e)
 	}
-	if got := read(t, filepath.Join(w.Path, "foreign.txt")); got != "mine\n" || trashOf(t, f).Left != croft.LeftSnapshot {
+	if got := f.read(filepath.Join(w.Path, "foreign.txt")); got != "mine\n" || trashOf(t, f).Left != croft.LeftSnapshot {
 		t.Errorf("the foreign file is %q, the trash %+v", got, trash(t, f))
 	}
-	removeAll(t, w.Path)
+	f.delete(w.Path)
 	f.restore("a")
-	wantFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
+	f.wantFile(filepath.Join(w.Path, "wip.txt"), "w\n")
 }
 
 func (trashUpkeepScenarios) RegistrationWasGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
-	write(t, w, "done.txt", "changed\n")
-	write(t, w, "wip.txt", "w\n")
-	removeAll(t, filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID)))
+	f.writeIn(w, "done.txt", "changed\n")
+	f.writeIn(w, "wip.txt", "w\n")
+	f.delete(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID)))
 	reduced(t, f, w.ID, croft.LeftSnapshot)
 	if back := f.restore("a"); back.State != croft.Ready || back.Head != tip {
 		t.Errorf("came back as %+v", back)
@@ -201,7 +189,7 @@ func (trashUpkeepScenarios) DeletedByHand(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	f.removed("a")
-	removeAll(t, f.inTrash(w.ID))
+	f.delete(f.inTrash(w.ID))
 	if item := trashOf(t, f); item.Left != croft.LeftCommits {
 		t.Errorf("the trash has %+v", item)
 	}
@@ -219,10 +207,10 @@ func (trashUpkeepScenarios) AtOnce(t *testing.T, f *fixture) {
 	f.Service = hasty(f, "CROFT_TRASH_REGENERABLE_AFTER=0s")
 	w := f.createWith("a", ".gitignore", "node_modules/\n")
 	f.commitIn(w.Path, "done.txt", "done\n")
-	write(t, w, "precious.txt", "precious\n")
+	f.writeIn(w, "precious.txt", "precious\n")
 	for range 6 {
 		for i := range 20 {
-			gittest.WriteFile(t, filepath.Join(w.Path, "node_modules", decimal(int64(i)), "x.js"), "x\n")
+			f.write(filepath.Join(w.Path, "node_modules", decimal(int64(i)), "x.js"), "x\n")
 		}
 		f.removeForced("a")
 		others := []croft.Service{hasty(f), hasty(f, "CROFT_TRASH_REGENERABLE_AFTER=0s")}
@@ -241,7 +229,7 @@ func (trashUpkeepScenarios) AtOnce(t *testing.T, f *fixture) {
 		})
 		wg.Wait()
 		f.wantStatus(w.Path, "?? precious.txt")
-		wantFile(t, filepath.Join(w.Path, "precious.txt"), "precious\n")
+		f.wantFile(filepath.Join(w.Path, "precious.txt"), "precious\n")
 		gc(t, f)
 		wantNoDebris(t, f)
 		if refs := f.Git("for-each-ref", "refs/croft/archive"); refs != "" {

@@ -1,8 +1,6 @@
 package servicetest
 
 import (
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type trashUpkeepScenarios struct{}
@@ -52,10 +49,9 @@ func wantNoDebris(t *testing.T, f *fixture) {
 	for _, item := range trash(t, f) {
 		want[string(item.ID)] = item.Left == croft.LeftDirectory
 	}
-	entries, _ := os.ReadDir(filepath.Dir(f.inTrash("x")))
-	for _, e := range entries {
-		if !want[e.Name()] {
-			t.Errorf("in the trash: %s", e.Name())
+	for _, entry := range f.match(filepath.Dir(f.inTrash("x")), "*") {
+		if !want[filepath.Base(entry)] {
+			t.Errorf("in the trash: %s", entry)
 		}
 	}
 }
@@ -67,20 +63,15 @@ func (f *fixture) removeForced(names ...string) {
 
 func (trashUpkeepScenarios) Sizes(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "wip", "large.bin"), strings.Repeat("x", 100_000))
+	f.write(filepath.Join(w.Path, "wip", "large.bin"), strings.Repeat("x", 100_000))
 	f.removeForced("a")
 	var bytes, inodes int64
-	err := filepath.WalkDir(f.inTrash(w.ID), func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
+	for _, path := range f.tree(f.inTrash(w.ID), "") {
 		inodes++
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			bytes += info.Size()
+		if mode, err := f.host.Stat(path); err == nil && mode.IsRegular() {
+			bytes += int64(len(f.read(path)))
 		}
-		return nil
-	})
-	must(t, err)
+	}
 	for range 2 { // the first time measured, the second time from the record
 		if got := trashOf(t, f); got.Bytes != bytes || got.Inodes != inodes || got.Left != croft.LeftDirectory || bytes < 100_000 {
 			t.Errorf("%d bytes and %d inodes, want %d and %d: %+v", got.Bytes, got.Inodes, bytes, inodes, got)
@@ -88,7 +79,7 @@ func (trashUpkeepScenarios) Sizes(t *testing.T, f *fixture) {
 	}
 	// Another removal of the same workspace is measured again.
 	f.restore("a")
-	removeAll(t, filepath.Join(w.Path, "wip"))
+	f.delete(filepath.Join(w.Path, "wip"))
 	f.removed("a")
 	if got := trashOf(t, f); got.Bytes >= bytes || got.Inodes != inodes-2 {
 		t.Errorf("after it had become smaller: %+v", got)
@@ -108,11 +99,11 @@ func littered(t *testing.T, f *fixture) (w croft.Workspace, again, stay []string
 	w = f.create(croft.CreateRequest{Name: "a"})
 	again = []string{"node_modules", "web/node_modules", "target", "cache", "data/cache"}
 	for _, dir := range again {
-		gittest.WriteFile(t, filepath.Join(w.Path, dir, "deep", "x.js"), strings.Repeat("x", 10_000))
+		f.write(filepath.Join(w.Path, dir, "deep", "x.js"), strings.Repeat("x", 10_000))
 	}
-	gittest.WriteFile(t, filepath.Join(w.Path, "cache", "CACHEDIR.TAG"), cacheTag)
-	gittest.WriteFile(t, filepath.Join(w.Path, "cache", ".gitignore"), "*\n") // as tools that make a cache do
-	gittest.WriteFile(t, filepath.Join(w.Path, "data", "cache", "CACHEDIR.TAG"), cacheTag)
+	f.write(filepath.Join(w.Path, "cache", "CACHEDIR.TAG"), cacheTag)
+	f.write(filepath.Join(w.Path, "cache", ".gitignore"), "*\n") // as tools that make a cache do
+	f.write(filepath.Join(w.Path, "data", "cache", "CACHEDIR.TAG"), cacheTag)
 	stay = []string{
 		"build/out.txt",            // the usual name, but git does not ignore it
 		"kept/build/x.log",         // beside a tracked file
@@ -127,10 +118,10 @@ func littered(t *testing.T, f *fixture) (w croft.Workspace, again, stay []string
 		"README.md",
 	}
 	for _, name := range stay {
-		gittest.WriteFile(t, filepath.Join(w.Path, name), "stays\n")
+		f.write(filepath.Join(w.Path, name), "stays\n")
 	}
 	for _, dir := range []string{"tagged", "draft", "data/repo/draft"} {
-		gittest.WriteFile(t, filepath.Join(w.Path, dir, "CACHEDIR.TAG"), cacheTag)
+		f.write(filepath.Join(w.Path, dir, "CACHEDIR.TAG"), cacheTag)
 	}
 	f.removeForced("a")
 	return w, again, stay
@@ -157,7 +148,7 @@ func (trashUpkeepScenarios) RegenerableGoFirst(t *testing.T, f *fixture) {
 	}
 	back := f.restore("a")
 	for _, dir := range again {
-		if exists(filepath.Join(w.Path, dir)) {
+		if f.exists(filepath.Join(w.Path, dir)) {
 			t.Errorf("%s is there", dir)
 		}
 		if len(back.Notes) != 1 || !strings.Contains(back.Notes[0], dir) {
@@ -165,7 +156,7 @@ func (trashUpkeepScenarios) RegenerableGoFirst(t *testing.T, f *fixture) {
 		}
 	}
 	for _, name := range stay {
-		if got, err := os.ReadFile(filepath.Join(w.Path, name)); err != nil || string(got) != "stays\n" {
+		if got, err := f.host.Read(filepath.Join(w.Path, name)); err != nil || string(got) != "stays\n" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -178,7 +169,7 @@ func (trashUpkeepScenarios) RegenerableStayForAnHour(t *testing.T, f *fixture) {
 	}
 	back := f.restore("a")
 	for _, dir := range again {
-		if !exists(filepath.Join(w.Path, dir)) {
+		if !f.exists(filepath.Join(w.Path, dir)) {
 			t.Errorf("%s is gone", dir)
 		}
 	}
@@ -197,7 +188,7 @@ func crowd(t *testing.T, f *fixture) map[string]croft.ID {
 		w := f.create(croft.CreateRequest{Name: name})
 		ids[name] = w.ID
 		if name == "dirty" {
-			write(t, w, "wip.bin", strings.Repeat(name, 50_000/len(name)))
+			f.writeIn(w, "wip.bin", strings.Repeat(name, 50_000/len(name)))
 		} else {
 			f.commitIn(w.Path, name+".bin", strings.Repeat(name, 50_000/len(name)))
 		}

@@ -2,14 +2,12 @@ package servicetest
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 type reapScenarios struct{}
@@ -48,7 +46,7 @@ func (reapScenarios) OlderThan(t *testing.T, f *fixture) {
 		t.Errorf("Reap = %+v", res)
 	}
 	res := reap(t, f, croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce})
-	if len(res.Removed) != 1 || res.Removed[0].Name != "a" || exists(w.Path) {
+	if len(res.Removed) != 1 || res.Removed[0].Name != "a" || f.exists(w.Path) {
 		t.Errorf("Reap = %+v", res)
 	}
 	// Its commits are in no target, so the branch stays.
@@ -89,7 +87,7 @@ func (reapScenarios) OlderThanKeepsLeased(t *testing.T, f *fixture) {
 func (reapScenarios) DryRun(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	res := reap(t, f, croft.ReapRequest{OlderThan: 1, DryRun: croft.DryRunOn})
-	if len(res.Removed) != 1 || res.Removed[0].ID != w.ID || !exists(w.Path) || len(f.names()) != 1 {
+	if len(res.Removed) != 1 || res.Removed[0].ID != w.ID || !f.exists(w.Path) || len(f.names()) != 1 {
 		t.Errorf("Reap, told only = %+v", res)
 	}
 }
@@ -136,7 +134,7 @@ func (cleanScenarios) OnlyFinished(t *testing.T, f *fixture) {
 			f.Git("merge", "--quiet", "--no-ff", "--message", "merge "+name, w.Branch)
 		}
 	}
-	gittest.WriteFile(t, filepath.Join(f.show("dirty").Path, "wip"), "x")
+	f.write(filepath.Join(f.show("dirty").Path, "wip"), "x")
 	lock(t, f, "locked", "mine")
 	res, err := f.Clean(t.Context(), croft.CleanRequest{})
 	must(t, err)
@@ -151,7 +149,7 @@ func (cleanScenarios) OnlyFinished(t *testing.T, f *fixture) {
 
 func (cleanScenarios) All(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b", Layout: "agents"}, croft.CreateRequest{Name: "c", Layout: "sibling"})
-	write(t, list[0], "wip", "x")
+	f.writeIn(list[0], "wip", "x")
 	lock(t, f, "b", "mine")
 	res, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
 	if err != nil || len(res.Removed) != 2 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceLocked) {
@@ -165,7 +163,7 @@ func (cleanScenarios) All(t *testing.T, f *fixture) {
 	if got := f.Git("for-each-ref", "--format=%(refname)", "refs/heads"); got != "refs/heads/main" {
 		t.Errorf("branches left: %s", got)
 	}
-	if exists(filepath.Join(f.Dir, ".worktrees")) {
+	if f.exists(filepath.Join(f.Dir, ".worktrees")) {
 		t.Error("the emptied base directory is still there")
 	}
 }
@@ -178,7 +176,7 @@ func (cleanScenarios) DryRun(t *testing.T, f *fixture) {
 	if err != nil || len(res.Removed) != 1 || !slices.Equal(res.Branches, []string{"croft/b"}) {
 		t.Errorf("Clean, told only = %+v, %v", res, err)
 	}
-	if !exists(w.Path) || f.Git("branch", "--list", "croft/b") == "" {
+	if !f.exists(w.Path) || f.Git("branch", "--list", "croft/b") == "" {
 		t.Error("something was removed")
 	}
 }
@@ -262,7 +260,7 @@ func (doctorScenarios) AllIsWell(t *testing.T, f *fixture) {
 func (doctorScenarios) DirectoryGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
-	removeAll(t, w.Path)
+	f.delete(w.Path)
 	// It may only be absent, so the doctor does not remove it.
 	list := doctor(t, f, croft.FixAll)
 	if len(list) != 1 || list[0].Code != "WORKSPACE_MISSING" || list[0].Fixed {
@@ -280,9 +278,9 @@ func (doctorScenarios) DirectoryGone(t *testing.T, f *fixture) {
 func (doctorScenarios) RegistrationGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
-	write(t, w, "README.md", "modified\n")
-	write(t, w, "wip.txt", "untracked\n")
-	removeAll(t, f.registration(w))
+	f.writeIn(w, "README.md", "modified\n")
+	f.writeIn(w, "wip.txt", "untracked\n")
+	f.delete(f.registration(w))
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken)
 	mended(t, f, "REGISTRATION_LOST")
 	if got := f.show("a"); got.State != croft.Ready || got.Head != tip || got.Branch != w.Branch || got.IsLocked {
@@ -291,20 +289,20 @@ func (doctorScenarios) RegistrationGone(t *testing.T, f *fixture) {
 	if st := f.status(w.ID); st.Modified != 1 || st.Untracked != 1 {
 		t.Errorf("uncommitted work after the mending: %+v", st)
 	}
-	if read(t, filepath.Join(w.Path, "README.md")) != "modified\n" || read(t, filepath.Join(w.Path, "wip.txt")) != "untracked\n" {
+	if f.read(filepath.Join(w.Path, "README.md")) != "modified\n" || f.read(filepath.Join(w.Path, "wip.txt")) != "untracked\n" {
 		t.Error("uncommitted work did not survive")
 	}
 }
 
 func (doctorScenarios) PathTaken(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	removeAll(t, w.Path)
-	write(t, w, "mine.txt", "mine")
+	f.delete(w.Path)
+	f.writeIn(w, "mine.txt", "mine")
 	list := doctor(t, f, croft.FixAll)
 	if len(list) != 1 || list[0].Code != "PATH_TAKEN" || list[0].Fixed {
 		t.Errorf("Doctor = %+v", list)
 	}
-	wantFile(t, filepath.Join(w.Path, "mine.txt"), "mine")
+	f.wantFile(filepath.Join(w.Path, "mine.txt"), "mine")
 }
 
 func (doctorScenarios) PinMoved(t *testing.T, f *fixture) {
@@ -327,9 +325,9 @@ func (doctorScenarios) TouchesNothingForeign(t *testing.T, f *fixture) {
 	f.Git("worktree", "add", "--quiet", "-b", "mine", filepath.Join(filepath.Dir(f.Dir), "own"))
 	gone := filepath.Join(filepath.Dir(f.Dir), "gone")
 	f.Git("worktree", "add", "--quiet", "--detach", gone)
-	removeAll(t, gone)
+	f.delete(gone)
 	f.Git("branch", "croft/mine")
-	must(t, os.MkdirAll(filepath.Join(filepath.Dir(f.Dir), "app.croft", "foreign"), 0o755))
+	f.makeDir(filepath.Join(filepath.Dir(f.Dir), "app.croft", "foreign"))
 	before := f.trace()
 	doctor(t, f, croft.FixAll)
 	if after := f.trace(); after != before {
