@@ -200,7 +200,7 @@ var mayImport = map[string][]string{
 	"connect":          {".", "engine", "internal/config"},
 	"replica":          {"."},
 	"servicetest":      {".", "internal/git/gittest"},
-	"servicetest/wire": {"."},
+	"servicetest/wire": {".", "servicetest"},
 
 	// Long tests of the whole, through the built binary.
 	"internal/attack":  {},

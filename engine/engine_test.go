@@ -44,9 +44,15 @@ func TestIsolatedService(t *testing.T) {
 	servicetest.RunMode(t, croft.ModeIsolated, depth, servicetest.Local(openEnv))
 }
 
-// TestWire: the contract holds where every request and every answer is sent as JSON.
+// TestWire: the contract holds where every request and every answer is sent as JSON, and
+// where the test cannot open a path of an answer.
 func TestWire(t *testing.T) {
-	servicetest.Run(t, servicetest.Local(func(t *testing.T, dir string, env []string) croft.Service {
+	servicetest.Run(t, wire.Remote(servicetest.Local(openEnv)))
+}
+
+// TestWireOnSharedDisk: so do the scenarios that open paths of answers.
+func TestWireOnSharedDisk(t *testing.T) {
+	servicetest.RunNeeding(t, servicetest.SharedDisk, servicetest.Local(func(t *testing.T, dir string, env []string) croft.Service {
 		return wire.Through(t, openEnv(t, dir, env))
 	}))
 }

@@ -54,7 +54,7 @@ func allOrNoneScenarios() []scenario {
 			noneOf(t, f, croft.BranchExists, croft.CreateRequest{Name: "c", Branch: "croft/a"})
 		}},
 		{name: "LimitReached", run: func(t *testing.T, f *fixture) {
-			f.Service = f.at(f.Dir, "MAX_WORKERS=2")
+			f.Service = f.with("limits.max_workers", "2")
 			noneOf(t, f, croft.LimitReached, croft.CreateRequest{Name: "c"})
 		}},
 		{name: "BrokenObject", run: func(t *testing.T, f *fixture) {

@@ -2,7 +2,6 @@ package servicetest
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -128,14 +127,15 @@ func (commitScenarios) Kinds(t *testing.T, f *fixture) {
 	f.Write("file", "f\n")
 	f.Write("other/c.txt", "c\n")
 	f.Commit("files")
-	must(t, os.Symlink("src", filepath.Join(f.Dir, "link")))
+	f.link(f.Dir, "link", "src")
 	f.Commit("a link")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	in := func(name string) string { return filepath.Join(w.Path, name) }
 	for _, name := range []string{"dir", "file", "link", "other"} {
 		f.delete(in(name))
 	}
-	must(t, errors.Join(os.Symlink("src", in("dir")), os.Symlink("README.md", in("file"))))
+	f.link(w.Path, "dir", "src")
+	f.link(w.Path, "file", "README.md")
 	f.writeIn(w, "link/sub/d.txt", "d\n")
 	f.writeIn(w, "other", "a file\n")
 	m := f.finish("a")
@@ -159,18 +159,6 @@ func (commitScenarios) RepositoryInstead(t *testing.T, f *fixture) {
 	m := f.finish("a")
 	if got := f.Git("diff", "--name-status", w.Base, m.Head); got != "A\twork.txt" || strings.Join(m.HeldBack, " ") != "README.md/ new/" {
 		t.Errorf("committed:\n%s\nheld back: %v", got, m.HeldBack)
-	}
-}
-
-// LinkInstead: a directory with an assume-unchanged file that was replaced by a link to
-// itself is committed as a link.
-func (commitScenarios) LinkInstead(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	f.GitIn(w.Path, "update-index", "--assume-unchanged", "src/main.txt")
-	must(t, errors.Join(os.RemoveAll(filepath.Join(w.Path, "src")), os.Symlink("src", filepath.Join(w.Path, "src"))))
-	m := f.finish("a")
-	if got := f.Git("diff", "--name-status", w.Base, m.Head); got != "A\tsrc\nD\tsrc/main.txt" {
-		t.Errorf("committed:\n%s", got)
 	}
 }
 

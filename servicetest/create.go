@@ -3,7 +3,6 @@ package servicetest
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -224,20 +223,6 @@ func (createScenarios) FilesAreVerified(t *testing.T, f *fixture) {
 	}
 }
 
-func (createScenarios) RunsNoHook(t *testing.T, f *fixture) {
-	mark := filepath.Join(f.Home, "hook-ran")
-	for _, hook := range []string{"post-checkout", "reference-transaction", "post-index-change"} {
-		path := filepath.Join(f.Dir, ".git", "hooks", hook)
-		f.write(path, "#!/bin/sh\ntouch '"+mark+"'\n")
-		must(t, os.Chmod(path, 0o755))
-	}
-	f.create(croft.CreateRequest{Name: "a"})
-	f.removed("a")
-	if f.exists(mark) {
-		t.Error("a hook of the repository ran")
-	}
-}
-
 func (createScenarios) Refused(t *testing.T, f *fixture) {
 	before := f.trace()
 	for _, c := range []struct {
@@ -270,38 +255,6 @@ func (createScenarios) LegacyInARepo(t *testing.T, f *fixture) {
 	}
 	f.removed("a")
 	f.wantFile(filepath.Join(f.Dir, "README.md"), "# app\n")
-}
-
-// MainIsUntouched compares the main checkout's files, index and HEAD, with their times,
-// before and after several workspaces are created, used and removed.
-func (createScenarios) MainIsUntouched(t *testing.T, f *fixture) {
-	f.Roles("worker")
-	f.Commit("roles")
-	stamp := func() []string {
-		var out []string
-		files := append(f.tree(f.Dir, filepath.Join(f.Dir, ".git")), filepath.Join(f.Dir, ".git", "HEAD"), filepath.Join(f.Dir, ".git", "index"))
-		for _, file := range files {
-			info, err := os.Lstat(file)
-			must(t, err)
-			if !info.IsDir() {
-				out = append(out, file+" "+info.ModTime().String()+" "+f.read(file))
-			}
-		}
-		return out
-	}
-	before := stamp()
-	for _, layout := range []string{"default", "sibling"} {
-		w := f.create(croft.CreateRequest{Name: "a", Role: "worker", Layout: layout})
-		f.commitIn(w.Path, "work.txt", "work\n")
-		f.names()
-		f.status(w.ID)
-		f.removed("a")
-	}
-	must(t, errOf(f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})))
-	must(t, errOf(f.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})))
-	if after := stamp(); !slices.Equal(before, after) {
-		t.Errorf("the main checkout changed:\n%q\nwant\n%q", after, before)
-	}
 }
 
 func (createScenarios) SameNameRace(t *testing.T, f *fixture) {
@@ -381,25 +334,4 @@ func (createScenarios) GitMissing(t *testing.T, f *fixture) {
 		t.Error("no hint")
 	}
 	f.wantNames()
-}
-
-func (createScenarios) GitTooOld(t *testing.T, f *fixture) {
-	old := fakeGit(t, f, "#!/bin/sh\necho git version 2.30.2\n")
-	_, err := f.at(f.Dir, "CROFT_GIT_PATH="+old).Create(t.Context(), croft.CreateRequest{Name: "a"})
-	if e := wantCode(t, err, croft.GitTooOld); !strings.Contains(e.Message, "2.30.2") {
-		t.Errorf("message %q does not name the version", e.Message)
-	}
-	f.wantNames()
-}
-
-// fakeGit writes a script that is used in place of git.
-func fakeGit(t *testing.T, f *fixture, script string) string {
-	t.Helper()
-	if os.PathSeparator != '/' {
-		t.Skip("needs a shell")
-	}
-	path := filepath.Join(f.Home, "fake-git")
-	f.write(path, script)
-	must(t, os.Chmod(path, 0o755))
-	return path
 }

@@ -45,10 +45,10 @@ func (f *fixture) pages(req croft.DiffRequest) (files []croft.ReviewFile, sizes 
 func (f *fixture) withFiles(name string) croft.Workspace {
 	f.t.Helper()
 	w := f.createWith(name, "a.txt", "a\n")
-	write(f.t, w, "dir/b.txt", "b\nb\n")
-	write(f.t, w, "dir/c.txt", "c\n")
-	write(f.t, w, "src/main.txt", "one\n2\nthree\nfour\n")
-	write(f.t, w, "z.txt", "z\n")
+	f.writeIn(w, "dir/b.txt", "b\nb\n")
+	f.writeIn(w, "dir/c.txt", "c\n")
+	f.writeIn(w, "src/main.txt", "one\n2\nthree\nfour\n")
+	f.writeIn(w, "z.txt", "z\n")
 	return w
 }
 
@@ -115,7 +115,7 @@ func (diffScenarios) PagesOfOneState(t *testing.T, f *fixture) {
 	others := live
 	others.Paths = []string{"."}
 	wantCode(t, errOf(f.Diff(t.Context(), others)), croft.CursorExpired)
-	write(t, w, "z.txt", "other\n")
+	f.writeIn(w, "z.txt", "other\n")
 	e := wantCode(t, errOf(f.Diff(t.Context(), live)), croft.CursorExpired)
 	if e.Workspace != "a" {
 		t.Errorf("the error is about %q", e.Workspace)
@@ -136,9 +136,9 @@ func (diffScenarios) PagesOfOneState(t *testing.T, f *fixture) {
 // UTF-8.
 func (diffScenarios) OfReview(t *testing.T, f *fixture) {
 	w := f.withFiles("a")
-	write(t, w, "latin.txt", "caf\xe9\n")
+	f.writeIn(w, "latin.txt", "caf\xe9\n")
 	r := f.review("a")
-	write(t, w, "a.txt", "the agent goes on\n")
+	f.writeIn(w, "a.txt", "the agent goes on\n")
 	f.commitIn(f.Dir, "src/main.txt", "the target, too\n")
 	got := f.diff(croft.DiffRequest{Review: r.ID})
 	if !reflect.DeepEqual(got.Files, r.Files) || got.ID != r.ID || got.Head != r.Head || got.Base != r.Base || got.TargetCommit != r.TargetCommit || got.Total != r.Total {
@@ -223,9 +223,9 @@ func (diffScenarios) LargePages(t *testing.T, f *fixture) {
 	half := strings.Repeat(strings.Repeat("x", 99)+"\n", 6000)
 	f.commitIn(f.Dir, "d.txt", strings.Repeat(half, 3))
 	w := f.createWith("a", "a.txt", half)
-	write(t, w, "b.txt", half)
-	write(t, w, "c.txt", "c\n")
-	write(t, w, "d.txt", "first\n"+strings.Repeat(strings.ReplaceAll(half, "x", "y"), 3)+"last\n")
+	f.writeIn(w, "b.txt", half)
+	f.writeIn(w, "c.txt", "c\n")
+	f.writeIn(w, "d.txt", "first\n"+strings.Repeat(strings.ReplaceAll(half, "x", "y"), 3)+"last\n")
 	files, sizes := f.pages(croft.DiffRequest{Workspace: "a", Page: croft.Page{Limit: 10}})
 	if !slices.Equal(sizes, []int{1, 2, 1}) || told(files) != "added a.txt, added b.txt, added c.txt, modified d.txt" {
 		t.Fatalf("pages of %v: %s", sizes, told(files))

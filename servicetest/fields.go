@@ -30,7 +30,7 @@ func (limitScenarios) Fields(t *testing.T, f *fixture) {
 			t.Errorf("%s: %+v, want %v", name, e, c.want)
 		}
 	}
-	one := f.at(f.Dir, "CROFT_LIMITS_MAX_WORKERS=1")
+	one := f.with("limits.max_workers", "1")
 	e := croft.AsError("", errOf(one.Create(t.Context(), croft.CreateRequest{Name: "d"})))
 	if e == nil || e.Fields["limit"] != "1" || e.Fields["active"] != "1" {
 		t.Errorf("the limit: %+v", e)

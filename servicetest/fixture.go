@@ -32,6 +32,16 @@ func (f *fixture) at(dir string, env ...string) croft.Service {
 	return f.host.Open(f.t, dir, env...)
 }
 
+// with sets keys of the user's configuration, each followed by its value, and opens the
+// Service again.
+func (f *fixture) with(settings ...string) croft.Service {
+	f.t.Helper()
+	for pair := range slices.Chunk(settings, 2) {
+		must(f.t, f.host.Configure(pair[0], pair[1]))
+	}
+	return f.at(f.Dir)
+}
+
 // another makes another repository of the same user's.
 func (f *fixture) another() *repo {
 	f.t.Helper()

@@ -74,7 +74,7 @@ func collect(svc croft.Service) func(context.Context, croft.GCRequest) (*croft.G
 func (keyScenarios) GC(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
-	f.Service = f.at(f.Dir, "CROFT_TRASH_MAX_BYTES=0")
+	f.Service = f.with("trash.max_bytes", "0")
 	first := once(t, f, collect, croft.GCRequest{Key: "k"})
 	if len(first.Purged) != 1 {
 		t.Fatalf("collected %+v", first)

@@ -86,7 +86,7 @@ func (keyScenarios) AtOnce(t *testing.T, f *fixture) {
 // AtTheLimit: a repeated request for an existing workspace gets it, although the limit is
 // reached.
 func (keyScenarios) AtTheLimit(t *testing.T, f *fixture) {
-	f.Service = f.at(f.Dir, "MAX_WORKERS=1")
+	f.Service = f.with("limits.max_workers", "1")
 	req := croft.CreateRequest{Key: "k", Name: "a"}
 	w := f.create(req)
 	if again := f.create(req); again.ID != w.ID {
@@ -115,7 +115,7 @@ func (keyScenarios) WhereverAskedFrom(t *testing.T, f *fixture) {
 
 func (keyScenarios) PerRepository(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Key: "k", Name: "a"})
-	other := newFixture(t, f.harness)
+	other := f.another()
 	again, err := f.at(other.Dir).Create(t.Context(), croft.CreateRequest{Key: "k", Name: "b"})
 	if err != nil || again.ID == w.ID {
 		t.Errorf("the key in another repository: %+v, %v", again, err)
@@ -390,9 +390,9 @@ func (eventScenarios) Kinds(t *testing.T, f *fixture) {
 
 func (eventScenarios) PerRepository(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	other := newFixture(t, f.harness)
+	other := f.another()
 	must(t, errOf(f.at(other.Dir).Create(t.Context(), croft.CreateRequest{Name: "b"})))
-	r, err := f.Service.Repo(t.Context(), croft.RepoRequest{})
+	r, err := f.Repo(t.Context(), croft.RepoRequest{})
 	must(t, err)
 	list := events(t, f, croft.EventsRequest{Repo: r.ID})
 	if len(list) != 2 || list[0].Workspace != w.ID || list[1].Workspace != w.ID {

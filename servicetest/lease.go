@@ -162,7 +162,7 @@ func (leaseScenarios) HoldAndRelease(t *testing.T, f *fixture) {
 }
 
 func (leaseScenarios) RenewsItself(t *testing.T, f *fixture) {
-	f.Service = f.at(f.Dir, "CROFT_LEASE_TTL=1s")
+	f.Service = f.with("lease.ttl", "1s")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	held, err := croft.Hold(t.Context(), f, croft.LeaseRequest{Workspace: string(w.ID)})
 	must(t, err)

@@ -13,7 +13,7 @@ import (
 type limitScenarios struct{}
 
 func (limitScenarios) MaxWorkers(t *testing.T, f *fixture) {
-	f.Service = f.at(f.Dir, "CROFT_LIMITS_MAX_WORKERS=2")
+	f.Service = f.with("limits.max_workers", "2")
 	f.create(croft.CreateRequest{Name: "a"})
 	before := f.trace()
 	_, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: "b"}, {Name: "c"}}})
@@ -59,10 +59,10 @@ func (limitScenarios) MaxWorkersRace(t *testing.T, f *fixture) {
 }
 
 func (limitScenarios) MaxWorkersPerRepository(t *testing.T, f *fixture) {
-	f.Service = f.at(f.Dir, "MAX_WORKERS=1")
+	f.Service = f.with("limits.max_workers", "1")
 	f.create(croft.CreateRequest{Name: "a"})
 	other := f.another()
-	if _, err := f.at(other.Dir, "MAX_WORKERS=1").Create(t.Context(), croft.CreateRequest{Name: "a"}); err != nil {
+	if _, err := f.at(other.Dir).Create(t.Context(), croft.CreateRequest{Name: "a"}); err != nil {
 		t.Errorf("another repository's first workspace: %v", err)
 	}
 }
@@ -75,18 +75,18 @@ func (limitScenarios) RepositoryMayTighten(t *testing.T, f *fixture) {
 }
 
 func (limitScenarios) FreeBytes(t *testing.T, f *fixture) {
-	noSpace(t, f, "CROFT_LIMITS_MIN_FREE_BYTES=1000000000000000", "limits.min_free_bytes")
+	noSpace(t, f, "1000000000000000", "limits.min_free_bytes")
 }
 
 func (limitScenarios) FreeInodes(t *testing.T, f *fixture) {
-	noSpace(t, f, "CROFT_LIMITS_MIN_FREE_INODES=1000000000000", "limits.min_free_inodes")
+	noSpace(t, f, "1000000000000", "limits.min_free_inodes")
 }
 
-func noSpace(t *testing.T, f *fixture, setting, key string) {
+func noSpace(t *testing.T, f *fixture, value, key string) {
 	t.Helper()
 	f.names() // the repository is known before
 	before := f.trace()
-	_, err := f.at(f.Dir, setting).Create(t.Context(), croft.CreateRequest{Name: "a"})
+	_, err := f.with(key, value).Create(t.Context(), croft.CreateRequest{Name: "a"})
 	if e := wantCode(t, err, croft.NoSpace); !strings.Contains(e.Hint, key) || !strings.HasPrefix(f.Dir, filepath.Dir(e.Details)) {
 		t.Errorf("error %+v does not name the setting %s and the place", e, key)
 	}

@@ -30,6 +30,11 @@ const (
 // workspaces of a mode wherever a scenario names none. It leaves out scenarios about git's
 // own worktrees.
 func RunMode(t *testing.T, mode croft.Mode, depth Depth, h Harness) {
+	if mode == croft.ModeIsolated {
+		if c := missing(h, []Capability{Isolated}); c != "" {
+			t.Skipf("needs the capability %q", c)
+		}
+	}
 	parts := modeCore
 	if depth == All {
 		parts = modeAll
@@ -49,7 +54,7 @@ func RunMode(t *testing.T, mode croft.Mode, depth Depth, h Harness) {
 // worktree`, or expect that the repository has an agent's commits before Croft has pulled
 // them.
 var notOfWorktrees = []string{
-	"Create/Default", "Lock/OwnLocksDoNotCount", "Lock/GitHonoursIt", "Lock/ByGit", "Lease/CloseReleases", "List/Worktrees",
+	"Create/Default", "Lock/OwnLocksDoNotCount", "Lock/GitHonoursIt", "Lock/ByGit", "Lease/CloseReleases", "List/Worktrees", "List/FailureIsAnError",
 	"Reviews/DiffKeepsNothing", "Snapshots/DisturbsNothing", "Finish/FinishPlainDirectory",
 }
 

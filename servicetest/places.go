@@ -1,7 +1,6 @@
 package servicetest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,7 +35,7 @@ func lifecycle(t *testing.T, f *fixture, svc croft.Service, req croft.CreateRequ
 
 func (placeScenarios) SpacesAndUnicode(t *testing.T, f *fixture) {
 	dir := filepath.Join(filepath.Dir(f.Dir), "my prøject – 日本")
-	must(t, os.Rename(f.Dir, dir))
+	f.GitIn(filepath.Dir(f.Dir), "clone", "--quiet", f.Dir, dir)
 	f.Dir = dir
 	f.Roles("a")
 	f.Commit("roles")
@@ -45,23 +44,6 @@ func (placeScenarios) SpacesAndUnicode(t *testing.T, f *fixture) {
 		if !strings.Contains(w.Path, "my prøject – 日本") {
 			t.Errorf("%s: path %s", layout, w.Path)
 		}
-	}
-}
-
-func (placeScenarios) SymlinkedPath(t *testing.T, f *fixture) {
-	link := filepath.Join(f.Home, "link")
-	if err := os.Symlink(f.Dir, link); err != nil {
-		t.Skip("needs symbolic links")
-	}
-	svc := f.at(link)
-	w := lifecycle(t, f, svc, croft.CreateRequest{Name: "a"})
-	if w.Repo != f.Dir || !strings.HasPrefix(w.Path, filepath.Dir(f.Dir)) {
-		t.Errorf("repo %s, path %s: want them beside the real directory %s", w.Repo, w.Path, f.Dir)
-	}
-	one, err := svc.Repo(t.Context(), croft.RepoRequest{})
-	two, err2 := f.Service.Repo(t.Context(), croft.RepoRequest{})
-	if err != nil || err2 != nil || one.ID != two.ID {
-		t.Errorf("through the link the repository is %+v, %v, else %+v, %v", one, err, two, err2)
 	}
 }
 

@@ -13,7 +13,7 @@ type reasonScenarios struct{}
 // Hold: a merge says who holds it and why, until it is released.
 func (reasonScenarios) Hold(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "a.txt", "a\n")
+	f.writeIn(w, "a.txt", "a\n")
 	m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
 	out, err := f.ChangeQueue(ada(t.Context()), croft.QueueRequest{Action: croft.QueueHold, Reason: "after the demo"})
@@ -32,7 +32,7 @@ func (reasonScenarios) Hold(t *testing.T, f *fixture) {
 	if !strings.Contains(e.Message, "ada") || e.Details != "after the demo" {
 		t.Errorf("waiting: %q, %q", e.Message, e.Details)
 	}
-	write(t, w, "b.txt", "b\n")
+	f.writeIn(w, "b.txt", "b\n")
 	again, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
 	wantHold(again.Hold, "after the demo")
@@ -59,10 +59,10 @@ func (reasonScenarios) Hold(t *testing.T, f *fixture) {
 // Snapshots: a snapshot says what it was taken for, by whom, and why if that was said.
 func (reasonScenarios) Snapshots(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "a.txt", "a\n")
+	f.writeIn(w, "a.txt", "a\n")
 	asked, err := f.TakeSnapshot(ada(t.Context()), croft.SnapshotRequest{Workspace: "a", Reason: "before: its rebase"})
 	must(t, err)
-	write(t, w, "a.txt", "b\n")
+	f.writeIn(w, "a.txt", "b\n")
 	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(asked.ID)})))
 	must(t, errOf(f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})))
 	list, err := f.Snapshots(t.Context(), croft.SnapshotsRequest{})
@@ -88,7 +88,7 @@ func (reasonScenarios) Snapshots(t *testing.T, f *fixture) {
 func (reasonScenarios) Trash(t *testing.T, f *fixture) {
 	f.landed("merged")
 	for _, name := range []string{"removed", "discarded"} {
-		write(t, f.create(croft.CreateRequest{Name: name}), name, "x\n")
+		f.writeIn(f.create(croft.CreateRequest{Name: name}), name, "x\n")
 	}
 	must(t, errOf(f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"discarded"}})))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"removed"}, Mode: croft.RemoveForce})

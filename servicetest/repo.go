@@ -153,3 +153,29 @@ func (r *repo) loseState() {
 	r.t.Helper()
 	must(r.t, r.host.LoseState())
 }
+
+// link puts a link into a checkout, in the place of what is there. Git makes it: a Host has
+// no call for it.
+func (r *repo) link(dir, name, target string) {
+	r.t.Helper()
+	r.delete(path.Join(dir, name))
+	r.write(path.Join(dir, name), target)
+	blob := r.GitIn(dir, "hash-object", "-w", "--no-filters", name)
+	r.checkOut(dir, name, "--add", "--replace", "--cacheinfo", "120000,"+blob+","+name)
+}
+
+// makeExecutable makes a file of a checkout executable.
+func (r *repo) makeExecutable(dir, name string) {
+	r.t.Helper()
+	r.checkOut(dir, name, "--add", "--chmod=+x", name)
+}
+
+// checkOut changes the index, makes a file anew as the index has it, and then takes the
+// change of the index back.
+func (r *repo) checkOut(dir, name string, change ...string) {
+	r.t.Helper()
+	r.GitIn(dir, append([]string{"update-index"}, change...)...)
+	r.delete(path.Join(dir, name))
+	r.GitIn(dir, "checkout-index", "--", name)
+	r.GitIn(dir, "reset", "--quiet", "--", name)
+}

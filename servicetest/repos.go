@@ -25,7 +25,7 @@ func (repoScenarios) EnvironmentIsIgnored(t *testing.T, f *fixture) {
 }
 
 func (repoScenarios) Inside(t *testing.T, f *fixture) {
-	r, err := f.Service.Repo(t.Context(), croft.RepoRequest{})
+	r, err := f.Repo(t.Context(), croft.RepoRequest{})
 	must(t, err)
 	want := croft.Repo{
 		ID: r.ID, Path: f.Dir, Name: "app", GitDir: filepath.Join(f.Dir, ".git"), Branch: "main",
@@ -45,7 +45,7 @@ func (repoScenarios) FromSubdirectory(t *testing.T, f *fixture) {
 	if err != nil || r.Path != f.Dir || r.Branch != "main" {
 		t.Errorf("Repo = %+v, %v, want %s on main", r, err, f.Dir)
 	}
-	r, err = f.Service.Repo(t.Context(), croft.RepoRequest{Repo: "src"}) // relative to the directory in which the Service was opened
+	r, err = f.Repo(t.Context(), croft.RepoRequest{Repo: "src"}) // relative to the directory in which the Service was opened
 	if err != nil || r.Path != f.Dir {
 		t.Errorf("Repo(src) = %+v, %v, want %s", r, err, f.Dir)
 	}
@@ -53,7 +53,7 @@ func (repoScenarios) FromSubdirectory(t *testing.T, f *fixture) {
 
 func (repoScenarios) FromWorkspace(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	r, err := f.Service.Repo(t.Context(), croft.RepoRequest{Repo: w.Path})
+	r, err := f.Repo(t.Context(), croft.RepoRequest{Repo: w.Path})
 	if err != nil || r.Path != f.Dir || r.Branch != w.Branch {
 		t.Errorf("Repo = %+v, %v, want %s on %s", r, err, f.Dir, w.Branch)
 	}
@@ -109,7 +109,7 @@ func (repoScenarios) NoCommits(t *testing.T, f *fixture) {
 
 func (repoScenarios) DetachedHead(t *testing.T, f *fixture) {
 	f.Git("checkout", "--quiet", "--detach")
-	r, err := f.Service.Repo(t.Context(), croft.RepoRequest{})
+	r, err := f.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || r.Branch != "" || r.Head != f.Git("rev-parse", "HEAD") {
 		t.Errorf("Repo = %+v, %v, want no branch and the commit", r, err)
 	}
@@ -120,7 +120,7 @@ func (repoScenarios) BranchExists(t *testing.T, f *fixture) {
 	f.Git("tag", "v1")
 	f.Git("pack-refs", "--all")
 	for branch, want := range map[string]bool{"main": true, "feat/x": true, "feat": false, "v1": false, "none": false} {
-		got, err := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: branch})
+		got, err := f.Branch(t.Context(), croft.BranchRequest{Branch: branch})
 		if err != nil || got.Exists != want {
 			t.Errorf("BranchExists(%s) = %v, %v, want %v", branch, got.Exists, err, want)
 		}

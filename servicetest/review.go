@@ -1,9 +1,7 @@
 package servicetest
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -180,9 +178,6 @@ func (reviewScenarios) Parts(t *testing.T, f *fixture) {
 }
 
 func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
-	if runtime.GOOS == "windows" {
-		t.Skip("links, modes and names of files are not those of Windows")
-	}
 	f.Git("config", "core.autocrlf", "false")
 	f.Write("crlf.txt", strings.ReplaceAll(numbered(30, nil), "\n", "\r\n"))
 	f.Write("cut.txt", numbered(30, nil)+"no newline")
@@ -199,7 +194,10 @@ func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
 	f.writeIn(w, "empty", "")
 	f.writeIn(w, "latin.txt", "caf\xe9\nth\xe9\n")
 	at := func(name string) string { return filepath.Join(w.Path, name) }
-	must(t, errors.Join(os.Remove(at("gone/file")), os.Chmod(at("run.sh"), 0o755), os.Remove(at("kind")), os.Symlink("bin", at("kind")), os.Remove(at("becomes"))))
+	f.delete(at("gone/file"))
+	f.delete(at("becomes"))
+	f.makeExecutable(w.Path, "run.sh")
+	f.link(w.Path, "kind", "bin")
 	f.writeIn(w, "becomes/dir", "now a directory\n")
 	odd := "plain.txt"
 	if runtime.GOOS == "linux" {

@@ -1,7 +1,6 @@
 package servicetest
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,13 +65,11 @@ func (roleScenarios) OverTrackedFile(t *testing.T, f *fixture) {
 
 func (roleScenarios) OverTrackedLink(t *testing.T, f *fixture) {
 	f.Write("AGENTS.md", "for all agents\n")
-	if err := os.Symlink("AGENTS.md", filepath.Join(f.Dir, "CLAUDE.md")); err != nil {
-		t.Skip("needs symbolic links")
-	}
+	f.link(f.Dir, "CLAUDE.md", "AGENTS.md")
 	w := f.create(staffed(f))
 	f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
-	if info, err := os.Lstat(filepath.Join(w.Path, "CLAUDE.md")); err != nil || !info.Mode().IsRegular() {
-		t.Errorf("CLAUDE.md is %v, %v, want a file in the link's place", info, err)
+	if mode, err := f.host.Stat(filepath.Join(w.Path, "CLAUDE.md")); err != nil || !mode.IsRegular() {
+		t.Errorf("CLAUDE.md is %v, %v, want a file in the link's place", mode, err)
 	}
 	f.wantFile(filepath.Join(w.Path, "AGENTS.md"), "for all agents\n")
 	wantClean(t, f, w)
@@ -212,10 +209,7 @@ func (roleScenarios) CopyAnother(t *testing.T, f *fixture) {
 func (roleScenarios) LinkOutIsNotFollowed(t *testing.T, f *fixture) {
 	secret := filepath.Join(f.Home, "secret")
 	f.write(secret, "secret")
-	must(t, os.MkdirAll(filepath.Join(f.Dir, "roles", "spy"), 0o755))
-	if err := os.Symlink(secret, filepath.Join(f.Dir, "roles", "spy", "CLAUDE.md")); err != nil {
-		t.Skip("needs symbolic links")
-	}
+	f.link(f.Dir, "roles/spy/CLAUDE.md", secret)
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a", Role: "spy"})), croft.RoleNotFound)
 }
 

@@ -1,7 +1,6 @@
 package servicetest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,7 +26,7 @@ func (roundScenarios) HeldBack(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "update-index", "--assume-unchanged", "README.md")
 	f.GitIn(w.Path, "init", "--quiet", "nested")
 	f.writeIn(w, "nested/file", "x\n")
-	must(t, os.Symlink("/etc/hostname", filepath.Join(w.Path, "link.key")))
+	f.link(w.Path, "link.key", "/etc/hostname")
 	ended := f.endRound(r)
 	if len(ended.HeldBack) != 1 {
 		t.Fatalf("held back: %+v", ended.HeldBack)

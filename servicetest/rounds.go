@@ -2,7 +2,6 @@ package servicetest
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -195,9 +194,9 @@ func (roundScenarios) AutoCommit(t *testing.T, f *fixture) {
 	f.writeIn(opus, "staged.txt", "staged\n")
 	f.GitIn(opus.Path, "add", "staged.txt")
 	f.writeIn(opus, "staged.txt", "and changed\n")
-	must(t, os.Symlink("README.md", filepath.Join(opus.Path, "link")))
+	f.link(opus.Path, "link", "README.md")
 	f.writeIn(opus, "run.sh", "run\n")
-	must(t, os.Chmod(filepath.Join(opus.Path, "run.sh"), 0o755))
+	f.makeExecutable(opus.Path, "run.sh")
 	f.endRound(r)
 	if got := f.Git("log", "-1", "--format=%s", opus.Branch); got != "[ROUND] Auto-commit" {
 		t.Errorf("message %q", got)

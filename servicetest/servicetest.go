@@ -22,8 +22,18 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// Run tests the whole contract.
+// Run tests the whole contract, but for scenarios that need a capability that the harness
+// lacks: they are reported as skipped.
 func Run(t *testing.T, h Harness) { run(t, h, groups()) }
+
+// RunNeeding tests only what needs a capability.
+func RunNeeding(t *testing.T, c Capability, h Harness) {
+	list := groups()
+	for i := range list {
+		list[i].scenarios = slices.DeleteFunc(list[i].scenarios, func(s scenario) bool { return !slices.Contains(s.needs, c) })
+	}
+	run(t, h, slices.DeleteFunc(list, func(g group) bool { return len(g.scenarios) == 0 }))
+}
 
 // group is a set of scenarios about one part of a Service.
 type group struct {
@@ -60,48 +70,49 @@ func (g group) needing(c Capability, names ...string) group {
 
 func groups() []group {
 	return []group{
-		groupOf("Repos", repoScenarios{}),
-		groupOf("Create", createScenarios{}),
+		groupOf("Repos", repoScenarios{}).needing(Environment, "EnvironmentIsIgnored"),
+		groupOf("Create", createScenarios{}).and(SharedDisk, localCreateScenarios{}),
 		{name: "AllOrNone", scenarios: allOrNoneScenarios()},
 		groupOf("Base", baseScenarios{}),
-		groupOf("Places", placeScenarios{}),
-		withRoles(groupOf("Swarm", swarmScenarios{})),
-		groupOf("Sibling", siblingScenarios{}),
-		groupOf("Agents", agentScenarios{}),
+		groupOf("Places", placeScenarios{}).and(SharedDisk, localPlaceScenarios{}),
+		withRoles(groupOf("Swarm", swarmScenarios{}).and(SharedDisk, localSwarmScenarios{})),
+		groupOf("Sibling", siblingScenarios{}).needing(Environment, "MaxWorkers"),
+		groupOf("Agents", agentScenarios{}).and(SharedDisk, localAgentScenarios{}).needing(PlainDirectories, "PlainDirectory"),
 		groupOf("Roles", roleScenarios{}),
-		groupOf("List", listScenarios{}),
+		groupOf("List", listScenarios{}).and(SharedDisk, localListScenarios{}),
 		groupOf("Status", statusScenarios{}),
 		groupOf("Conditions", conditionScenarios{}),
-		groupOf("Remove", removeScenarios{}),
+		groupOf("Remove", removeScenarios{}).and(SharedDisk, localRemoveScenarios{}),
 		groupOf("Lock", lockScenarios{}),
 		groupOf("Lease", leaseScenarios{}),
 		groupOf("Reap", reapScenarios{}),
 		groupOf("Clean", cleanScenarios{}),
 		groupOf("Trash", trashScenarios{}),
-		groupOf("TrashUpkeep", trashUpkeepScenarios{}),
-		groupOf("Snapshots", snapshotScenarios{}),
+		groupOf("TrashUpkeep", trashUpkeepScenarios{}).and(SharedDisk, localTrashUpkeepScenarios{}),
+		groupOf("Snapshots", snapshotScenarios{}).and(SharedDisk, localSnapshotScenarios{}),
 		groupOf("Radar", radarScenarios{}),
 		groupOf("History", historyScenarios{}),
-		groupOf("Merges", mergeScenarios{}),
+		groupOf("Merges", mergeScenarios{}).needing(LostState, "DatabaseLost"),
 		groupOf("Seen", seenScenarios{}),
 		groupOf("Gets", getScenarios{}),
-		groupOf("Commits", commitScenarios{}),
-		groupOf("Resolve", resolveScenarios{}),
-		groupOf("Finish", finishScenarios{}),
+		groupOf("Commits", commitScenarios{}).and(SharedDisk, localCommitScenarios{}),
+		groupOf("Resolve", resolveScenarios{}).and(SharedDisk, localResolveScenarios{}),
+		groupOf("Finish", finishScenarios{}).needing(PlainDirectories, "FinishPlainDirectory"),
 		groupOf("Branch", branchScenarios{}),
 		groupOf("Lanes", laneScenarios{}),
 		groupOf("Revert", revertScenarios{}),
-		groupOf("Reviews", reviewScenarios{}),
-		groupOf("Rounds", roundScenarios{}),
-		groupOf("RoundModes", roundModeScenarios{}),
-		groupOf("Scratch", scratchScenarios{}),
+		groupOf("Reviews", reviewScenarios{}).needing(LostState, "LostDatabase"),
+		groupOf("Rounds", roundScenarios{}).and(SharedDisk, localRoundScenarios{}),
+		groupOf("RoundModes", roundModeScenarios{}).needing(Isolated, "Isolated", "IsolatedSeesTheOthers").
+			needing(PlainDirectories, "PlainDirectory", "PlainDirectoryFallsBack", "PlainDirectoryLegacy", "PlainDirectoryChanged"),
+		groupOf("Scratch", scratchScenarios{}).and(SharedDisk, localScratchScenarios{}),
 		groupOf("Presenter", presenterScenarios{}),
 		groupOf("Doctor", doctorScenarios{}),
 		groupOf("Keys", keyScenarios{}),
 		groupOf("Events", eventScenarios{}),
 		groupOf("Told", toldScenarios{}),
 		groupOf("Reasons", reasonScenarios{}),
-		groupOf("Limits", limitScenarios{}),
+		groupOf("Limits", limitScenarios{}).needing(Environment, "MaxWorkersRace"),
 		groupOf("Actors", actorScenarios{}),
 		groupOf("Revisions", revisionScenarios{}),
 		groupOf("Meta", metaScenarios{}),

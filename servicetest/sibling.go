@@ -26,7 +26,7 @@ func (siblingScenarios) CreateAndTeardown(t *testing.T, f *fixture) {
 	if got := f.removed("agent/7"); got.Branch != "agent/7" {
 		t.Errorf("removed %+v, want the branch gone with it", got)
 	}
-	if has, _ := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: "agent/7"}); has.Exists || f.exists(w.Path) {
+	if has, _ := f.Branch(t.Context(), croft.BranchRequest{Branch: "agent/7"}); has.Exists || f.exists(w.Path) {
 		t.Errorf("branch there: %v, directory there: %v", has.Exists, f.exists(w.Path))
 	}
 	if got := f.Git("worktree", "list", "--porcelain"); strings.Contains(got, w.Path) {

@@ -2,7 +2,6 @@ package servicetest
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func (swarmScenarios) SingleLifecycle(t *testing.T, f *fixture) {
 		t.Fatal("no directory")
 	}
 	f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the researcher.\n")
-	if has, err := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/researcher-abc123"}); err != nil || !has.Exists {
+	if has, err := f.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/researcher-abc123"}); err != nil || !has.Exists {
 		t.Errorf("BranchExists = %v, %v", has.Exists, err)
 	}
 	if got := f.removed("researcher"); got.Branch != w.Branch {
@@ -76,7 +75,7 @@ func (swarmScenarios) SingleLifecycle(t *testing.T, f *fixture) {
 	if f.exists(w.Path) {
 		t.Error("the directory is still there")
 	}
-	if has, err := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: w.Branch}); err != nil || has.Exists {
+	if has, err := f.Branch(t.Context(), croft.BranchRequest{Branch: w.Branch}); err != nil || has.Exists {
 		t.Errorf("BranchExists after removal = %v, %v", has.Exists, err)
 	}
 }
@@ -250,7 +249,7 @@ func (swarmScenarios) FullCleanup(t *testing.T, f *fixture) {
 	f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
 	f.write(filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"reviewer"}, Branch: croft.BranchKeep})
-	if has, _ := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/reviewer-1"}); !has.Exists {
+	if has, _ := f.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/reviewer-1"}); !has.Exists {
 		t.Fatal("the branch was to be kept")
 	}
 	res, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
@@ -269,23 +268,6 @@ func (swarmScenarios) FullCleanup(t *testing.T, f *fixture) {
 	}
 }
 
-func (swarmScenarios) FullCleanupKeepsForeign(t *testing.T, f *fixture) {
-	f.create(swarm("researcher", "1"))
-	mine := filepath.Join(f.Dir, ".worktrees", "notes.txt")
-	f.write(mine, "mine")
-	// A worktree of the user's on a disk that is not mounted.
-	disk := filepath.Join(f.Home, "disk")
-	f.Git("worktree", "add", "--quiet", filepath.Join(disk, "own"))
-	must(t, os.Rename(disk, disk+".away"))
-	must(t, errOf(f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})))
-	must(t, errOf(f.GC(t.Context(), croft.GCRequest{})))
-	must(t, os.Rename(disk+".away", disk))
-	if got := f.GitIn(filepath.Join(disk, "own"), "rev-parse", "--abbrev-ref", "HEAD"); got != "own" {
-		t.Errorf("the user's worktree is on %q", got)
-	}
-	f.wantFile(mine, "mine")
-}
-
 // UserBranchesUnderThePrefixStay deviates from the specification: only recorded branches are deleted, not
 // all branches under the prefix.
 func (swarmScenarios) UserBranchesUnderThePrefixStay(t *testing.T, f *fixture) {
@@ -296,7 +278,7 @@ func (swarmScenarios) UserBranchesUnderThePrefixStay(t *testing.T, f *fixture) {
 	if err != nil || !slices.Equal(res.Branches, []string{"swarm/researcher-1"}) {
 		t.Errorf("Clean = %+v, %v", res, err)
 	}
-	if has, _ := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/mine-1"}); !has.Exists {
+	if has, _ := f.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/mine-1"}); !has.Exists {
 		t.Error("the user's branch was deleted for its prefix")
 	}
 }

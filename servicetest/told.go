@@ -29,7 +29,7 @@ func (toldScenarios) Finished(t *testing.T, f *fixture) {
 	} {
 		w := f.create(croft.CreateRequest{Name: tt.name})
 		if tt.name != "empty" {
-			write(t, w, tt.name+".txt", "x\n")
+			f.writeIn(w, tt.name+".txt", "x\n")
 		}
 		from := f.cursor()
 		tt.req.Workspace, tt.req.Key = tt.name, "end "+tt.name
@@ -49,7 +49,7 @@ func (toldScenarios) Finished(t *testing.T, f *fixture) {
 			t.Errorf("%s: %+v is not about %s", tt.name, list[1], m.ID)
 		}
 	}
-	write(t, f.create(croft.CreateRequest{Name: "merge"}), "merge.txt", "x\n")
+	f.writeIn(f.create(croft.CreateRequest{Name: "merge"}), "merge.txt", "x\n")
 	from := f.cursor()
 	f.mustMerge(croft.MergeRequest{Workspace: "merge"})
 	if slices.Contains(kinds(events(t, f, croft.EventsRequest{After: from})), croft.EventWorkspaceFinished) {

@@ -12,8 +12,8 @@ import (
 )
 
 // hasty returns a Service with retention and notice times of zero.
-func hasty(f *fixture, env ...string) croft.Service {
-	return f.at(f.Dir, append([]string{"CROFT_TRASH_RETENTION=0s", "CROFT_TRASH_NOTICE=0s"}, env...)...)
+func hasty(f *fixture, more ...string) croft.Service {
+	return f.with(append([]string{"trash.retention", "0s", "trash.notice", "0s"}, more...)...)
 }
 
 // manifest lists files with their modes and contents.
@@ -136,7 +136,7 @@ func (trashUpkeepScenarios) SavedWorkExpires(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	f.writeIn(w, "wip.txt", "w\n")
-	f.Service = hasty(f, "CROFT_TRASH_SAVED_FOR=0s")
+	f.Service = hasty(f, "trash.saved_for", "0s")
 	f.removeForced("a")
 	if res := gc(t, f); len(res.Reduced) != 1 || len(res.Purged) != 0 {
 		t.Fatalf("GC = %+v", res)
@@ -204,7 +204,7 @@ func (trashUpkeepScenarios) DeletedByHand(t *testing.T, f *fixture) {
 // AtOnce removes, restores and runs gc at the same time. Whichever call wins, the work is
 // in one place, as a whole.
 func (trashUpkeepScenarios) AtOnce(t *testing.T, f *fixture) {
-	f.Service = hasty(f, "CROFT_TRASH_REGENERABLE_AFTER=0s")
+	f.Service = hasty(f, "trash.regenerable_after", "0s")
 	w := f.createWith("a", ".gitignore", "node_modules/\n")
 	f.commitIn(w.Path, "done.txt", "done\n")
 	f.writeIn(w, "precious.txt", "precious\n")
@@ -213,7 +213,7 @@ func (trashUpkeepScenarios) AtOnce(t *testing.T, f *fixture) {
 			f.write(filepath.Join(w.Path, "node_modules", decimal(int64(i)), "x.js"), "x\n")
 		}
 		f.removeForced("a")
-		others := []croft.Service{hasty(f), hasty(f, "CROFT_TRASH_REGENERABLE_AFTER=0s")}
+		others := []croft.Service{hasty(f, "trash.regenerable_after", ""), hasty(f, "trash.regenerable_after", "0s")}
 		var wg sync.WaitGroup
 		for _, svc := range others {
 			wg.Go(func() {

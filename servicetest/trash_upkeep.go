@@ -61,31 +61,6 @@ func (f *fixture) removeForced(names ...string) {
 	f.remove(croft.RemoveRequest{Workspaces: names, Mode: croft.RemoveForce})
 }
 
-func (trashUpkeepScenarios) Sizes(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	f.write(filepath.Join(w.Path, "wip", "large.bin"), strings.Repeat("x", 100_000))
-	f.removeForced("a")
-	var bytes, inodes int64
-	for _, path := range f.tree(f.inTrash(w.ID), "") {
-		inodes++
-		if mode, err := f.host.Stat(path); err == nil && mode.IsRegular() {
-			bytes += int64(len(f.read(path)))
-		}
-	}
-	for range 2 { // the first time measured, the second time from the record
-		if got := trashOf(t, f); got.Bytes != bytes || got.Inodes != inodes || got.Left != croft.LeftDirectory || bytes < 100_000 {
-			t.Errorf("%d bytes and %d inodes, want %d and %d: %+v", got.Bytes, got.Inodes, bytes, inodes, got)
-		}
-	}
-	// Another removal of the same workspace is measured again.
-	f.restore("a")
-	f.delete(filepath.Join(w.Path, "wip"))
-	f.removed("a")
-	if got := trashOf(t, f); got.Bytes >= bytes || got.Inodes != inodes-2 {
-		t.Errorf("after it had become smaller: %+v", got)
-	}
-}
-
 const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55\n"
 
 // littered is a removed workspace with directories of every kind. It returns the
@@ -128,7 +103,7 @@ func littered(t *testing.T, f *fixture) (w croft.Workspace, again, stay []string
 }
 
 func (trashUpkeepScenarios) RegenerableGoFirst(t *testing.T, f *fixture) {
-	f.Service = f.at(f.Dir, "CROFT_TRASH_REGENERABLE_AFTER=0s")
+	f.Service = f.with("trash.regenerable_after", "0s")
 	w, again, stay := littered(t, f)
 	before := trashOf(t, f)
 	res := gc(t, f)
@@ -221,13 +196,13 @@ func (trashUpkeepScenarios) ByteBudget(t *testing.T, f *fixture) {
 	for _, item := range trash(t, f) {
 		bytes += item.Bytes
 	}
-	f.Service = f.at(f.Dir, "CROFT_TRASH_MAX_BYTES="+decimal(bytes-1))
+	f.Service = f.with("trash.max_bytes", decimal(bytes-1))
 	res := gc(t, f)
 	if !slices.Equal(res.Purged, []croft.ID{ids["finished"]}) || len(res.Reduced)+len(res.Announced) != 0 || res.Bytes < 50_000 {
 		t.Errorf("GC = %+v, want the first finished one gone", res)
 	}
 	wantLeft(t, f, "dirty", "ahead", "later")
-	f.Service = f.at(f.Dir, "CROFT_TRASH_MAX_BYTES=0")
+	f.Service = f.with("trash.max_bytes", "0")
 	res = gc(t, f)
 	if !slices.Equal(res.Purged, []croft.ID{ids["later"]}) || len(res.Announced) != 2 || len(res.Reduced) != 0 {
 		t.Errorf("GC = %+v, want the second finished one gone and the others announced", res)
@@ -241,7 +216,7 @@ func (trashUpkeepScenarios) InodeBudget(t *testing.T, f *fixture) {
 	for _, item := range trash(t, f) {
 		inodes += item.Inodes
 	}
-	f.Service = f.at(f.Dir, "CROFT_TRASH_MAX_INODES="+decimal(inodes-1))
+	f.Service = f.with("trash.max_inodes", decimal(inodes-1))
 	if res := gc(t, f); !slices.Equal(res.Purged, []croft.ID{ids["finished"]}) || res.Inodes == 0 {
 		t.Errorf("GC = %+v, want the first finished one gone", res)
 	}
@@ -250,7 +225,7 @@ func (trashUpkeepScenarios) InodeBudget(t *testing.T, f *fixture) {
 
 func (trashUpkeepScenarios) WorkGoesLastAndAnnounced(t *testing.T, f *fixture) {
 	ids := crowd(t, f)
-	f.Service = f.at(f.Dir, "CROFT_TRASH_MAX_BYTES=0")
+	f.Service = f.with("trash.max_bytes", "0")
 	res := gc(t, f)
 	if len(res.Announced) != 2 || res.Announced[0].ID != ids["dirty"] || res.Announced[1].ID != ids["ahead"] {
 		t.Fatalf("GC = %+v", res)
@@ -283,11 +258,11 @@ func (trashUpkeepScenarios) WorkGoesLastAndAnnounced(t *testing.T, f *fixture) {
 
 func (trashUpkeepScenarios) AnnouncementWithdrawn(t *testing.T, f *fixture) {
 	crowd(t, f)
-	f.Service = f.at(f.Dir, "CROFT_TRASH_MAX_BYTES=0")
+	f.Service = f.with("trash.max_bytes", "0")
 	if res := gc(t, f); len(res.Announced) != 2 {
 		t.Fatalf("GC = %+v", res)
 	}
-	f.Service = f.at(f.Dir)
+	f.Service = f.with("trash.max_bytes", "")
 	gc(t, f)
 	for _, item := range trash(t, f) {
 		if !item.PurgeAt.IsZero() {

@@ -196,7 +196,7 @@ func (cleanScenarios) GCBranches(t *testing.T, f *fixture) {
 		t.Errorf("GC = %+v, %v", res, err)
 	}
 	for branch, want := range map[string]bool{"croft/mine": true, "croft/ahead": true, "croft/merged": false} {
-		if has, _ := f.Service.Branch(t.Context(), croft.BranchRequest{Branch: branch}); has.Exists != want {
+		if has, _ := f.Branch(t.Context(), croft.BranchRequest{Branch: branch}); has.Exists != want {
 			t.Errorf("%s there: %v, want %v", branch, has.Exists, want)
 		}
 	}
@@ -209,7 +209,7 @@ func (cleanScenarios) GCRetention(t *testing.T, f *fixture) {
 	if res, err := f.GC(t.Context(), croft.GCRequest{}); err != nil || len(res.Purged) != 0 {
 		t.Errorf("GC within the retention = %+v, %v", res, err)
 	}
-	f.Service = f.at(f.Dir, "CROFT_TRASH_RETENTION=0s")
+	f.Service = f.with("trash.retention", "0s")
 	b := f.create(croft.CreateRequest{Name: "b"})
 	f.removed("b")
 	res, err := f.GC(t.Context(), croft.GCRequest{})

@@ -16,11 +16,12 @@ import (
 
 // Through returns a Service that sends every request to another one, and every answer
 // back, as JSON. It fails the test where something is lost on the way.
-func Through(t testing.TB, svc croft.Service) croft.Service { return wire{t, svc} }
+func Through(t testing.TB, svc croft.Service) croft.Service { return wire{t: t, svc: svc} }
 
 type wire struct {
 	t   testing.TB
 	svc croft.Service
+	prefixes
 }
 
 // send calls a method through JSON.
@@ -30,17 +31,17 @@ func send[R, T any](ctx context.Context, w wire, req R, method func(context.Cont
 		// be named on its own machine.
 		return nil, &croft.Error{Code: croft.InvalidName, Op: "call", Message: "the request is not UTF-8"}
 	}
-	out, err := method(ctx, passed(w.t, req))
+	out, err := method(ctx, passed(w.t, req, w.toHere))
 	if err != nil {
 		var none *T // over a wire there is an answer or an error
 		return none, w.failure(err)
 	}
-	return passed(w.t, out), nil
+	return passed(w.t, out, w.toThere), nil
 }
 
-// passed returns a value as it is on the other end of a wire.
-func passed[T any](t testing.TB, v T) T {
-	out, err := overWire(v)
+// passed returns a value as it is on the other end of a wire, where paths are translated.
+func passed[T any](t testing.TB, v T, translate func(string) string) T {
+	out, err := overWire(v, translate)
 	if err != nil {
 		t.Errorf("%T: %v", v, err)
 	}
@@ -49,7 +50,7 @@ func passed[T any](t testing.TB, v T) T {
 
 // overWire makes JSON of a value and the value of the JSON again. It fails if something
 // is lost on the way.
-func overWire[T any](v T) (out T, err error) {
+func overWire[T any](v T, translate func(string) string) (out T, err error) {
 	data, err := json.Marshal(v)
 	if err == nil {
 		err = json.Unmarshal(data, &out)
@@ -60,7 +61,11 @@ func overWire[T any](v T) (out T, err error) {
 	if at := lostIn(v, out); at != "" {
 		return out, fmt.Errorf("%s is lost in JSON: %s", at, data)
 	}
-	return out, nil
+	if there := translate(string(data)); there != string(data) {
+		out = *new(T)
+		err = json.Unmarshal([]byte(there), &out)
+	}
+	return out, err
 }
 
 // failure returns an error as it is on the other end of a wire.
@@ -70,18 +75,18 @@ func (w wire) failure(err error) error {
 		w.t.Errorf("an error without a code: %v", err)
 		return err
 	}
-	return passed(w.t, e)
+	return passed(w.t, e, w.toThere)
 }
 
 func (w wire) Close() error { return w.svc.Close() }
 
 func (w wire) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[croft.Event, error] {
 	return func(yield func(croft.Event, error) bool) {
-		for event, err := range w.svc.Events(ctx, passed(w.t, req)) {
+		for event, err := range w.svc.Events(ctx, passed(w.t, req, w.toHere)) {
 			if err != nil {
 				err = w.failure(err)
 			}
-			if !yield(passed(w.t, event), err) {
+			if !yield(passed(w.t, event, w.toThere), err) {
 				return
 			}
 		}
