@@ -197,10 +197,11 @@ var mayImport = map[string][]string{
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
 	},
-	"connect":          {".", "engine", "internal/config"},
-	"replica":          {"."},
-	"servicetest":      {".", "internal/git/gittest"},
-	"servicetest/wire": {".", "servicetest"},
+	"connect":             {".", "engine", "internal/config"},
+	"replica":             {"."},
+	"servicetest":         {".", "servicetest/harness"},
+	"servicetest/harness": {".", "internal/git/gittest"},
+	"servicetest/wire":    {".", "servicetest/harness"},
 
 	// Long tests of the whole, through the built binary.
 	"internal/attack":  {},
@@ -242,7 +243,7 @@ var rooms = []string{
 // testSupport are the packages that only tests import. Nothing else may link
 // the testing package.
 var testSupport = []string{
-	"internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "servicetest", "servicetest/wire",
+	"internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "servicetest", "servicetest/harness", "servicetest/wire",
 }
 
 // onlyIn names, for imports that have one place, that place. A row ends in

@@ -7,11 +7,12 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/servicetest"
+	"github.com/croft-sh/croft/servicetest/harness"
 	"github.com/croft-sh/croft/servicetest/wire"
 )
 
 func TestService(t *testing.T) {
-	servicetest.Run(t, servicetest.Local(openEnv))
+	servicetest.Run(t, harness.Local(openEnv))
 }
 
 // open opens an engine and closes it with the test.
@@ -41,18 +42,18 @@ func TestIsolatedService(t *testing.T) {
 	if os.Getenv("CROFT_LONG") == "1" {
 		depth = servicetest.All
 	}
-	servicetest.RunMode(t, croft.ModeIsolated, depth, servicetest.Local(openEnv))
+	servicetest.RunMode(t, croft.ModeIsolated, depth, harness.Local(openEnv))
 }
 
 // TestWire: the contract holds where every request and every answer is sent as JSON, and
 // where the test cannot open a path of an answer.
 func TestWire(t *testing.T) {
-	servicetest.Run(t, wire.Remote(servicetest.Local(openEnv)))
+	servicetest.Run(t, wire.Remote(harness.Local(openEnv)))
 }
 
 // TestWireOnSharedDisk: so do the scenarios that open paths of answers.
 func TestWireOnSharedDisk(t *testing.T) {
-	servicetest.RunNeeding(t, servicetest.SharedDisk, servicetest.Local(func(t *testing.T, dir string, env []string) croft.Service {
+	servicetest.RunNeeding(t, harness.SharedDisk, harness.Local(func(t *testing.T, dir string, env []string) croft.Service {
 		return wire.Through(t, openEnv(t, dir, env))
 	}))
 }

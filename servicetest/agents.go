@@ -100,7 +100,7 @@ func (agentScenarios) JSON(t *testing.T, f *fixture) {
 
 func (agentScenarios) PlainDirectory(t *testing.T, f *fixture) {
 	dir := filepath.Join(f.Home, "plain")
-	f.write(filepath.Join(dir, "notes.txt"), "mine\n")
+	f.WriteFile(filepath.Join(dir, "notes.txt"), "mine\n")
 	f.Service = f.at(dir)
 	for _, id := range []string{"a", "b"} {
 		w := f.create(agent(id))
@@ -115,20 +115,20 @@ func (agentScenarios) PlainDirectory(t *testing.T, f *fixture) {
 			t.Errorf("shown as %+v", shown)
 		}
 	}
-	if entries := f.tree(dir, ""); len(entries) != 2 {
+	if entries := f.Tree(dir, ""); len(entries) != 2 {
 		t.Errorf("the plain directory holds %v", entries)
 	}
 	if st := f.status(f.show("a").ID); st.Dirty() {
 		t.Errorf("status %+v", st)
 	}
 	f.removed("a")
-	f.wantFile(filepath.Join(dir, "notes.txt"), "mine\n")
+	f.WantFile(filepath.Join(dir, "notes.txt"), "mine\n")
 	// Other layouts refuse it; with this one, a request for a worktree gets a copy.
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "c"})), croft.NotARepo)
 	req := agent("c")
 	req.Mode = croft.ModeWorktree
 	w := f.create(req)
-	if w.Mode != croft.ModeIsolated || len(w.Notes) != 1 || f.read(filepath.Join(w.Path, "notes.txt")) != "mine\n" {
+	if w.Mode != croft.ModeIsolated || len(w.Notes) != 1 || f.ReadFile(filepath.Join(w.Path, "notes.txt")) != "mine\n" {
 		t.Errorf("a worktree: %+v, want a copy and a note", w)
 	}
 }
@@ -141,7 +141,7 @@ func (agentScenarios) ServerRestart(t *testing.T, f *fixture) {
 	if got := f.show("a"); got.Path != w.Path || got.Branch != w.Branch || got.State != croft.Ready {
 		t.Errorf("after the restart %+v", got)
 	}
-	f.wantFile(filepath.Join(w.Path, "wip.txt"), "half")
+	f.WantFile(filepath.Join(w.Path, "wip.txt"), "half")
 }
 
 func (agentScenarios) TwoAgentsOneFile(t *testing.T, f *fixture) {
@@ -150,9 +150,9 @@ func (agentScenarios) TwoAgentsOneFile(t *testing.T, f *fixture) {
 		f.commitIn(w.Path, "README.md", w.Name+"\n")
 	}
 	for _, w := range list {
-		if got := f.read(filepath.Join(w.Path, "README.md")); strings.TrimSpace(got) != w.Name {
+		if got := f.ReadFile(filepath.Join(w.Path, "README.md")); strings.TrimSpace(got) != w.Name {
 			t.Errorf("%s sees %q", w.Name, got)
 		}
 	}
-	f.wantFile(filepath.Join(f.Dir, "README.md"), "# app\n")
+	f.WantFile(filepath.Join(f.Dir, "README.md"), "# app\n")
 }

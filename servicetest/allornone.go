@@ -13,7 +13,7 @@ import (
 func allOrNoneScenarios() []scenario {
 	return []scenario{
 		{name: "PathTaken", run: func(t *testing.T, f *fixture) {
-			f.write(filepath.Join(filepath.Dir(f.Dir), "app.croft", "c", "mine"), "precious")
+			f.WriteFile(filepath.Join(filepath.Dir(f.Dir), "app.croft", "c", "mine"), "precious")
 			noneOf(t, f, croft.WorktreeExists, croft.CreateRequest{Name: "c"})
 		}},
 		{name: "BranchTaken", run: func(t *testing.T, f *fixture) {
@@ -63,7 +63,7 @@ func allOrNoneScenarios() []scenario {
 			f.commitIn(f.Dir, "lost.txt", "lost\n")
 			blob := f.Git("rev-parse", "HEAD:lost.txt")
 			f.Git("checkout", "--quiet", "main")
-			f.delete(filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
+			f.Delete(filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
 			noneOf(t, f, croft.GitFailed, croft.CreateRequest{Name: "c", Base: "damaged"})
 		}},
 		{name: "All", run: func(t *testing.T, f *fixture) {

@@ -146,7 +146,7 @@ func (branchScenarios) RoundEnd(t *testing.T, f *fixture) {
 	r := f.round(croft.RoundRequest{Session: "s"})
 	w := r.Workspaces[0]
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
-	f.write(w.Path+"/unchecked.txt", "x\n")
+	f.WriteFile(w.Path+"/unchecked.txt", "x\n")
 	before := f.Git("rev-parse", "main")
 	ended, err := f.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	if err != nil || len(ended.Failed) != 1 || ended.Failed[0].Name != w.Agent {

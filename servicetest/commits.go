@@ -34,7 +34,7 @@ func (commitScenarios) TakenOutOfTheIndex(t *testing.T, f *fixture) {
 	m := f.finish("a")
 	f.wantTree(m.Head, ".gitignore\nREADME.md\nagain.txt\nsrc/main.txt")
 	f.wantContent(m.Head+":again.txt", "new")
-	if b, err := f.host.Read(filepath.Join(w.Path, ".env")); err != nil || b != "PASSWORD=new\n" {
+	if b, err := f.Host.Read(filepath.Join(w.Path, ".env")); err != nil || b != "PASSWORD=new\n" {
 		t.Errorf("the file on disk: %q, %v", b, err)
 	}
 	if st, err := f.Status(t.Context(), croft.StatusRequest{Workspace: w.ID}); err != nil || st.Dirty() {
@@ -73,7 +73,7 @@ func (commitScenarios) Hidden(t *testing.T, f *fixture) {
 	f.writeIn(w, "two.txt", "edited\n")
 	f.writeIn(w, "same.txt", "4\n")
 	f.writeIn(w, "new.txt", "new\n")
-	f.delete(filepath.Join(w.Path, "gone.txt"))
+	f.Delete(filepath.Join(w.Path, "gone.txt"))
 	const held = "gone.txt one.txt two.txt"
 	work, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
 	must(t, err)
@@ -94,7 +94,7 @@ func (commitScenarios) Hidden(t *testing.T, f *fixture) {
 		}
 	}
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	if b, err := f.host.Read(filepath.Join(w.Path, "one.txt")); err != nil || b != "edited\n" {
+	if b, err := f.Host.Read(filepath.Join(w.Path, "one.txt")); err != nil || b != "edited\n" {
 		t.Errorf("after the merge: %q, %v", b, err)
 	}
 }
@@ -106,7 +106,7 @@ func (commitScenarios) HiddenSparse(t *testing.T, f *fixture) {
 	f.Commit("files")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "sparse-checkout", "set", "src")
-	if _, err := f.host.Stat(filepath.Join(w.Path, "far")); err == nil {
+	if _, err := f.Host.Stat(filepath.Join(w.Path, "far")); err == nil {
 		t.Fatal("the checkout is not sparse")
 	}
 	f.writeIn(w, "src/new.txt", "new\n")
@@ -127,15 +127,15 @@ func (commitScenarios) Kinds(t *testing.T, f *fixture) {
 	f.Write("file", "f\n")
 	f.Write("other/c.txt", "c\n")
 	f.Commit("files")
-	f.link(f.Dir, "link", "src")
+	f.Link(f.Dir, "link", "src")
 	f.Commit("a link")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	in := func(name string) string { return filepath.Join(w.Path, name) }
 	for _, name := range []string{"dir", "file", "link", "other"} {
-		f.delete(in(name))
+		f.Delete(in(name))
 	}
-	f.link(w.Path, "dir", "src")
-	f.link(w.Path, "file", "README.md")
+	f.Link(w.Path, "dir", "src")
+	f.Link(w.Path, "file", "README.md")
 	f.writeIn(w, "link/sub/d.txt", "d\n")
 	f.writeIn(w, "other", "a file\n")
 	m := f.finish("a")
@@ -151,7 +151,7 @@ func (commitScenarios) RepositoryInstead(t *testing.T, f *fixture) {
 	w := f.createWith("a", "new", "going to be added\n")
 	f.GitIn(w.Path, "add", "--intent-to-add", "new")
 	for _, name := range []string{"README.md", "new"} {
-		f.delete(filepath.Join(w.Path, name))
+		f.Delete(filepath.Join(w.Path, name))
 		f.GitIn(w.Path, "init", "--quiet", name)
 		f.GitIn(filepath.Join(w.Path, name), "commit", "--quiet", "--allow-empty", "-m", "nested")
 	}
@@ -176,5 +176,17 @@ func (commitScenarios) Message(t *testing.T, f *fixture) {
 	}
 	if got := f.Git("log", "-1", "--format=%s", m.Head); got != "What the agent says" {
 		t.Errorf("committed as %q", got)
+	}
+}
+
+// LinkInstead: a directory with an assume-unchanged file that was replaced by a link to
+// itself is committed as a link.
+func (commitScenarios) LinkInstead(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.Link(w.Path, "src", "src")
+	f.GitIn(w.Path, "update-index", "--assume-unchanged", "src/main.txt")
+	m := f.finish("a")
+	if got := f.Git("diff", "--name-status", w.Base, m.Head); got != "A\tsrc\nD\tsrc/main.txt" {
+		t.Errorf("committed:\n%s", got)
 	}
 }

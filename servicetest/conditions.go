@@ -233,8 +233,8 @@ func (conditionScenarios) Working(t *testing.T, f *fixture) {
 // Gone: what is missing, and what was removed.
 func (conditionScenarios) Gone(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "missing"}, croft.CreateRequest{Name: "broken"}, croft.CreateRequest{Name: "removed"}, croft.CreateRequest{Name: "discarded"})
-	f.delete(list[0].Path)
-	f.delete(filepath.Join(list[1].Path, ".git"))
+	f.Delete(list[0].Path)
+	f.Delete(filepath.Join(list[1].Path, ".git"))
 	f.wantLook("missing", croft.ConditionMissing, croft.ActionDiagnose)
 	f.wantLook("broken", croft.ConditionBroken, croft.ActionDiagnose)
 	f.removed("removed")

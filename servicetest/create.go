@@ -135,11 +135,11 @@ func (createScenarios) NameTaken(t *testing.T, f *fixture) {
 
 func (createScenarios) PathTaken(t *testing.T, f *fixture) {
 	file := filepath.Join(filepath.Dir(f.Dir), "app.croft", "a", "mine.txt")
-	f.write(file, "precious")
+	f.WriteFile(file, "precious")
 	before := f.trace()
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.WorktreeExists)
 	f.unchanged(before)
-	f.wantFile(file, "precious")
+	f.WantFile(file, "precious")
 }
 
 func (createScenarios) BranchTaken(t *testing.T, f *fixture) {
@@ -175,7 +175,7 @@ func (createScenarios) TakesExistingBranch(t *testing.T, f *fixture) {
 	tip := f.commitIn(f.Dir, "topic.txt", "topic\n")
 	f.Git("checkout", "--quiet", "main")
 	w := f.create(croft.CreateRequest{Name: "a", Branch: "topic"})
-	if w.Branch != "topic" || w.Head != tip || w.Base != tip || !f.exists(filepath.Join(w.Path, "topic.txt")) {
+	if w.Branch != "topic" || w.Head != tip || w.Base != tip || !f.Exists(filepath.Join(w.Path, "topic.txt")) {
 		t.Errorf("workspace %+v does not have the branch as it is", w)
 	}
 	if got := f.removed("a"); got.Branch != "" {
@@ -192,7 +192,7 @@ func (createScenarios) UncommittedChangesStay(t *testing.T, f *fixture) {
 	before := f.Git("status", "--porcelain")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.wantStatus(f.Dir, before)
-	if got := f.read(filepath.Join(w.Path, "README.md")); got != "# app\n" || f.exists(filepath.Join(w.Path, "new.txt")) {
+	if got := f.ReadFile(filepath.Join(w.Path, "README.md")); got != "# app\n" || f.Exists(filepath.Join(w.Path, "new.txt")) {
 		t.Errorf("uncommitted changes of main are in the workspace: %q", got)
 	}
 }
@@ -217,7 +217,7 @@ func (createScenarios) FilesAreVerified(t *testing.T, f *fixture) {
 	if got, want := f.GitIn(w.Path, "ls-files", "--stage"), f.Git("ls-files", "--stage"); got != want {
 		t.Errorf("index:\n%s\nwant\n%s", got, want)
 	}
-	f.wantFile(filepath.Join(w.Path, "with space", "ünïcode"), "x\n")
+	f.WantFile(filepath.Join(w.Path, "with space", "ünïcode"), "x\n")
 	if len(w.Notes) != 0 {
 		t.Errorf("notes %v, want none", w.Notes)
 	}
@@ -254,7 +254,7 @@ func (createScenarios) LegacyInARepo(t *testing.T, f *fixture) {
 		t.Errorf("workspace %+v, want the project itself", w)
 	}
 	f.removed("a")
-	f.wantFile(filepath.Join(f.Dir, "README.md"), "# app\n")
+	f.WantFile(filepath.Join(f.Dir, "README.md"), "# app\n")
 }
 
 func (createScenarios) SameNameRace(t *testing.T, f *fixture) {

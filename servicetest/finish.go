@@ -54,7 +54,7 @@ func (finishScenarios) FinishFailed(t *testing.T, f *fixture) {
 
 func (finishScenarios) FinishPlainDirectory(t *testing.T, f *fixture) {
 	dir := filepath.Join(filepath.Dir(f.Dir), "plain")
-	f.makeDir(dir)
+	f.MakeDir(dir)
 	svc := f.at(dir)
 	w, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a", Layout: "agents"})
 	if err != nil || w.Path != dir || w.Mode != croft.ModeLegacy || w.Branch != "" {
@@ -69,10 +69,10 @@ func (finishScenarios) FinishPlainDirectory(t *testing.T, f *fixture) {
 	if err != nil || now.Path != dir || now.MergeStatus != "" {
 		t.Errorf("%+v, %v", now, err)
 	}
-	if entries := f.tree(dir, ""); len(entries) != 2 || f.read(filepath.Join(dir, "work.txt")) != "work\n" {
+	if entries := f.Tree(dir, ""); len(entries) != 2 || f.ReadFile(filepath.Join(dir, "work.txt")) != "work\n" {
 		t.Errorf("the project holds %v", entries)
 	}
-	if list := f.match(filepath.Dir(dir), filepath.Base(dir)+"?*"); len(list) != 0 {
+	if list := f.Match(filepath.Dir(dir), filepath.Base(dir)+"?*"); len(list) != 0 {
 		t.Errorf("beside it there are %v", list)
 	}
 }
@@ -90,7 +90,7 @@ func (finishScenarios) Discard(t *testing.T, f *fixture) {
 	}
 	f.wantNames("c")
 	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})))
-	if b, err := f.host.Read(filepath.Join(list[0].Path, "late.txt")); err != nil || b != "uncommitted\n" {
+	if b, err := f.Host.Read(filepath.Join(list[0].Path, "late.txt")); err != nil || b != "uncommitted\n" {
 		t.Errorf("%q, %v", b, err)
 	}
 }

@@ -9,27 +9,29 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/servicetest/harness"
 )
 
 // fixture is a repository with one commit and a Service that was opened in it.
 type fixture struct {
-	*repo
+	*harness.Project
 	croft.Service
 
+	t       *testing.T
 	harness Harness
 	others  int // repositories besides this one
 }
 
 func newFixture(t *testing.T, h Harness) *fixture {
 	host := h.Start(t)
-	r := newRepo(t, host, host.Root())
-	return &fixture{repo: r, Service: host.Open(t, r.Dir), harness: h}
+	r := harness.NewProject(t, host, host.Root())
+	return &fixture{Project: r, t: t, Service: host.Open(t, r.Dir), harness: h}
 }
 
 // at opens the Service in another directory, with more variables.
 func (f *fixture) at(dir string, env ...string) croft.Service {
 	f.t.Helper()
-	return f.host.Open(f.t, dir, env...)
+	return f.Host.Open(f.t, dir, env...)
 }
 
 // with sets keys of the user's configuration, each followed by its value, and opens the
@@ -37,27 +39,27 @@ func (f *fixture) at(dir string, env ...string) croft.Service {
 func (f *fixture) with(settings ...string) croft.Service {
 	f.t.Helper()
 	for pair := range slices.Chunk(settings, 2) {
-		must(f.t, f.host.Configure(pair[0], pair[1]))
+		must(f.t, f.Host.Configure(pair[0], pair[1]))
 	}
 	return f.at(f.Dir)
 }
 
 // another makes another repository of the same user's.
-func (f *fixture) another() *repo {
+func (f *fixture) another() *harness.Project {
 	f.t.Helper()
-	return newRepo(f.t, f.host, f.elsewhere())
+	return harness.NewProject(f.t, f.Host, f.elsewhere())
 }
 
 // elsewhere is the path of a new directory for another repository.
 func (f *fixture) elsewhere() string {
 	f.others++
-	return path.Join(f.host.Root(), "more", strconv.Itoa(f.others))
+	return path.Join(f.Host.Root(), "more", strconv.Itoa(f.others))
 }
 
 // writeIn writes a file of a workspace.
 func (f *fixture) writeIn(w croft.Workspace, name, content string) {
 	f.t.Helper()
-	f.write(path.Join(w.Path, name), content)
+	f.WriteFile(path.Join(w.Path, name), content)
 }
 
 // create makes a workspace or ends the test.
@@ -149,7 +151,7 @@ func (f *fixture) status(id croft.ID) croft.Status {
 // commitIn commits a file in a checkout and returns the commit.
 func (f *fixture) commitIn(dir, file, content string) string {
 	f.t.Helper()
-	f.write(path.Join(dir, file), content)
+	f.WriteFile(path.Join(dir, file), content)
 	f.GitIn(dir, "add", "--all")
 	f.GitIn(dir, "commit", "--quiet", "--message", "change "+file)
 	f.pull(dir)
@@ -171,13 +173,13 @@ type trace struct {
 
 func (f *fixture) trace() trace {
 	f.t.Helper()
-	exclude, _ := f.host.Read(path.Join(f.Dir, ".git", "info", "exclude"))
+	exclude, _ := f.Host.Read(path.Join(f.Dir, ".git", "info", "exclude"))
 	return trace{
 		Refs:      f.Git("for-each-ref", "--format=%(refname) %(objectname)"),
 		Worktrees: f.Git("worktree", "list", "--porcelain"),
 		Exclude:   exclude,
 		Status:    f.Git("status", "--porcelain", "--untracked-files=all"),
-		Beside:    strings.Join(f.tree(path.Dir(f.Dir), f.Dir), "\n") + "\n" + strings.Join(f.tree(path.Join(f.Dir, ".worktrees"), ""), "\n"),
+		Beside:    strings.Join(f.Tree(path.Dir(f.Dir), f.Dir), "\n") + "\n" + strings.Join(f.Tree(path.Join(f.Dir, ".worktrees"), ""), "\n"),
 	}
 }
 

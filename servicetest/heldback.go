@@ -20,7 +20,7 @@ func (mergeScenarios) HeldBack(t *testing.T, f *fixture) {
 		t.Errorf("held back: %s", got)
 	}
 	f.wantTree(m.Commit, "README.md\nsrc/main.txt\nwork.txt")
-	if _, err := f.host.Stat(filepath.Join(w.Path, ".env")); err != nil {
+	if _, err := f.Host.Stat(filepath.Join(w.Path, ".env")); err != nil {
 		t.Error("the workspace went with what was held back")
 	}
 }
@@ -56,7 +56,7 @@ func (mergeScenarios) HeldBackStaged(t *testing.T, f *fixture) {
 	}
 	f.wantContent(m.Commit+":own.key", "changed")
 	for name := range strings.FieldsSeq(held) {
-		if b, err := f.host.Read(filepath.Join(w.Path, name)); err != nil || b != "text\n" {
+		if b, err := f.Host.Read(filepath.Join(w.Path, name)); err != nil || b != "text\n" {
 			t.Errorf("%s in the workspace: %q, %v", name, b, err)
 		}
 	}

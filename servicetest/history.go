@@ -100,7 +100,7 @@ func (historyScenarios) UndoRestore(t *testing.T, f *fixture) {
 	f.restore("a")
 	f.last("restore", "done")
 	f.undo(croft.UndoRequest{})
-	if f.exists(w.Path) || len(f.names()) != 0 {
+	if f.Exists(w.Path) || len(f.names()) != 0 {
 		t.Error("it is still there")
 	}
 	if items, err := f.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(items.Items) != 1 || items.Items[0].ID != w.ID {
@@ -131,7 +131,7 @@ func (historyScenarios) UndoUndo(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	made := f.last("create", "done")
 	op := f.undo(croft.UndoRequest{})
-	if f.undo(croft.UndoRequest{Operation: op.ID}).Undoes != op.ID || !f.exists(w.Path) {
+	if f.undo(croft.UndoRequest{Operation: op.ID}).Undoes != op.ID || !f.Exists(w.Path) {
 		t.Error("the undo was not taken back")
 	}
 	if now := f.acted(made.ID); now.State != "done" || !now.IsUndoable {
@@ -140,7 +140,7 @@ func (historyScenarios) UndoUndo(t *testing.T, f *fixture) {
 	if now := f.acted(op.ID); now.State != "undone" || now.IsUndoable {
 		t.Errorf("the undo is %+v", now)
 	}
-	if f.undo(croft.UndoRequest{}).Undoes != made.ID || f.exists(w.Path) {
+	if f.undo(croft.UndoRequest{}).Undoes != made.ID || f.Exists(w.Path) {
 		t.Error("the creation was not taken back again")
 	}
 }
@@ -172,7 +172,7 @@ func (historyScenarios) Occupied(t *testing.T, f *fixture) {
 	if op := f.acted(gone.ID); op.State != "done" || !op.IsUndoable {
 		t.Errorf("the removal is %+v", op)
 	}
-	f.delete(w.Path)
+	f.Delete(w.Path)
 	if f.undo(croft.UndoRequest{}).Undoes != gone.ID {
 		t.Error("another act was taken back")
 	}
@@ -191,7 +191,7 @@ func (historyScenarios) PartlyUndone(t *testing.T, f *fixture) {
 	if op := f.acted(gone.ID); op.State != "done" || !op.IsUndoable {
 		t.Errorf("the removal is %+v", op)
 	}
-	f.delete(list[0].Path)
+	f.Delete(list[0].Path)
 	f.undo(croft.UndoRequest{})
 	if got := f.names(); len(got) != 2 {
 		t.Errorf("came back: %v, want both", got)

@@ -247,7 +247,7 @@ func (keyScenarios) Resolve(t *testing.T, f *fixture) {
 	first := once(t, f, resolveOne, req)
 	f.commitIn(f.Dir, "moved.txt", "moved again\n")
 	again(t, f, resolveOne, req, first)
-	if b, err := f.host.Read(filepath.Join(w.Path, "moved.txt")); err != nil || b != "moved\n" {
+	if b, err := f.Host.Read(filepath.Join(w.Path, "moved.txt")); err != nil || b != "moved\n" {
 		t.Errorf("the workspace has %q, %v", b, err)
 	}
 }

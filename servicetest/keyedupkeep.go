@@ -133,15 +133,15 @@ func (keyScenarios) ArchiveScratch(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	w := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"x"}}).Workspaces[0]
 	notes := filepath.Join(w.Path, f.prompt(string(w.ID)).Scratch, "notes.txt")
-	f.write(notes, "one\n")
+	f.WriteFile(notes, "one\n")
 	req := croft.ArchiveRequest{Key: "k", Workspace: string(w.ID)}
 	first := once(t, f, archive, req)
-	f.write(notes, "two\n")
+	f.WriteFile(notes, "two\n")
 	again(t, f, archive, req, first)
 	if len(first.Paths) == 0 {
 		t.Fatalf("archived %+v", first)
 	}
-	if b, err := f.host.Read(filepath.Join(first.Paths[0], "notes.txt")); err != nil || b != "one\n" {
+	if b, err := f.Host.Read(filepath.Join(first.Paths[0], "notes.txt")); err != nil || b != "one\n" {
 		t.Errorf("the archive has %q, %v", b, err)
 	}
 }

@@ -150,7 +150,7 @@ func (laneScenarios) LastCommitIsLost(t *testing.T, f *fixture) {
 	base := f.Git("rev-parse", "main")
 	known := f.landed("a").Commit
 	f.Git("reset", "--quiet", "--hard", base)
-	f.delete(filepath.Join(f.Dir, ".git", "objects", known[:2], known[2:]))
+	f.Delete(filepath.Join(f.Dir, ".git", "objects", known[:2], known[2:]))
 	if l := f.lane(); !l.IsLost || !l.Protect || !strings.Contains(l.Message, "which is gone") {
 		t.Errorf("%+v", l)
 	}

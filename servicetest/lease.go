@@ -136,7 +136,7 @@ func (lockScenarios) Refused(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "b"})), croft.WorktreeNotFound)
 	wantCode(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "croft: in use"})), croft.InvalidRequest)
 	wantCode(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "b"})), croft.WorktreeNotFound)
-	f.delete(w.Path)
+	f.Delete(w.Path)
 	wantCode(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a"})), croft.WorkspaceBroken)
 }
 

@@ -115,9 +115,9 @@ func (listScenarios) HeadFollows(t *testing.T, f *fixture) {
 
 func (listScenarios) BrokenIsShown(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "gone"}, croft.CreateRequest{Name: "stripped"}, croft.CreateRequest{Name: "replaced"})
-	f.delete(list[0].Path)
-	f.delete(filepath.Join(list[1].Path, ".git"))
-	f.delete(list[2].Path)
+	f.Delete(list[0].Path)
+	f.Delete(filepath.Join(list[1].Path, ".git"))
+	f.Delete(list[2].Path)
 	f.Git("clone", "--quiet", f.Dir, list[2].Path)
 	for _, w := range list {
 		if got := f.show(w.Name); got.State != croft.Broken || got.Path != w.Path {

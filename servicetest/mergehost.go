@@ -19,7 +19,7 @@ func (mergeScenarios) HostDirty(t *testing.T, f *fixture) {
 		t.Errorf("%+v", m)
 	}
 	f.mustMerge(croft.MergeRequest{Workspace: "b"})
-	if b, _ := f.host.Read(filepath.Join(f.Dir, "README.md")); b != "mine\n" {
+	if b, _ := f.Host.Read(filepath.Join(f.Dir, "README.md")); b != "mine\n" {
 		t.Errorf("the user's file is %q", b)
 	}
 	f.Git("restore", "README.md")

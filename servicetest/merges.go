@@ -65,10 +65,10 @@ func (mergeScenarios) Lands(t *testing.T, f *fixture) {
 		t.Errorf("%+v", m)
 	}
 	f.clean(f.Dir)
-	if _, err := f.host.Stat(filepath.Join(f.Dir, "new.txt")); err != nil {
+	if _, err := f.Host.Stat(filepath.Join(f.Dir, "new.txt")); err != nil {
 		t.Error("the checkout of the target did not go along")
 	}
-	if f.exists(w.Path) {
+	if f.Exists(w.Path) {
 		t.Error("the idle workspace was not put away")
 	}
 	if out := f.Git("for-each-ref", "refs/heads/croft"); out != "" {
@@ -91,7 +91,7 @@ func (mergeScenarios) OtherTarget(t *testing.T, f *fixture) {
 		t.Errorf("%+v", m)
 	}
 	f.clean(f.Dir)
-	if _, err := f.host.Stat(w.Path); err != nil {
+	if _, err := f.Host.Stat(w.Path); err != nil {
 		t.Error("a workspace that was to be kept is gone")
 	}
 	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "nowhere"})), croft.TargetNotFound)
@@ -124,7 +124,7 @@ func (mergeScenarios) TargetHasTheWork(t *testing.T, f *fixture) {
 	if m.Message != "nothing to merge" || m.Kept != nil {
 		t.Errorf("%+v", m)
 	}
-	if _, err := f.host.Stat(w.Path); err == nil {
+	if _, err := f.Host.Stat(w.Path); err == nil {
 		t.Error("the workspace is still there")
 	}
 }
@@ -150,7 +150,7 @@ func (mergeScenarios) Late(t *testing.T, f *fixture) {
 		if f.has("late.txt") {
 			t.Errorf("%s: what came late was merged", kind)
 		}
-		if b, err := f.host.Read(filepath.Join(w.Path, "late.txt")); err != nil || b != kind+"\n" {
+		if b, err := f.Host.Read(filepath.Join(w.Path, "late.txt")); err != nil || b != kind+"\n" {
 			t.Errorf("%s: %q, %v", kind, b, err)
 		}
 		want := "1 commit came after what was merged"
@@ -373,7 +373,7 @@ func (mergeScenarios) DatabaseLost(t *testing.T, f *fixture) {
 	}
 	a := f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	f.mustMerge(croft.MergeRequest{Workspace: "b"})
-	f.loseState()
+	f.LoseState()
 	svc := f.at(f.Dir)
 	got, err := svc.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})
 	if err != nil || got.MergeStatus != croft.MergeMerged || got.MergeCommit != a.Commit {
@@ -410,13 +410,13 @@ func (mergeScenarios) ConflictOfDirectories(t *testing.T, f *fixture) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	f.GitIn(list[1].Path, "rm", "-r", "--quiet", "--force", "e/c")
-	aside := f.match(list[1].Path, "e/c~*")
+	aside := f.Match(list[1].Path, "e/c~*")
 	if len(aside) != 1 {
 		t.Fatal(aside)
 	}
-	f.delete(filepath.Join(list[1].Path, "e", "c"))
-	f.writeIn(list[1], "e/c", f.read(aside[0]))
-	f.delete(aside[0])
+	f.Delete(filepath.Join(list[1].Path, "e", "c"))
+	f.writeIn(list[1], "e/c", f.ReadFile(aside[0]))
+	f.Delete(aside[0])
 	f.GitIn(list[1].Path, "add", "--all")
 	m = f.mustMerge(croft.MergeRequest{Workspace: "rename"})
 	if got := f.Git("ls-tree", "-r", "--name-only", m.Commit, "b", "e"); got != "e/c\ne/x" {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/servicetest/harness"
 )
 
 // The groups of scenarios that depend on the kind of checkout: modeCore are those that any
@@ -31,7 +32,7 @@ const (
 // own worktrees.
 func RunMode(t *testing.T, mode croft.Mode, depth Depth, h Harness) {
 	if mode == croft.ModeIsolated {
-		if c := missing(h, []Capability{Isolated}); c != "" {
+		if c := harness.Missing(h, []harness.Capability{harness.Isolated}); c != "" {
 			t.Skipf("needs the capability %q", c)
 		}
 	}
@@ -134,10 +135,10 @@ type modeHarness struct {
 	mode croft.Mode
 }
 
-func (h modeHarness) Start(t *testing.T) Host { return modeHost{h.Harness.Start(t), h.mode} }
+func (h modeHarness) Start(t *testing.T) harness.Host { return modeHost{h.Harness.Start(t), h.mode} }
 
 type modeHost struct {
-	Host
+	harness.Host
 	mode croft.Mode
 }
 

@@ -27,7 +27,7 @@ func lifecycle(t *testing.T, f *fixture, svc croft.Service, req croft.CreateRequ
 	if err != nil || len(res.Removed) != 1 {
 		t.Fatalf("Remove = %+v, %v", res, err)
 	}
-	if f.exists(w.Path) {
+	if f.Exists(w.Path) {
 		t.Errorf("%s is still there", w.Path)
 	}
 	return *w
@@ -144,20 +144,20 @@ func (placeScenarios) FreeTemplate(t *testing.T, f *fixture) {
 func (placeScenarios) NestedIsExcludedOnce(t *testing.T, f *fixture) {
 	exclude := filepath.Join(f.Dir, ".git", "info", "exclude")
 	own := "# mine\n*.local" // no newline at the end
-	f.write(exclude, own)
+	f.WriteFile(exclude, own)
 	f.create(croft.CreateRequest{Name: "a", Layout: "agents"})
 	f.create(croft.CreateRequest{Name: "b", Layout: "agents"})
-	f.wantFile(exclude, own+"\n/.worktrees/\n")
+	f.WantFile(exclude, own+"\n/.worktrees/\n")
 	f.clean(f.Dir)
 }
 
 func (placeScenarios) MissingBaseIsMade(t *testing.T, f *fixture) {
 	base := filepath.Join(f.Dir, ".worktrees")
-	if f.exists(base) {
+	if f.Exists(base) {
 		t.Fatal("the base directory is there before")
 	}
 	w := f.create(croft.CreateRequest{Name: "a", Layout: "agents"})
-	if filepath.Dir(w.Path) != base || !f.exists(w.Path) {
+	if filepath.Dir(w.Path) != base || !f.Exists(w.Path) {
 		t.Errorf("path %s, want one below %s", w.Path, base)
 	}
 }

@@ -35,7 +35,7 @@ func (presenterScenarios) StartsFromTheWinner(t *testing.T, f *fixture) {
 	if fin.Branch != "presenter" || fin.Label != "presenter" || fin.Base != won.Head || fin.BaseRef != won.Branch || fin.Target != "main" {
 		t.Errorf("%+v", fin)
 	}
-	if f.read(filepath.Join(fin.Path, "codex.txt")) != "codex\n" || f.exists(filepath.Join(fin.Path, "opus.txt")) {
+	if f.ReadFile(filepath.Join(fin.Path, "codex.txt")) != "codex\n" || f.Exists(filepath.Join(fin.Path, "opus.txt")) {
 		t.Error("not the winner's files")
 	}
 }
@@ -61,7 +61,7 @@ func (presenterScenarios) HunkByHunk(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, "long.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n")
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
-	text := f.read(filepath.Join(f.Dir, "long.txt"))
+	text := f.ReadFile(filepath.Join(f.Dir, "long.txt"))
 	f.writeIn(seatOf(t, r, "opus"), "long.txt", strings.Replace(strings.Replace(text, "2\n", "two\n", 1), "19\n", "nineteen\n", 1))
 	f.endRound(r)
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus"})
@@ -70,7 +70,7 @@ func (presenterScenarios) HunkByHunk(t *testing.T, f *fixture) {
 		t.Fatalf("%+v", review.Files)
 	}
 	f.mustApply(croft.ApplyRequest{Review: review.ID, Hunks: map[string][]int{"long.txt": {2}}})
-	f.wantFile(filepath.Join(f.Dir, "long.txt"), strings.Replace(text, "19\n", "nineteen\n", 1))
+	f.WantFile(filepath.Join(f.Dir, "long.txt"), strings.Replace(text, "19\n", "nineteen\n", 1))
 }
 
 func (presenterScenarios) TwoSessionsAtOnce(t *testing.T, f *fixture) {
@@ -103,7 +103,7 @@ func (presenterScenarios) TheUsersOwnBranch(t *testing.T, f *fixture) {
 func (presenterScenarios) ByWorkspace(t *testing.T, f *fixture) {
 	ses, r := f.contest("")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: string(seatOf(t, r, "codex").ID)})
-	if !f.exists(filepath.Join(fin.Path, "codex.txt")) {
+	if !f.Exists(filepath.Join(fin.Path, "codex.txt")) {
 		t.Errorf("%+v", fin)
 	}
 }
@@ -113,7 +113,7 @@ func (presenterScenarios) AnotherWinner(t *testing.T, f *fixture) {
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus"})
 	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "codex"})), croft.RoundBusy)
 	f.remove(croft.RemoveRequest{Workspaces: []string{fin.Name}, Mode: croft.RemoveForce})
-	if now := f.present(croft.PresentRequest{Session: ses.ID, Winner: "codex"}); !f.exists(filepath.Join(now.Path, "codex.txt")) {
+	if now := f.present(croft.PresentRequest{Session: ses.ID, Winner: "codex"}); !f.Exists(filepath.Join(now.Path, "codex.txt")) {
 		t.Errorf("%+v", now)
 	}
 }
@@ -125,7 +125,7 @@ func (presenterScenarios) AfterTheBranchIsDeleted(t *testing.T, f *fixture) {
 	f.Git("branch", "-D", seatOf(t, r, "opus").Branch)
 	f.Git("gc", "--quiet", "--prune=now")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus"})
-	if f.read(filepath.Join(fin.Path, "opus.txt")) != "opus\n" {
+	if f.ReadFile(filepath.Join(fin.Path, "opus.txt")) != "opus\n" {
 		t.Errorf("%+v", fin)
 	}
 }

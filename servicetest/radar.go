@@ -46,12 +46,12 @@ func (f *fixture) createNamed(names ...string) map[string]string {
 func (radarScenarios) AllKindsOfWork(t *testing.T, f *fixture) {
 	at := f.createNamed("committed", "staged", "modified", "deleted", "new1", "new2")
 	f.commitIn(at["committed"], "README.md", "committed\n")
-	f.write(filepath.Join(at["staged"], "README.md"), "staged\n")
+	f.WriteFile(filepath.Join(at["staged"], "README.md"), "staged\n")
 	f.GitIn(at["staged"], "add", "README.md")
-	f.write(filepath.Join(at["modified"], "src/main.txt"), "modified\n")
-	f.delete(filepath.Join(at["deleted"], "src/main.txt"))
-	f.write(filepath.Join(at["new1"], "dir", "ünïcode"), "one\n")
-	f.write(filepath.Join(at["new2"], "dir"), "a file where another has a directory\n")
+	f.WriteFile(filepath.Join(at["modified"], "src/main.txt"), "modified\n")
+	f.Delete(filepath.Join(at["deleted"], "src/main.txt"))
+	f.WriteFile(filepath.Join(at["new1"], "dir", "ünïcode"), "one\n")
+	f.WriteFile(filepath.Join(at["new2"], "dir"), "a file where another has a directory\n")
 	c := f.conflicts()
 	wantPairs(t, c, "committed staged: README.md", "modified deleted: src/main.txt", "new1 new2: dir")
 	if want := []string{"committed", "modified", "new1", "staged", "deleted", "new2"}; !slices.Equal(c.Order, want) {
@@ -64,10 +64,10 @@ func (radarScenarios) DisturbsNothing(t *testing.T, f *fixture) {
 	f.dirty(w)
 	f.commitIn(f.create(croft.CreateRequest{Name: "b"}).Path, "work.txt", "other\n")
 	f.conflicts() // makes the directory that temporary files lie in
-	before, objects, refs := f.content(w.Path), f.tree(filepath.Join(f.Dir, ".git"), ""), f.Git("for-each-ref")
+	before, objects, refs := f.content(w.Path), f.Tree(filepath.Join(f.Dir, ".git"), ""), f.Git("for-each-ref")
 	wantPairs(t, f.conflicts(), "a b: work.txt")
 	f.same(w.Path, before)
-	if diff := cmp.Diff(objects, f.tree(filepath.Join(f.Dir, ".git"), "")); diff != "" || f.Git("for-each-ref") != refs {
+	if diff := cmp.Diff(objects, f.Tree(filepath.Join(f.Dir, ".git"), "")); diff != "" || f.Git("for-each-ref") != refs {
 		t.Errorf("the repository has changed:\n%s", diff)
 	}
 }
@@ -94,7 +94,7 @@ func (radarScenarios) InTheMiddleOfAMerge(t *testing.T, f *fixture) {
 	if out, err := f.TryGit(at["a"], "merge", "main"); err == nil {
 		t.Fatalf("the merge was to conflict: %s", out)
 	}
-	f.write(filepath.Join(at["a"], "README.md"), "both\n")
+	f.WriteFile(filepath.Join(at["a"], "README.md"), "both\n")
 	wantPairs(t, f.conflicts())
 }
 
@@ -109,12 +109,12 @@ func (radarScenarios) LeavesOutHeldBackFiles(t *testing.T, f *fixture) {
 			if file == ".gitignore" {
 				text = "*.log\n"
 			}
-			f.write(filepath.Join(w.Path, file), text)
+			f.WriteFile(filepath.Join(w.Path, file), text)
 		}
 		f.GitIn(w.Path, "add", ".env", "keys")
 		f.writeIn(w, "large", strings.Repeat(name, 6<<20))
 		f.GitIn(w.Path, "init", "--quiet", "nested")
-		f.write(filepath.Join(w.Path, "nested", "file"), name)
+		f.WriteFile(filepath.Join(w.Path, "nested", "file"), name)
 		f.GitIn(filepath.Join(w.Path, "nested"), "add", "file")
 		f.GitIn(filepath.Join(w.Path, "nested"), "commit", "--quiet", "-m", name)
 	}
@@ -178,14 +178,14 @@ func (radarScenarios) ComparesOnlyChangedPairs(t *testing.T, f *fixture) {
 	names := []string{"a", "b", "c", "d", "e"}
 	at := f.createNamed(names...)
 	for _, n := range names {
-		f.write(filepath.Join(at[n], "README.md"), n+"\n")
+		f.WriteFile(filepath.Join(at[n], "README.md"), n+"\n")
 	}
 	all := len(names) * (len(names) + 1) / 2 // with the target
 	first := f.conflicts()
 	if e := first.Effort; e.Pairs != all || e.Remembered != 0 || e.Merged != all-len(names) || e.Pruned != len(names) {
 		t.Errorf("at first: %+v", e)
 	}
-	f.write(filepath.Join(at["c"], "README.md"), "again\n")
+	f.WriteFile(filepath.Join(at["c"], "README.md"), "again\n")
 	c, err := f.at(f.Dir).Conflicts(t.Context(), croft.ConflictsRequest{})
 	must(t, err)
 	if e := c.Effort; e.Pairs != all || e.Remembered != all-len(names) || e.Merged != len(names)-1 || e.Pruned != 1 {
@@ -204,7 +204,7 @@ func (radarScenarios) Broken(t *testing.T, f *fixture) {
 	at := f.createNamed("a", "b", "lost")
 	f.commitIn(at["a"], "README.md", "a\n")
 	f.commitIn(at["b"], "README.md", "b\n")
-	f.delete(at["lost"])
+	f.Delete(at["lost"])
 	c := f.conflicts()
 	wantPairs(t, c, "a b: README.md")
 	if len(c.Skipped) != 1 || c.Skipped[0].Name != "lost" || !errors.Is(c.Skipped[0].Reason, croft.WorkspaceBroken) {

@@ -19,7 +19,7 @@ func (removeScenarios) Clean(t *testing.T, f *fixture) {
 	if got.ID != w.ID || got.Name != "a" || got.Branch != w.Branch || got.Trash == "" {
 		t.Errorf("Removed = %+v", got)
 	}
-	if f.exists(w.Path) || strings.Contains(f.Git("worktree", "list"), w.Path) || f.Git("branch", "--list", w.Branch) != "" {
+	if f.Exists(w.Path) || strings.Contains(f.Git("worktree", "list"), w.Path) || f.Git("branch", "--list", w.Branch) != "" {
 		t.Error("directory, registration or branch are still there")
 	}
 	if got := f.Git("for-each-ref", "refs/croft/archive/"); !strings.Contains(got, w.Base) {
@@ -62,13 +62,13 @@ func (removeScenarios) UncommittedChanges(t *testing.T, f *fixture) {
 	for name, change := range map[string]func(w croft.Workspace){
 		"modified":  func(w croft.Workspace) { f.writeIn(w, "README.md", "x") },
 		"untracked": func(w croft.Workspace) { f.writeIn(w, "new.txt", "x") },
-		"deleted":   func(w croft.Workspace) { f.delete(filepath.Join(w.Path, "README.md")) },
+		"deleted":   func(w croft.Workspace) { f.Delete(filepath.Join(w.Path, "README.md")) },
 		"staged":    func(w croft.Workspace) { f.GitIn(w.Path, "rm", "--quiet", "--cached", "README.md") },
 	} {
 		w := f.create(croft.CreateRequest{Name: name})
 		change(w)
 		f.kept(croft.RemoveRequest{Workspaces: []string{name}}, croft.WorkspaceDirty)
-		if got := f.show(name); got.State != croft.Ready || !f.exists(w.Path) {
+		if got := f.show(name); got.State != croft.Ready || !f.Exists(w.Path) {
 			t.Errorf("%s: the kept workspace is %s", name, got.State)
 		}
 	}
@@ -77,7 +77,7 @@ func (removeScenarios) UncommittedChanges(t *testing.T, f *fixture) {
 func (removeScenarios) UncommittedByForce(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "precious")
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	if len(res.Removed) != 1 || f.exists(w.Path) {
+	if len(res.Removed) != 1 || f.Exists(w.Path) {
 		t.Fatalf("Remove by force = %v", describe(res))
 	}
 	if got := f.findFile(filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
@@ -88,9 +88,9 @@ func (removeScenarios) UncommittedByForce(t *testing.T, f *fixture) {
 // findFile returns the content of the only file of that name below dir.
 func (f *fixture) findFile(dir, name string) string {
 	f.t.Helper()
-	for _, path := range f.tree(dir, "") {
+	for _, path := range f.Tree(dir, "") {
 		if filepath.Base(path) == name {
-			return f.read(path)
+			return f.ReadFile(path)
 		}
 	}
 	return ""
@@ -123,7 +123,7 @@ func (removeScenarios) BranchAlreadyDeleted(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach")
 	f.Git("branch", "--quiet", "-D", w.Branch)
 	f.removed("a")
-	if f.exists(w.Path) {
+	if f.Exists(w.Path) {
 		t.Error("the directory is still there")
 	}
 }
@@ -167,7 +167,7 @@ func (removeScenarios) DetachedHead(t *testing.T, f *fixture) {
 
 func (removeScenarios) DirectoryGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	f.delete(w.Path)
+	f.Delete(w.Path)
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken) // it may only be absent
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	if len(res.Removed) != 1 || res.Removed[0].Branch != w.Branch {
@@ -183,10 +183,10 @@ func (removeScenarios) DirectoryGone(t *testing.T, f *fixture) {
 // only if a record names it.
 func (removeScenarios) DirectoryStripped(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "precious")
-	f.delete(filepath.Join(w.Path, ".git"))
+	f.Delete(filepath.Join(w.Path, ".git"))
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken)
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	if len(res.Removed) != 1 || f.exists(w.Path) {
+	if len(res.Removed) != 1 || f.Exists(w.Path) {
 		t.Fatalf("Remove by force = %v", describe(res))
 	}
 	if got := f.findFile(filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
@@ -198,13 +198,13 @@ func (removeScenarios) DirectoryStripped(t *testing.T, f *fixture) {
 // trash.
 func (removeScenarios) PathReplaced(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	f.delete(w.Path)
+	f.Delete(w.Path)
 	f.Git("clone", "--quiet", f.Dir, w.Path)
 	f.writeIn(w, "mine.txt", "mine")
 	for _, mode := range []croft.RemoveMode{croft.RemoveSafe, croft.RemoveForce} {
 		f.kept(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: mode}, croft.WorkspaceBroken)
 	}
-	f.wantFile(filepath.Join(w.Path, "mine.txt"), "mine")
+	f.WantFile(filepath.Join(w.Path, "mine.txt"), "mine")
 }
 
 // TrashedWhole: the trash has the directory as it was, and git in the main checkout does
@@ -212,7 +212,7 @@ func (removeScenarios) PathReplaced(t *testing.T, f *fixture) {
 func (removeScenarios) TrashedWhole(t *testing.T, f *fixture) {
 	for _, layout := range []string{"default", "agents", "sibling"} {
 		w := f.create(croft.CreateRequest{Name: "a", Layout: layout})
-		f.write(filepath.Join(w.Path, "ignored", layout+".bin"), "big")
+		f.WriteFile(filepath.Join(w.Path, "ignored", layout+".bin"), "big")
 		f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 		if got := f.findFile(filepath.Dir(f.Dir), layout+".bin"); got != "big" {
 			t.Errorf("%s: the trash lacks a file", layout)
@@ -258,7 +258,7 @@ func (removeScenarios) ThroughAnyService(t *testing.T, f *fixture) {
 	other := f.another()
 	svc := f.at(other.Dir)
 	res, err := svc.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a", string(w.ID), w.Path}, Mode: croft.RemoveForce})
-	if err != nil || len(res.Unknown) != 3 || !f.exists(w.Path) {
+	if err != nil || len(res.Unknown) != 3 || !f.Exists(w.Path) {
 		t.Errorf("from another repository: %+v, %v", res, err)
 	}
 	res, err = svc.Remove(t.Context(), croft.RemoveRequest{Repo: f.Dir, Workspaces: []string{"a"}})
@@ -274,7 +274,17 @@ func (removeScenarios) InsideRefused(t *testing.T, f *fixture) {
 	if res := f.remove(croft.RemoveRequest{}); len(res.Removed) != 0 {
 		t.Errorf("a request without names removed %v", describe(res))
 	}
-	if !f.exists(w.Path) {
+	if !f.Exists(w.Path) {
 		t.Error("the workspace is gone")
 	}
+}
+
+func (removeScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	precious := filepath.Join(f.Home, "precious")
+	f.WriteFile(filepath.Join(precious, "keep.txt"), "keep")
+	f.Link(w.Path, "link", precious)
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	must(t, errOf(f.with("trash.retention", "0s").GC(t.Context(), croft.GCRequest{})))
+	f.WantFile(filepath.Join(precious, "keep.txt"), "keep")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/servicetest/harness"
 )
 
 type repoScenarios struct{}
@@ -76,13 +77,13 @@ func (repoScenarios) MissingDirectory(t *testing.T, f *fixture) {
 	gone := filepath.Join(f.Home, "gone")
 	wantCode(t, errOf(f.CheckRepo(t.Context(), croft.RepoRequest{Repo: gone})), croft.NotARepo)
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Repo: gone})), croft.NotARepo)
-	if f.exists(gone) {
+	if f.Exists(gone) {
 		t.Error("the missing directory was made")
 	}
 }
 
 func (repoScenarios) NoCommits(t *testing.T, f *fixture) {
-	empty := newEmptyRepo(t, f.host, f.elsewhere())
+	empty := harness.NewEmptyProject(t, f.Host, f.elsewhere())
 	svc := f.at(empty.Dir)
 	r, err := svc.Repo(t.Context(), croft.RepoRequest{})
 	if err != nil || r.Head != "" || r.Branch != "main" {
@@ -102,7 +103,7 @@ func (repoScenarios) NoCommits(t *testing.T, f *fixture) {
 			t.Errorf("%s: no hint what to do about an empty repository", layout)
 		}
 	}
-	if list := f.tree(filepath.Dir(empty.Dir), empty.Dir); len(list) != 1 {
+	if list := f.Tree(filepath.Dir(empty.Dir), empty.Dir); len(list) != 1 {
 		t.Errorf("something was made beside an empty repository: %v", list)
 	}
 }
@@ -131,6 +132,6 @@ func (repoScenarios) Check(t *testing.T, f *fixture) {
 	if _, err := f.CheckRepo(t.Context(), croft.RepoRequest{}); err != nil {
 		t.Errorf("Check of a repository with a commit: %v", err)
 	}
-	f.delete(filepath.Join(f.Dir, ".git"))
+	f.Delete(filepath.Join(f.Dir, ".git"))
 	wantCode(t, errOf(f.at(f.Dir).CheckRepo(t.Context(), croft.RepoRequest{})), croft.NotARepo)
 }

@@ -42,7 +42,7 @@ func inConflict(t *testing.T, f *fixture) croft.Workspace {
 	f.writeIn(w, conflictMine, "here\x00\n")
 	f.Write(conflictTheirs, "there\x00\n")
 	for _, file := range []string{filepath.Join(f.Dir, conflictMine), filepath.Join(w.Path, conflictTheirs)} {
-		f.delete(file)
+		f.Delete(file)
 	}
 	f.Commit("there")
 	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})

@@ -23,7 +23,7 @@ func landed(t *testing.T, f *fixture, names ...string) []croft.Merge {
 }
 
 func (f *fixture) has(name string) bool {
-	_, err := f.host.Stat(filepath.Join(f.Dir, name))
+	_, err := f.Host.Stat(filepath.Join(f.Dir, name))
 	return err == nil
 }
 
@@ -102,7 +102,7 @@ func (revertScenarios) Resolve(t *testing.T, f *fixture) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	for _, name := range []string{"a.txt", "b.txt"} {
-		if _, err := f.host.Stat(filepath.Join(w.Path, name)); err != nil {
+		if _, err := f.Host.Stat(filepath.Join(w.Path, name)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -201,7 +201,7 @@ func (revertScenarios) UndoMerge(t *testing.T, f *fixture) {
 	if f.has("a.txt") {
 		t.Error("the merge is still there")
 	}
-	if _, err := f.host.Stat(filepath.Join(w.Path, "a.txt")); err != nil {
+	if _, err := f.Host.Stat(filepath.Join(w.Path, "a.txt")); err != nil {
 		t.Error("the workspace did not come back")
 	}
 	f.undo(croft.UndoRequest{Operation: op.ID})

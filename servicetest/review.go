@@ -118,7 +118,7 @@ func (reviewScenarios) Frozen(t *testing.T, f *fixture) {
 		t.Errorf("%+v", r)
 	}
 	f.writeIn(w, "src/main.txt", "something else\n")
-	f.delete(filepath.Join(w.Path, "new.txt"))
+	f.Delete(filepath.Join(w.Path, "new.txt"))
 	f.writeIn(w, "later.txt", "later\n")
 	f.Git("gc", "--quiet", "--prune=now")
 	m := f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"."}, Message: "by hand"})
@@ -194,10 +194,10 @@ func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
 	f.writeIn(w, "empty", "")
 	f.writeIn(w, "latin.txt", "caf\xe9\nth\xe9\n")
 	at := func(name string) string { return filepath.Join(w.Path, name) }
-	f.delete(at("gone/file"))
-	f.delete(at("becomes"))
-	f.makeExecutable(w.Path, "run.sh")
-	f.link(w.Path, "kind", "bin")
+	f.Delete(at("gone/file"))
+	f.Delete(at("becomes"))
+	f.MakeExecutable(w.Path, "run.sh")
+	f.Link(w.Path, "kind", "bin")
 	f.writeIn(w, "becomes/dir", "now a directory\n")
 	odd := "plain.txt"
 	if runtime.GOOS == "linux" {
@@ -207,7 +207,7 @@ func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "update-index", "--add", "--cacheinfo", "160000,"+base+",sub")
 	f.GitIn(w.Path, "commit", "--quiet", "-m", "kinds")
-	f.makeDir(at("sub")) // a submodule that is not checked out
+	f.MakeDir(at("sub")) // a submodule that is not checked out
 	r := f.review("a")
 	by := map[string]croft.ReviewFile{}
 	for _, file := range r.Files {
@@ -366,7 +366,7 @@ func (reviewScenarios) Undo(t *testing.T, f *fixture) {
 func (reviewScenarios) LostDatabase(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	r := f.review("a")
-	f.loseState()
+	f.LoseState()
 	svc := f.at(f.Dir)
 	m, err := croft.Apply(t.Context(), svc, croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
 	if err != nil || m.Status != croft.MergeMerged || m.WorkspaceName != "a" {

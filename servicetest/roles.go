@@ -37,7 +37,7 @@ func (roleScenarios) Find(t *testing.T, f *fixture) {
 }
 
 func (roleScenarios) NotFound(t *testing.T, f *fixture) {
-	f.write(filepath.Join(f.Dir, "roles", "empty", "README.md"), "nothing")
+	f.WriteFile(filepath.Join(f.Dir, "roles", "empty", "README.md"), "nothing")
 	for _, name := range []string{"nobody", "empty"} {
 		if e := wantCode(t, errOf(f.Role(t.Context(), croft.RoleRequest{Role: name})), croft.RoleNotFound); e.Hint == "" {
 			t.Error("no hint")
@@ -54,10 +54,10 @@ func (roleScenarios) OverTrackedFile(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	req := staffed(f)
 	w := f.create(req)
-	f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
+	f.WantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
 	wantClean(t, f, w)
-	f.wantFile(filepath.Join(f.Dir, "CLAUDE.md"), "the project's own\n")
-	if other := f.create(croft.CreateRequest{Name: "b"}); f.read(filepath.Join(other.Path, "CLAUDE.md")) != "the project's own\n" {
+	f.WantFile(filepath.Join(f.Dir, "CLAUDE.md"), "the project's own\n")
+	if other := f.create(croft.CreateRequest{Name: "b"}); f.ReadFile(filepath.Join(other.Path, "CLAUDE.md")) != "the project's own\n" {
 		t.Error("a workspace without a role has a role's file")
 	}
 	f.removed("a")
@@ -65,19 +65,19 @@ func (roleScenarios) OverTrackedFile(t *testing.T, f *fixture) {
 
 func (roleScenarios) OverTrackedLink(t *testing.T, f *fixture) {
 	f.Write("AGENTS.md", "for all agents\n")
-	f.link(f.Dir, "CLAUDE.md", "AGENTS.md")
+	f.Link(f.Dir, "CLAUDE.md", "AGENTS.md")
 	w := f.create(staffed(f))
-	f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
-	if mode, err := f.host.Stat(filepath.Join(w.Path, "CLAUDE.md")); err != nil || !mode.IsRegular() {
+	f.WantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
+	if mode, err := f.Host.Stat(filepath.Join(w.Path, "CLAUDE.md")); err != nil || !mode.IsRegular() {
 		t.Errorf("CLAUDE.md is %v, %v, want a file in the link's place", mode, err)
 	}
-	f.wantFile(filepath.Join(w.Path, "AGENTS.md"), "for all agents\n")
+	f.WantFile(filepath.Join(w.Path, "AGENTS.md"), "for all agents\n")
 	wantClean(t, f, w)
 }
 
 func (roleScenarios) Untracked(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
-	f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
+	f.WantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
 	wantClean(t, f, w)
 	f.removed("a") // and the name can be used again
 }
@@ -89,15 +89,15 @@ func (roleScenarios) UsersOwnFileInMainShows(t *testing.T, f *fixture) {
 	f.wantStatus(f.Dir, "?? CLAUDE.md")
 	own := filepath.Join(filepath.Dir(f.Dir), "own")
 	f.Git("worktree", "add", "--quiet", own)
-	f.write(filepath.Join(own, "CLAUDE.md"), "mine too\n")
+	f.WriteFile(filepath.Join(own, "CLAUDE.md"), "mine too\n")
 	f.wantStatus(own, "?? CLAUDE.md")
-	if got := f.read(filepath.Join(f.Dir, ".git", "info", "exclude")); strings.Contains(got, "CLAUDE") {
+	if got := f.ReadFile(filepath.Join(f.Dir, ".git", "info", "exclude")); strings.Contains(got, "CLAUDE") {
 		t.Errorf("the shared exclude file: %q", got)
 	}
 }
 
 func (roleScenarios) UsersIgnoreFileStays(t *testing.T, f *fixture) {
-	f.write(filepath.Join(f.Home, ".config", "git", "ignore"), "*.swp\n")
+	f.WriteFile(filepath.Join(f.Home, ".config", "git", "ignore"), "*.swp\n")
 	w := f.create(staffed(f))
 	f.writeIn(w, "x.swp", "editor")
 	wantClean(t, f, w)
@@ -106,7 +106,7 @@ func (roleScenarios) UsersIgnoreFileStays(t *testing.T, f *fixture) {
 func (roleScenarios) AgentsFile(t *testing.T, f *fixture) {
 	f.Write("roles/worker/AGENTS.md", "agents\n")
 	w := f.create(staffed(f))
-	if f.read(filepath.Join(w.Path, "AGENTS.md")) != "agents\n" || f.read(filepath.Join(w.Path, "CLAUDE.md")) != "You are the worker.\n" {
+	if f.ReadFile(filepath.Join(w.Path, "AGENTS.md")) != "agents\n" || f.ReadFile(filepath.Join(w.Path, "CLAUDE.md")) != "You are the worker.\n" {
 		t.Error("both files of the role were to be copied")
 	}
 	wantClean(t, f, w)
@@ -138,7 +138,7 @@ func (roleScenarios) CopyAgain(t *testing.T, f *fixture) {
 		if err != nil || r.Name != "worker" {
 			t.Fatalf("CopyRole = %+v, %v", r, err)
 		}
-		f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "second edition\n")
+		f.WantFile(filepath.Join(w.Path, "CLAUDE.md"), "second edition\n")
 		wantClean(t, f, w)
 	}
 }
@@ -151,7 +151,7 @@ func (roleScenarios) CopyReplacesEdits(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	names := []string{"CLAUDE.md", "AGENTS.md"}
 	for _, name := range names {
-		f.write(filepath.Join(w.Path, name), "what I learned\n")
+		f.WriteFile(filepath.Join(w.Path, name), "what I learned\n")
 		f.Write("roles/worker/"+name, "second edition\n")
 	}
 	wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})), croft.WorkspaceDirty)
@@ -160,14 +160,14 @@ func (roleScenarios) CopyReplacesEdits(t *testing.T, f *fixture) {
 		t.Fatalf("CopyRole = %+v, %v", role, err)
 	}
 	for _, name := range names {
-		if got := f.read(filepath.Join(w.Path, name)); got != "second edition\n" {
+		if got := f.ReadFile(filepath.Join(w.Path, name)); got != "second edition\n" {
 			t.Errorf("%s = %q", name, got)
 		}
 	}
 	wantClean(t, f, w)
 	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(role.Snapshot)})))
 	for _, name := range names {
-		if got := f.read(filepath.Join(w.Path, name)); got != "what I learned\n" {
+		if got := f.ReadFile(filepath.Join(w.Path, name)); got != "what I learned\n" {
 			t.Errorf("restored %s = %q", name, got)
 		}
 	}
@@ -177,14 +177,14 @@ func (roleScenarios) CopyReplacesEdits(t *testing.T, f *fixture) {
 func (roleScenarios) CopyKeepsEdits(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	file := filepath.Join(w.Path, "CLAUDE.md")
-	f.write(file, "what I learned\n")
+	f.WriteFile(file, "what I learned\n")
 	f.Write("roles/worker/CLAUDE.md", "second edition\n")
 	if e := wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})), croft.WorkspaceDirty); e.Hint == "" || e.Workspace != "a" {
 		t.Errorf("error %+v", e)
 	}
-	f.wantFile(file, "what I learned\n")
-	f.delete(file)
-	if _, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"}); err != nil || f.read(file) != "second edition\n" {
+	f.WantFile(file, "what I learned\n")
+	f.Delete(file)
+	if _, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"}); err != nil || f.ReadFile(file) != "second edition\n" {
 		t.Errorf("once it was moved away: %v", err)
 	}
 }
@@ -199,7 +199,7 @@ func (roleScenarios) CopyAnother(t *testing.T, f *fixture) {
 	}
 	for _, role := range []string{"worker", "critic"} {
 		must(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: string(w.ID), Role: role})))
-		if got := f.show("a"); got.Role != role || f.read(filepath.Join(w.Path, "CLAUDE.md")) != "You are the "+role+".\n" {
+		if got := f.show("a"); got.Role != role || f.ReadFile(filepath.Join(w.Path, "CLAUDE.md")) != "You are the "+role+".\n" {
 			t.Errorf("role %s: %+v", role, got)
 		}
 		wantClean(t, f, w)
@@ -208,8 +208,8 @@ func (roleScenarios) CopyAnother(t *testing.T, f *fixture) {
 
 func (roleScenarios) LinkOutIsNotFollowed(t *testing.T, f *fixture) {
 	secret := filepath.Join(f.Home, "secret")
-	f.write(secret, "secret")
-	f.link(f.Dir, "roles/spy/CLAUDE.md", secret)
+	f.WriteFile(secret, "secret")
+	f.Link(f.Dir, "roles/spy/CLAUDE.md", secret)
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a", Role: "spy"})), croft.RoleNotFound)
 }
 
@@ -218,7 +218,7 @@ func (roleScenarios) DirectoryByConfiguration(t *testing.T, f *fixture) {
 	f.Write("docs/personas/worker/CLAUDE.md", "persona\n")
 	f.Commit("configuration")
 	f.Service = f.at(f.Dir)
-	if w := f.create(croft.CreateRequest{Name: "a", Role: "worker"}); f.read(filepath.Join(w.Path, "CLAUDE.md")) != "persona\n" {
+	if w := f.create(croft.CreateRequest{Name: "a", Role: "worker"}); f.ReadFile(filepath.Join(w.Path, "CLAUDE.md")) != "persona\n" {
 		t.Error("the role was not taken from the configured directory")
 	}
 }

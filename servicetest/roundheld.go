@@ -26,7 +26,7 @@ func (roundScenarios) HeldBack(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "update-index", "--assume-unchanged", "README.md")
 	f.GitIn(w.Path, "init", "--quiet", "nested")
 	f.writeIn(w, "nested/file", "x\n")
-	f.link(w.Path, "link.key", "/etc/hostname")
+	f.Link(w.Path, "link.key", "/etc/hostname")
 	ended := f.endRound(r)
 	if len(ended.HeldBack) != 1 {
 		t.Fatalf("held back: %+v", ended.HeldBack)
@@ -45,7 +45,7 @@ func (roundScenarios) HeldBack(t *testing.T, f *fixture) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if _, err := f.host.Stat(filepath.Join(held.Archive, "link.key")); err == nil {
+	if _, err := f.Host.Stat(filepath.Join(held.Archive, "link.key")); err == nil {
 		t.Error("a link was copied, or what it leads to")
 	}
 	again, err := f.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
@@ -77,7 +77,7 @@ func (f *fixture) toldOfHeld(ses croft.Session, label string, want []string) {
 	}
 	for _, w := range next.Workspaces {
 		told(w.Name)
-		if archives := f.match(filepath.Dir(filepath.Dir(w.Path)), ".scratch_archive/*/*/server.key"); len(archives) > 0 {
+		if archives := f.Match(filepath.Dir(filepath.Dir(w.Path)), ".scratch_archive/*/*/server.key"); len(archives) > 0 {
 			f.t.Errorf("agents are given %q", archives)
 		}
 	}

@@ -14,7 +14,7 @@ func (roundModeScenarios) Isolated(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
 	w := seatOf(t, r, "opus")
-	if mode, err := f.host.Stat(filepath.Join(w.Path, ".git")); err != nil || !mode.IsDir() || w.Mode != croft.ModeIsolated {
+	if mode, err := f.Host.Stat(filepath.Join(w.Path, ".git")); err != nil || !mode.IsDir() || w.Mode != croft.ModeIsolated {
 		t.Fatalf("%+v: %v", w, err)
 	}
 	f.writeIn(w, ".croft_scratch/notes", "notes\n")
@@ -25,12 +25,12 @@ func (roundModeScenarios) Isolated(t *testing.T, f *fixture) {
 	if got := f.Git("diff", "--name-only", "main", w.Branch); got != "mine.txt\nmore.txt" {
 		t.Errorf("on the branch: %q", got)
 	}
-	f.wantFile(archived(w.Env["CROFT_HOME"], w, "notes"), "notes\n")
+	f.WantFile(archived(w.Env["CROFT_HOME"], w, "notes"), "notes\n")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus", Mode: croft.ModeIsolated})
 	review := f.review(fin.Name)
 	f.mustApply(croft.ApplyRequest{Review: review.ID, Paths: []string{"more.txt"}})
 	f.endSession(ses)
-	if got := f.branches(); len(got) != 0 || !f.exists(filepath.Join(f.Dir, "more.txt")) || f.exists(filepath.Join(f.Dir, "mine.txt")) {
+	if got := f.branches(); len(got) != 0 || !f.Exists(filepath.Join(f.Dir, "more.txt")) || f.Exists(filepath.Join(f.Dir, "mine.txt")) {
 		t.Errorf("branches %v", got)
 	}
 }
@@ -60,10 +60,10 @@ func (roundModeScenarios) IsolatedSeesTheOthers(t *testing.T, f *fixture) {
 func (f *fixture) plainProject() (string, croft.Service) {
 	f.t.Helper()
 	dir := filepath.Join(filepath.Dir(f.Dir), "plain", "notes")
-	f.write(filepath.Join(dir, "text.md"), "text\n")
-	f.write(filepath.Join(dir, "other.md"), "other\n")
-	f.write(filepath.Join(dir, ".gitignore"), "cache/\n")
-	f.write(filepath.Join(dir, "cache", "c"), "cached\n")
+	f.WriteFile(filepath.Join(dir, "text.md"), "text\n")
+	f.WriteFile(filepath.Join(dir, "other.md"), "other\n")
+	f.WriteFile(filepath.Join(dir, ".gitignore"), "cache/\n")
+	f.WriteFile(filepath.Join(dir, "cache", "c"), "cached\n")
 	return dir, f.at(dir)
 }
 
@@ -76,7 +76,7 @@ func (f *fixture) playPlain(svc croft.Service, mode croft.Mode) (croft.Session, 
 	r, err := svc.StartRound(ctx, croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Mode: mode})
 	must(f.t, err)
 	w := seatOf(f.t, *r, "opus")
-	if w.Mode != croft.ModeIsolated || f.read(filepath.Join(w.Path, "cache", "c")) != "cached\n" {
+	if w.Mode != croft.ModeIsolated || f.ReadFile(filepath.Join(w.Path, "cache", "c")) != "cached\n" {
 		f.t.Errorf("%+v", w)
 	}
 	if mode == croft.ModeWorktree && len(w.Notes) == 0 {
@@ -106,15 +106,15 @@ func (roundModeScenarios) PlainDirectory(t *testing.T, f *fixture) {
 	}
 	must(t, errOf(svc.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
 	for name, want := range map[string]string{"text.md": "better\n", "other.md": "other\n", "new.md": "new\n", "cache/c": "cached\n"} {
-		if got := f.read(filepath.Join(dir, name)); got != want {
+		if got := f.ReadFile(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if f.exists(filepath.Join(dir, ".git")) {
+	if f.Exists(filepath.Join(dir, ".git")) {
 		t.Error("a git directory was made in the project")
 	}
 	must(t, errOf(svc.Undo(t.Context(), croft.UndoRequest{Operation: actOf(t, svc, croft.KindApply)})))
-	if f.read(filepath.Join(dir, "text.md")) != "text\n" || f.exists(filepath.Join(dir, "new.md")) {
+	if f.ReadFile(filepath.Join(dir, "text.md")) != "text\n" || f.Exists(filepath.Join(dir, "new.md")) {
 		t.Error("what was applied is still there")
 	}
 }
@@ -150,17 +150,17 @@ func (roundModeScenarios) PlainDirectoryLegacy(t *testing.T, f *fixture) {
 	_, err = svc.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	must(t, err)
 	must(t, errOf(svc.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
-	f.wantFile(filepath.Join(dir, "text.md"), "text\n")
+	f.WantFile(filepath.Join(dir, "text.md"), "text\n")
 }
 
 // PlainDirectoryChanged: the user changes the original directory during the session.
 func (roundModeScenarios) PlainDirectoryChanged(t *testing.T, f *fixture) {
 	dir, svc := f.plainProject()
 	_, _, review := f.playPlain(svc, croft.ModeAuto)
-	f.write(filepath.Join(dir, "text.md"), "the user's\n")
+	f.WriteFile(filepath.Join(dir, "text.md"), "the user's\n")
 	m, err := croft.Apply(t.Context(), svc, croft.ApplyRequest{Review: review.ID, Paths: []string{"text.md"}})
 	if err != nil || m.Status == croft.MergeMerged || !strings.Contains(m.Details, "text.md") {
 		t.Errorf("%+v, %v", m, err)
 	}
-	f.wantFile(filepath.Join(dir, "text.md"), "the user's\n")
+	f.WantFile(filepath.Join(dir, "text.md"), "the user's\n")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/servicetest/harness"
 )
 
 func (roundScenarios) Carry(t *testing.T, f *fixture) {
@@ -15,7 +16,7 @@ func (roundScenarios) Carry(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Carry: croft.CarryDirty})
 	opus := seatOf(t, r, "opus")
-	if f.read(filepath.Join(opus.Path, "README.md")) != "the user's change\n" || f.read(filepath.Join(opus.Path, "draft.txt")) != "draft\n" {
+	if f.ReadFile(filepath.Join(opus.Path, "README.md")) != "the user's change\n" || f.ReadFile(filepath.Join(opus.Path, "draft.txt")) != "draft\n" {
 		t.Error("the user's changes are missing")
 	}
 	if got := f.status(opus.ID); got.Dirty() {
@@ -47,9 +48,9 @@ func (roundScenarios) Home(t *testing.T, f *fixture) {
 	}
 	f.writeIn(opus, ".massgen_scratch/notes.md", "notes\n")
 	f.endRound(r)
-	f.wantFile(filepath.Join(home, ".scratch_archive", opus.Label, "notes.md"), "notes\n")
+	f.WantFile(filepath.Join(home, ".scratch_archive", opus.Label, "notes.md"), "notes\n")
 	f.endSession(ses)
-	if !f.exists(filepath.Join(home, ".scratch_archive")) {
+	if !f.Exists(filepath.Join(home, ".scratch_archive")) {
 		t.Error("the caller's directory was removed")
 	}
 }
@@ -74,7 +75,7 @@ func (roundScenarios) NoContext(t *testing.T, f *fixture) {
 		t.Errorf("on the branch: %q", got)
 	}
 	b := seatOf(t, *r, "b")
-	f.wantFile(filepath.Join(b.Env["CROFT_HOME"], ".scratch_archive", a.Label, "notes"), "notes\n")
+	f.WantFile(filepath.Join(b.Env["CROFT_HOME"], ".scratch_archive", a.Label, "notes"), "notes\n")
 	must(t, errOf(nowhere.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
 	if got := f.GitIn(ses.Repo, "branch", "--format=%(refname:short)"); got != "main" {
 		t.Errorf("branches %q", got)
@@ -97,7 +98,7 @@ func (roundScenarios) NoTarget(t *testing.T, f *fixture) {
 }
 
 // makeRepo makes a second repository with a name, in a directory of its own.
-func (f *fixture) makeRepo(name string) *repo {
+func (f *fixture) makeRepo(name string) *harness.Project {
 	f.t.Helper()
 	r := f.another()
 	dir := filepath.Join(filepath.Dir(r.Dir), name)
@@ -133,13 +134,13 @@ func (roundScenarios) SeveralRepositories(t *testing.T, f *fixture) {
 	for _, w := range r.Workspaces {
 		for _, home := range homes {
 			name := filepath.Base(w.Path)
-			if got := f.read(filepath.Join(home, ".scratch_archive", w.Label, name, "n")); got != name+"\n" {
+			if got := f.ReadFile(filepath.Join(home, ".scratch_archive", w.Label, name, "n")); got != name+"\n" {
 				t.Errorf("archive of %s: %q", name, got)
 			}
 		}
 	}
 	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "codex", Repo: lib.Dir})
-	if err != nil || fin.Repo != lib.Dir || f.read(filepath.Join(fin.Path, "x.txt")) != "codexlib\n" {
+	if err != nil || fin.Repo != lib.Dir || f.ReadFile(filepath.Join(fin.Path, "x.txt")) != "codexlib\n" {
 		t.Errorf("%+v, %v", fin, err)
 	}
 	f.endSession(ses)

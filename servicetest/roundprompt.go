@@ -49,7 +49,7 @@ func (roundScenarios) Prompt(t *testing.T, f *fixture) {
 func (roundScenarios) PromptRepositories(t *testing.T, f *fixture) {
 	lib := f.makeRepo("lib").Dir
 	inner := filepath.Join(f.Dir, "docs")
-	f.makeDir(inner)
+	f.MakeDir(inner)
 	ses := f.session(croft.SessionRequest{})
 	ask := croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Repos: []string{f.Dir, inner, lib, f.Dir}}
 	f.endRound(f.round(ask))

@@ -76,8 +76,8 @@ func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 	opus := seatOf(t, one, "opus")
 	f.writeIn(opus, "opus.txt", "by opus\n")
 	done := f.endRound(one)
-	if done.State != croft.RoundEnded || f.exists(opus.Path) {
-		t.Errorf("round %s, checkout there: %v", done.State, f.exists(opus.Path))
+	if done.State != croft.RoundEnded || f.Exists(opus.Path) {
+		t.Errorf("round %s, checkout there: %v", done.State, f.Exists(opus.Path))
 	}
 	f.wantContent(opus.Branch+":opus.txt", "by opus")
 	if w := seatOf(t, done, "opus"); w.State != croft.Trashed || w.Head != f.Git("rev-parse", opus.Branch) {
@@ -85,7 +85,7 @@ func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 	}
 	two := f.round(croft.RoundRequest{Session: ses.ID})
 	again := seatOf(t, two, "opus")
-	if two.Number != 2 || again.Branch == opus.Branch || again.Path != opus.Path || f.exists(filepath.Join(again.Path, "opus.txt")) {
+	if two.Number != 2 || again.Branch == opus.Branch || again.Path != opus.Path || f.Exists(filepath.Join(again.Path, "opus.txt")) {
 		t.Errorf("round %d: %+v", two.Number, again)
 	}
 	f.endSession(ses)
@@ -190,13 +190,13 @@ func (roundScenarios) AutoCommit(t *testing.T, f *fixture) {
 	opus := seatOf(t, r, "opus")
 	f.writeIn(opus, "README.md", "changed\n")
 	f.writeIn(opus, "new/file.txt", "new\n")
-	f.delete(filepath.Join(opus.Path, "src", "main.txt"))
+	f.Delete(filepath.Join(opus.Path, "src", "main.txt"))
 	f.writeIn(opus, "staged.txt", "staged\n")
 	f.GitIn(opus.Path, "add", "staged.txt")
 	f.writeIn(opus, "staged.txt", "and changed\n")
-	f.link(opus.Path, "link", "README.md")
+	f.Link(opus.Path, "link", "README.md")
 	f.writeIn(opus, "run.sh", "run\n")
-	f.makeExecutable(opus.Path, "run.sh")
+	f.MakeExecutable(opus.Path, "run.sh")
 	f.endRound(r)
 	if got := f.Git("log", "-1", "--format=%s", opus.Branch); got != "[ROUND] Auto-commit" {
 		t.Errorf("message %q", got)
@@ -234,7 +234,7 @@ func (roundScenarios) FreshFromHead(t *testing.T, f *fixture) {
 	f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
 	head := f.commitIn(f.Dir, "later.txt", "later\n")
 	r := f.round(croft.RoundRequest{Session: ses.ID})
-	if w := seatOf(t, r, "opus"); w.Base != head || w.BaseRef != "HEAD" || !f.exists(filepath.Join(w.Path, "later.txt")) {
+	if w := seatOf(t, r, "opus"); w.Base != head || w.BaseRef != "HEAD" || !f.Exists(filepath.Join(w.Path, "later.txt")) {
 		t.Errorf("%+v", w)
 	}
 }
@@ -247,7 +247,7 @@ func (roundScenarios) Base(t *testing.T, f *fixture) {
 	winner := seatOf(t, one, "codex").Branch
 	two := f.round(croft.RoundRequest{Session: ses.ID, Base: winner})
 	for _, w := range two.Workspaces {
-		if w.BaseRef != winner || f.read(filepath.Join(w.Path, "codex.txt")) != "by codex\n" {
+		if w.BaseRef != winner || f.ReadFile(filepath.Join(w.Path, "codex.txt")) != "by codex\n" {
 			t.Errorf("%+v", w)
 		}
 	}

@@ -63,12 +63,12 @@ func (roundScenarios) OneFailure(t *testing.T, f *fixture) {
 		t.Errorf("%+v", done)
 	}
 	checkError(t, done.Failed[0].Reason)
-	if !f.exists(opus.Path) || f.exists(codex.Path) {
-		t.Errorf("opus there: %v, codex there: %v", f.exists(opus.Path), f.exists(codex.Path))
+	if !f.Exists(opus.Path) || f.Exists(codex.Path) {
+		t.Errorf("opus there: %v, codex there: %v", f.Exists(opus.Path), f.Exists(codex.Path))
 	}
 	f.wantContent(codex.Branch+":codex.txt", "codex")
 	f.GitIn(opus.Path, "rebase", "--abort")
-	if again := f.endRound(r); again.State != croft.RoundEnded || f.exists(opus.Path) {
+	if again := f.endRound(r); again.State != croft.RoundEnded || f.Exists(opus.Path) {
 		t.Errorf("%+v", again)
 	}
 }
@@ -100,7 +100,7 @@ func (roundScenarios) SessionsApart(t *testing.T, f *fixture) {
 	before := f.Git("for-each-ref", "refs/heads/"+seatOf(t, b, "opus").Branch, "refs/heads/"+seatOf(t, b, "codex").Branch)
 	f.endSession(one)
 	for _, w := range b.Workspaces {
-		if now := f.show(string(w.ID)); now.State != croft.Ready || !f.exists(w.Path) {
+		if now := f.show(string(w.ID)); now.State != croft.Ready || !f.Exists(w.Path) {
 			t.Errorf("%+v", now)
 		}
 	}
@@ -120,11 +120,11 @@ func (roundScenarios) SessionEnd(t *testing.T, f *fixture) {
 	opus := seatOf(t, r, "opus")
 	f.writeIn(opus, "x.txt", "x\n")
 	f.endSession(ses) // with the round still open
-	if f.exists(opus.Path) || len(f.branches()) != 0 {
-		t.Errorf("left: %v, %v", f.exists(opus.Path), f.branches())
+	if f.Exists(opus.Path) || len(f.branches()) != 0 {
+		t.Errorf("left: %v, %v", f.Exists(opus.Path), f.branches())
 	}
 	w, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(opus.ID)})
-	if err != nil || f.read(filepath.Join(w.Path, "x.txt")) != "x\n" {
+	if err != nil || f.ReadFile(filepath.Join(w.Path, "x.txt")) != "x\n" {
 		t.Errorf("%+v, %v", w, err)
 	}
 	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})), croft.SessionOver)
@@ -166,5 +166,5 @@ func (roundScenarios) Legacy(t *testing.T, f *fixture) {
 	f.Write("direct.txt", "direct\n")
 	f.endRound(r)
 	f.endSession(ses)
-	f.wantFile(filepath.Join(f.Dir, "direct.txt"), "direct\n")
+	f.WantFile(filepath.Join(f.Dir, "direct.txt"), "direct\n")
 }

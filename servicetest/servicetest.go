@@ -3,12 +3,26 @@
 // where one keeps its workspaces: what the suite does besides calling the Service, it
 // does through a Harness.
 //
+// An implementation on this machine needs a function that opens it:
+//
 //	func TestService(t *testing.T) {
-//		servicetest.Run(t, servicetest.Local(func(t *testing.T, dir string, env []string) croft.Service { … }))
+//		servicetest.Run(t, harness.Local(func(t *testing.T, dir string, env []string) croft.Service {
+//			svc, err := mine.Open(t.Context(), dir, env)
+//			…
+//			t.Cleanup(func() { svc.Close() })
+//			return svc
+//		}))
 //	}
+//
+// One on other machines, such as a client of a daemon or a fleet, brings a Harness of its
+// own: see package harness, and wire.Remote for one that shares no path with the test. Begin
+// with Capabilities that returns nil: what is skipped then is named in the output of go test
+// -v. Then add the capabilities that you have. A part that is not there yet can be had by
+// embedding croft.UnimplementedService; its scenarios fail, they are not skipped.
 //
 // Every scenario has a real repository and a user without records of its own, and looks at
 // the result through git and the files, not only through the Service that is being tested.
+// Run one with -run 'TestService/Merges/Conflict'.
 package servicetest
 
 import (
@@ -20,14 +34,19 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/servicetest/harness"
 )
+
+// Harness is what the suite needs besides a Service: see there. Of an implementation on
+// this machine it is harness.Local.
+type Harness = harness.Harness
 
 // Run tests the whole contract, but for scenarios that need a capability that the harness
 // lacks: they are reported as skipped.
 func Run(t *testing.T, h Harness) { run(t, h, groups()) }
 
 // RunNeeding tests only what needs a capability.
-func RunNeeding(t *testing.T, c Capability, h Harness) {
+func RunNeeding(t *testing.T, c harness.Capability, h Harness) {
 	list := groups()
 	for i := range list {
 		list[i].scenarios = slices.DeleteFunc(list[i].scenarios, func(s scenario) bool { return !slices.Contains(s.needs, c) })
@@ -45,11 +64,11 @@ type group struct {
 func groupOf(name string, of any) group { return group{name: name}.and("", of) }
 
 // and adds the exported methods of another type, which need a capability unless it is "".
-func (g group) and(c Capability, of any) group {
+func (g group) and(c harness.Capability, of any) group {
 	for method, value := range reflect.ValueOf(of).Methods() {
 		s := scenario{name: method.Name, run: value.Interface().(func(*testing.T, *fixture))}
 		if c != "" {
-			s.needs = []Capability{c}
+			s.needs = []harness.Capability{c}
 		}
 		g.scenarios = append(g.scenarios, s)
 	}
@@ -57,7 +76,7 @@ func (g group) and(c Capability, of any) group {
 }
 
 // needing says that some scenarios of the group need a capability.
-func (g group) needing(c Capability, names ...string) group {
+func (g group) needing(c harness.Capability, names ...string) group {
 	for _, name := range names {
 		i := slices.IndexFunc(g.scenarios, func(s scenario) bool { return s.name == name })
 		if i < 0 {
@@ -70,49 +89,49 @@ func (g group) needing(c Capability, names ...string) group {
 
 func groups() []group {
 	return []group{
-		groupOf("Repos", repoScenarios{}).needing(Environment, "EnvironmentIsIgnored"),
-		groupOf("Create", createScenarios{}).and(SharedDisk, localCreateScenarios{}),
+		groupOf("Repos", repoScenarios{}).needing(harness.Environment, "EnvironmentIsIgnored"),
+		groupOf("Create", createScenarios{}).and(harness.SharedDisk, localCreateScenarios{}),
 		{name: "AllOrNone", scenarios: allOrNoneScenarios()},
 		groupOf("Base", baseScenarios{}),
-		groupOf("Places", placeScenarios{}).and(SharedDisk, localPlaceScenarios{}),
-		withRoles(groupOf("Swarm", swarmScenarios{}).and(SharedDisk, localSwarmScenarios{})),
-		groupOf("Sibling", siblingScenarios{}).needing(Environment, "MaxWorkers"),
-		groupOf("Agents", agentScenarios{}).and(SharedDisk, localAgentScenarios{}).needing(PlainDirectories, "PlainDirectory"),
+		groupOf("Places", placeScenarios{}).and(harness.SharedDisk, localPlaceScenarios{}),
+		withRoles(groupOf("Swarm", swarmScenarios{}).and(harness.SharedDisk, localSwarmScenarios{})),
+		groupOf("Sibling", siblingScenarios{}).needing(harness.Environment, "MaxWorkers"),
+		groupOf("Agents", agentScenarios{}).and(harness.SharedDisk, localAgentScenarios{}).needing(harness.PlainDirectories, "PlainDirectory"),
 		groupOf("Roles", roleScenarios{}),
-		groupOf("List", listScenarios{}).and(SharedDisk, localListScenarios{}),
+		groupOf("List", listScenarios{}).and(harness.SharedDisk, localListScenarios{}),
 		groupOf("Status", statusScenarios{}),
 		groupOf("Conditions", conditionScenarios{}),
-		groupOf("Remove", removeScenarios{}).and(SharedDisk, localRemoveScenarios{}),
+		groupOf("Remove", removeScenarios{}).and(harness.SharedDisk, localRemoveScenarios{}),
 		groupOf("Lock", lockScenarios{}),
 		groupOf("Lease", leaseScenarios{}),
 		groupOf("Reap", reapScenarios{}),
 		groupOf("Clean", cleanScenarios{}),
 		groupOf("Trash", trashScenarios{}),
-		groupOf("TrashUpkeep", trashUpkeepScenarios{}).and(SharedDisk, localTrashUpkeepScenarios{}),
-		groupOf("Snapshots", snapshotScenarios{}).and(SharedDisk, localSnapshotScenarios{}),
+		groupOf("TrashUpkeep", trashUpkeepScenarios{}).and(harness.SharedDisk, localTrashUpkeepScenarios{}),
+		groupOf("Snapshots", snapshotScenarios{}).and(harness.SharedDisk, localSnapshotScenarios{}),
 		groupOf("Radar", radarScenarios{}),
 		groupOf("History", historyScenarios{}),
-		groupOf("Merges", mergeScenarios{}).needing(LostState, "DatabaseLost"),
+		groupOf("Merges", mergeScenarios{}).needing(harness.LostState, "DatabaseLost"),
 		groupOf("Seen", seenScenarios{}),
 		groupOf("Gets", getScenarios{}),
-		groupOf("Commits", commitScenarios{}).and(SharedDisk, localCommitScenarios{}),
-		groupOf("Resolve", resolveScenarios{}).and(SharedDisk, localResolveScenarios{}),
-		groupOf("Finish", finishScenarios{}).needing(PlainDirectories, "FinishPlainDirectory"),
+		groupOf("Commits", commitScenarios{}),
+		groupOf("Resolve", resolveScenarios{}).and(harness.SharedDisk, localResolveScenarios{}),
+		groupOf("Finish", finishScenarios{}).needing(harness.PlainDirectories, "FinishPlainDirectory"),
 		groupOf("Branch", branchScenarios{}),
 		groupOf("Lanes", laneScenarios{}),
 		groupOf("Revert", revertScenarios{}),
-		groupOf("Reviews", reviewScenarios{}).needing(LostState, "LostDatabase"),
-		groupOf("Rounds", roundScenarios{}).and(SharedDisk, localRoundScenarios{}),
-		groupOf("RoundModes", roundModeScenarios{}).needing(Isolated, "Isolated", "IsolatedSeesTheOthers").
-			needing(PlainDirectories, "PlainDirectory", "PlainDirectoryFallsBack", "PlainDirectoryLegacy", "PlainDirectoryChanged"),
-		groupOf("Scratch", scratchScenarios{}).and(SharedDisk, localScratchScenarios{}),
+		groupOf("Reviews", reviewScenarios{}).needing(harness.LostState, "LostDatabase"),
+		groupOf("Rounds", roundScenarios{}).and(harness.SharedDisk, localRoundScenarios{}),
+		groupOf("RoundModes", roundModeScenarios{}).needing(harness.Isolated, "Isolated", "IsolatedSeesTheOthers").
+			needing(harness.PlainDirectories, "PlainDirectory", "PlainDirectoryFallsBack", "PlainDirectoryLegacy", "PlainDirectoryChanged"),
+		groupOf("Scratch", scratchScenarios{}).and(harness.SharedDisk, localScratchScenarios{}),
 		groupOf("Presenter", presenterScenarios{}),
 		groupOf("Doctor", doctorScenarios{}),
 		groupOf("Keys", keyScenarios{}),
 		groupOf("Events", eventScenarios{}),
 		groupOf("Told", toldScenarios{}),
 		groupOf("Reasons", reasonScenarios{}),
-		groupOf("Limits", limitScenarios{}).needing(Environment, "MaxWorkersRace"),
+		groupOf("Limits", limitScenarios{}).needing(harness.Environment, "MaxWorkersRace"),
 		groupOf("Actors", actorScenarios{}),
 		groupOf("Revisions", revisionScenarios{}),
 		groupOf("Meta", metaScenarios{}),
@@ -129,7 +148,7 @@ func run(t *testing.T, h Harness, groups []group) {
 			for _, s := range g.scenarios {
 				t.Run(s.name, func(t *testing.T) {
 					t.Parallel()
-					if c := missing(h, s.needs); c != "" {
+					if c := harness.Missing(h, s.needs); c != "" {
 						t.Skipf("needs the capability %q", c)
 					}
 					t.Cleanup(func() {
@@ -148,7 +167,7 @@ func run(t *testing.T, h Harness, groups []group) {
 type scenario struct {
 	name  string
 	run   func(t *testing.T, f *fixture)
-	needs []Capability
+	needs []harness.Capability
 }
 
 // must ends the test if a call failed that the scenario needs.

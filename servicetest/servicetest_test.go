@@ -1,17 +1,24 @@
 package servicetest
 
 import (
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/croft-sh/croft/servicetest/harness"
 )
 
 // TestNothingIsSkippedLocally: the harness of this machine has what every scenario needs, so
 // that the engine skips none. That it has no other reason to skip one is seen when it runs.
 func TestNothingIsSkippedLocally(t *testing.T) {
-	needed := map[Capability]bool{}
+	needed := map[harness.Capability]bool{}
 	for _, g := range groups() {
 		for _, s := range g.scenarios {
-			if c := missing(Local(nil), s.needs); c != "" {
+			if c := harness.Missing(harness.Local(nil), s.needs); c != "" {
 				t.Errorf("%s/%s is skipped: Local has no %q", g.name, s.name, c)
 			}
 			for _, c := range s.needs {
@@ -19,7 +26,7 @@ func TestNothingIsSkippedLocally(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range AllCapabilities() {
+	for _, c := range harness.AllCapabilities() {
 		if !needed[c] {
 			t.Errorf("no scenario needs %q", c)
 		}
@@ -43,6 +50,30 @@ func TestScenariosAreThere(t *testing.T) {
 	for _, name := range slices.Concat(modeAll, notOfWorktrees) {
 		if !names[name] {
 			t.Errorf("no scenario or group %s", name)
+		}
+	}
+}
+
+// TestSuiteOpensNoPath: a scenario reaches files and processes through its harness, but for
+// those that need a shared disk, which are in local.go.
+func TestSuiteOpensNoPath(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 40 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	for _, name := range files {
+		if name == "local.go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imp := range file.Imports {
+			switch path, _ := strconv.Unquote(imp.Path.Value); path {
+			case "os", "os/exec", "syscall", "golang.org/x/sys/unix", "github.com/croft-sh/croft/internal/git/gittest":
+				t.Errorf("%s imports %s", name, path)
+			}
 		}
 	}
 }

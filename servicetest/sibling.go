@@ -20,14 +20,14 @@ func sibling(name string) croft.CreateRequest {
 
 func (siblingScenarios) CreateAndTeardown(t *testing.T, f *fixture) {
 	w := f.create(sibling("agent/7"))
-	if w.Branch != "agent/7" || filepath.Dir(w.Path) != filepath.Dir(f.Dir) || !f.exists(w.Path) {
+	if w.Branch != "agent/7" || filepath.Dir(w.Path) != filepath.Dir(f.Dir) || !f.Exists(w.Path) {
 		t.Errorf("branch %s at %s", w.Branch, w.Path)
 	}
 	if got := f.removed("agent/7"); got.Branch != "agent/7" {
 		t.Errorf("removed %+v, want the branch gone with it", got)
 	}
-	if has, _ := f.Branch(t.Context(), croft.BranchRequest{Branch: "agent/7"}); has.Exists || f.exists(w.Path) {
-		t.Errorf("branch there: %v, directory there: %v", has.Exists, f.exists(w.Path))
+	if has, _ := f.Branch(t.Context(), croft.BranchRequest{Branch: "agent/7"}); has.Exists || f.Exists(w.Path) {
+		t.Errorf("branch there: %v, directory there: %v", has.Exists, f.Exists(w.Path))
 	}
 	if got := f.Git("worktree", "list", "--porcelain"); strings.Contains(got, w.Path) {
 		t.Errorf("git still has it registered: %s", got)
@@ -110,7 +110,7 @@ func (siblingScenarios) BranchCollisionRace(t *testing.T, f *fixture) {
 func (siblingScenarios) TeardownByPath(t *testing.T, f *fixture) {
 	w := f.create(sibling("agent-1"))
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{filepath.Join(w.Path, "src")}})
-	if len(res.Removed) != 1 || f.exists(w.Path) {
+	if len(res.Removed) != 1 || f.Exists(w.Path) {
 		t.Errorf("Remove by a path inside = %v", describe(res))
 	}
 }
@@ -125,17 +125,17 @@ func (siblingScenarios) NeverTheMainWorktree(t *testing.T, f *fixture) {
 	}
 	must(t, errOf(f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})))
 	must(t, errOf(f.Reap(t.Context(), croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce})))
-	if got := f.Git("status", "--porcelain"); got != "" || f.read(filepath.Join(f.Dir, "README.md")) != "# app\n" {
+	if got := f.Git("status", "--porcelain"); got != "" || f.ReadFile(filepath.Join(f.Dir, "README.md")) != "# app\n" {
 		t.Errorf("main is now %q", got)
 	}
 }
 
 func (siblingScenarios) MainIsUnmodified(t *testing.T, f *fixture) {
-	head, index := f.Git("rev-parse", "HEAD"), f.read(filepath.Join(f.Dir, ".git", "index"))
+	head, index := f.Git("rev-parse", "HEAD"), f.ReadFile(filepath.Join(f.Dir, ".git", "index"))
 	w := f.create(sibling("agent-1"))
 	f.commitIn(w.Path, "README.md", "agent\n")
 	f.removed("agent-1")
-	if f.Git("rev-parse", "HEAD") != head || f.read(filepath.Join(f.Dir, ".git", "index")) != index || f.Git("status", "--porcelain") != "" {
+	if f.Git("rev-parse", "HEAD") != head || f.ReadFile(filepath.Join(f.Dir, ".git", "index")) != index || f.Git("status", "--porcelain") != "" {
 		t.Error("work in a workspace modified the main checkout")
 	}
 }
@@ -151,7 +151,7 @@ func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 			t.Errorf("ignored %v: STATE.json counts as work: %+v", ignored, st)
 		}
 		f.removed("agent-1")
-		if f.exists(w.Path) {
+		if f.Exists(w.Path) {
 			t.Error("STATE.json did not go with its workspace")
 		}
 	}
@@ -161,7 +161,7 @@ func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 	// checkout STATE.json is an ordinary file.
 	w := f.create(sibling("agent-3"))
 	for _, dir := range []string{w.Path, f.Dir} {
-		f.write(filepath.Join(dir, "STATE.json"), `{"step":3}`)
+		f.WriteFile(filepath.Join(dir, "STATE.json"), `{"step":3}`)
 	}
 	f.writeIn(w, "work.txt", "work\n")
 	f.GitIn(w.Path, "add", "--all")
@@ -171,7 +171,7 @@ func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 	f.wantStatus(f.Dir, "?? STATE.json")
 	// A file of that name in a subdirectory is an ordinary file.
 	w = f.create(sibling("agent-2"))
-	f.write(filepath.Join(w.Path, "src", "STATE.json"), "{}")
+	f.WriteFile(filepath.Join(w.Path, "src", "STATE.json"), "{}")
 	if st := f.status(w.ID); st.Untracked != 1 {
 		t.Errorf("src/STATE.json: %+v", st)
 	}
@@ -180,7 +180,7 @@ func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 // StateFileIsNoCoordination writes false records to the state file, which Croft must not
 // use.
 func (siblingScenarios) StateFileIsNoCoordination(t *testing.T, f *fixture) {
-	f.write(filepath.Join(f.Dir, "STATE.json"), `{"workers":99,"worktrees":["x"]}`)
+	f.WriteFile(filepath.Join(f.Dir, "STATE.json"), `{"workers":99,"worktrees":["x"]}`)
 	w := f.create(sibling("agent-1"))
 	f.writeIn(w, "STATE.json", `{"id":"other","branch":"other","state":"removed"}`)
 	if got := f.show("agent-1"); got.ID != w.ID || got.Branch != w.Branch || got.State != croft.Ready {
@@ -190,13 +190,13 @@ func (siblingScenarios) StateFileIsNoCoordination(t *testing.T, f *fixture) {
 		t.Errorf("CountActive = %d, %v", n.Active, err)
 	}
 	for _, place := range []string{w.Path, f.Dir} {
-		if text := f.read(filepath.Join(place, "STATE.json")); !strings.HasPrefix(text, `{"id":"other"`) && text != `{"workers":99,"worktrees":["x"]}` {
+		if text := f.ReadFile(filepath.Join(place, "STATE.json")); !strings.HasPrefix(text, `{"id":"other"`) && text != `{"workers":99,"worktrees":["x"]}` {
 			t.Errorf("somebody wrote %s", text)
 		}
 	}
 	fresh := f.create(sibling("agent-9"))
 	must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "agent-9"})))
-	if f.exists(filepath.Join(fresh.Path, "STATE.json")) {
+	if f.Exists(filepath.Join(fresh.Path, "STATE.json")) {
 		t.Error("somebody made a STATE.json")
 	}
 }
@@ -216,5 +216,5 @@ func (siblingScenarios) ResumeAfterRestart(t *testing.T, f *fixture) {
 	if again.ID != w.ID || again.Path != w.Path || again.State != croft.Ready || again.Head != tip {
 		t.Errorf("after the restart %+v, want %+v at %s", again, w, tip)
 	}
-	f.wantFile(filepath.Join(again.Path, "STATE.json"), `{"step":3}`)
+	f.WantFile(filepath.Join(again.Path, "STATE.json"), `{"step":3}`)
 }

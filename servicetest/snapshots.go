@@ -16,13 +16,13 @@ func (f *fixture) dirty(w croft.Workspace) {
 	f.commitIn(w.Path, ".gitignore", "*.log\n.env\n")
 	f.commitIn(w.Path, "work.txt", "committed\n")
 	for _, c := range []struct{ file, content string }{{"staged.txt", "staged\n"}, {"work.txt", "staged\n"}} {
-		f.write(filepath.Join(w.Path, c.file), c.content)
+		f.WriteFile(filepath.Join(w.Path, c.file), c.content)
 	}
 	f.GitIn(w.Path, "add", "--all")
 	for file, content := range map[string]string{
 		"work.txt": "changed\n", "untracked.txt": "untracked\n", "debug.log": "ignored\n", ".env": "TOKEN=first\n",
 	} {
-		f.write(filepath.Join(w.Path, file), content)
+		f.WriteFile(filepath.Join(w.Path, file), content)
 	}
 }
 
@@ -34,9 +34,9 @@ func (f *fixture) content(dir string) map[string]string {
 		"(index)":  f.GitIn(dir, "ls-files", "--stage", "-v"),
 		"(head)":   f.GitIn(dir, "rev-parse", "--symbolic-full-name", "HEAD"),
 	}
-	for _, path := range f.tree(dir, f.privateGit(dir)) {
-		if mode, err := f.host.Stat(path); err == nil && mode.IsRegular() {
-			out[strings.TrimPrefix(path, dir)] = mode.String() + " " + f.read(path)
+	for _, path := range f.Tree(dir, f.privateGit(dir)) {
+		if mode, err := f.Host.Stat(path); err == nil && mode.IsRegular() {
+			out[strings.TrimPrefix(path, dir)] = mode.String() + " " + f.ReadFile(path)
 		}
 	}
 	return out
@@ -126,7 +126,7 @@ func (snapshotScenarios) Secrets(t *testing.T, f *fixture) {
 	f.dirty(w)
 	const secret = "TOKEN=hunter2-4711\n"
 	env := filepath.Join(w.Path, ".env")
-	f.write(env, secret)
+	f.WriteFile(env, secret)
 	name := f.GitIn(w.Path, "hash-object", "--no-filters", ".env")
 	s := f.snapshot("a")
 	if _, err := f.TryGit(f.Dir, "cat-file", "-e", name); err == nil {
@@ -137,9 +137,9 @@ func (snapshotScenarios) Secrets(t *testing.T, f *fixture) {
 			t.Errorf("the snapshot's tree names %s", path)
 		}
 	}
-	f.delete(env)
+	f.Delete(env)
 	f.restore(string(s.ID))
-	f.wantFile(env, secret)
+	f.WantFile(env, secret)
 }
 
 func (snapshotScenarios) Locked(t *testing.T, f *fixture) {

@@ -21,9 +21,9 @@ func (statusScenarios) Kinds(t *testing.T, f *fixture) {
 	w := f.createWith("a", "README.md", "modified\n")
 	f.writeIn(w, "staged.txt", "staged\n")
 	f.GitIn(w.Path, "add", "staged.txt")
-	f.write(filepath.Join(w.Path, "new dir", "ünïcode"), "untracked\n")
-	f.write(filepath.Join(w.Path, "new dir", "two"), "untracked\n")
-	f.delete(filepath.Join(w.Path, "src", "main.txt"))
+	f.WriteFile(filepath.Join(w.Path, "new dir", "ünïcode"), "untracked\n")
+	f.WriteFile(filepath.Join(w.Path, "new dir", "two"), "untracked\n")
+	f.Delete(filepath.Join(w.Path, "src", "main.txt"))
 	st := f.status(w.ID)
 	if st.Modified != 2 || st.Staged != 1 || st.Untracked != 2 || st.Conflicted != 0 || !st.Dirty() {
 		t.Errorf("Status = %+v, want 2 modified, 1 staged, 2 untracked", st)

@@ -62,17 +62,17 @@ func (swarmScenarios) WorktreePath(t *testing.T, f *fixture) {
 
 func (swarmScenarios) SingleLifecycle(t *testing.T, f *fixture) {
 	w := f.create(swarm("researcher", "abc123"))
-	if !f.exists(w.Path) {
+	if !f.Exists(w.Path) {
 		t.Fatal("no directory")
 	}
-	f.wantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the researcher.\n")
+	f.WantFile(filepath.Join(w.Path, "CLAUDE.md"), "You are the researcher.\n")
 	if has, err := f.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/researcher-abc123"}); err != nil || !has.Exists {
 		t.Errorf("BranchExists = %v, %v", has.Exists, err)
 	}
 	if got := f.removed("researcher"); got.Branch != w.Branch {
 		t.Errorf("deleted branch %q, want %q", got.Branch, w.Branch)
 	}
-	if f.exists(w.Path) {
+	if f.Exists(w.Path) {
 		t.Error("the directory is still there")
 	}
 	if has, err := f.Branch(t.Context(), croft.BranchRequest{Branch: w.Branch}); err != nil || has.Exists {
@@ -95,7 +95,7 @@ func (swarmScenarios) MultiAtomicity(t *testing.T, f *fixture) {
 		t.Errorf("workspaces %v", paths)
 	}
 	f.remove(croft.RemoveRequest{All: croft.ScopeAll})
-	f.write(filepath.Join(f.Dir, ".worktrees", "architect", "mine"), "x")
+	f.WriteFile(filepath.Join(f.Dir, ".worktrees", "architect", "mine"), "x")
 	before := f.trace()
 	wantCode(t, errOf(f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: reqs})), croft.WorktreeExists)
 	f.unchanged(before)
@@ -160,7 +160,7 @@ func (swarmScenarios) WithoutRoleConfig(t *testing.T, f *fixture) {
 	req := swarm("nobody", "1")
 	req.RoleFiles = croft.RoleFilesSkip
 	w := f.create(req)
-	if w.Role != "nobody" || f.exists(filepath.Join(w.Path, "CLAUDE.md")) {
+	if w.Role != "nobody" || f.Exists(filepath.Join(w.Path, "CLAUDE.md")) {
 		t.Errorf("workspace %+v", w)
 	}
 }
@@ -181,7 +181,7 @@ func (swarmScenarios) BranchOfPreviousSession(t *testing.T, f *fixture) {
 func (swarmScenarios) UncommittedChangesInMain(t *testing.T, f *fixture) {
 	f.Write("README.md", "changed\n")
 	w := f.create(swarm("researcher", "1"))
-	if f.read(filepath.Join(w.Path, "README.md")) != "# app\n" || f.Git("status", "--porcelain") != " M README.md" {
+	if f.ReadFile(filepath.Join(w.Path, "README.md")) != "# app\n" || f.Git("status", "--porcelain") != " M README.md" {
 		t.Errorf("main's changes did not stay in main: %s", f.Git("status", "--porcelain"))
 	}
 }
@@ -209,7 +209,7 @@ func (swarmScenarios) BaseBranch(t *testing.T, f *fixture) {
 
 func (swarmScenarios) RemoveAll(t *testing.T, f *fixture) {
 	f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
-	f.write(filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
+	f.WriteFile(filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
 	res := f.remove(croft.RemoveRequest{All: croft.ScopeAll})
 	if len(res.Removed) != 2 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceDirty) {
 		t.Errorf("RemoveAll = %v", describe(res))
@@ -247,7 +247,7 @@ func (swarmScenarios) CleanBranches(t *testing.T, f *fixture) {
 
 func (swarmScenarios) FullCleanup(t *testing.T, f *fixture) {
 	f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
-	f.write(filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
+	f.WriteFile(filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"reviewer"}, Branch: croft.BranchKeep})
 	if has, _ := f.Branch(t.Context(), croft.BranchRequest{Branch: "swarm/reviewer-1"}); !has.Exists {
 		t.Fatal("the branch was to be kept")
@@ -260,7 +260,7 @@ func (swarmScenarios) FullCleanup(t *testing.T, f *fixture) {
 	if got := f.Git("branch", "--list", "swarm/*"); got != "" {
 		t.Errorf("branches were left: %s", got)
 	}
-	if f.exists(filepath.Join(f.Dir, ".worktrees")) {
+	if f.Exists(filepath.Join(f.Dir, ".worktrees")) {
 		t.Error("the emptied base directory is still there")
 	}
 	if got := strings.Count(f.Git("worktree", "list", "--porcelain"), "worktree "); got != 1 {
@@ -306,7 +306,7 @@ func (swarmScenarios) ErrorStructure(t *testing.T, f *fixture) {
 	f.Git("checkout", "--quiet", "-b", "damaged")
 	f.commitIn(f.Dir, "lost.txt", "lost\n")
 	blob := f.Git("rev-parse", "HEAD:lost.txt")
-	f.delete(filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
+	f.Delete(filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
 	if e := wantCode(t, errOf(f.Create(t.Context(), swarm("developer", "1"))), croft.GitFailed); !strings.Contains(e.Details, blob) {
 		t.Errorf("details %q lack git's own words", e.Details)
 	}

@@ -67,10 +67,10 @@ func (trashScenarios) Occupied(t *testing.T, f *fixture) {
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
 	f.writeIn(w, "foreign.txt", "mine\n")
 	wantCode(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeExists)
-	if b, err := f.host.Read(filepath.Join(w.Path, "foreign.txt")); err != nil || b != "mine\n" {
+	if b, err := f.Host.Read(filepath.Join(w.Path, "foreign.txt")); err != nil || b != "mine\n" {
 		t.Errorf("the foreign file: %q, %v", b, err)
 	}
-	f.delete(w.Path)
+	f.Delete(w.Path)
 	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
 		t.Errorf("once the path is free: %v", err)
 	}
@@ -79,13 +79,13 @@ func (trashScenarios) Occupied(t *testing.T, f *fixture) {
 func (trashScenarios) DirectoryWasGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "work.txt", "w\n")
-	f.delete(w.Path)
+	f.Delete(w.Path)
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
 	if err != nil || len(back.Notes) != 1 {
 		t.Fatalf("%+v, %v; want a note that the directory was gone", back, err)
 	}
-	if b, err := f.host.Read(filepath.Join(w.Path, "work.txt")); err != nil || b != "w\n" {
+	if b, err := f.Host.Read(filepath.Join(w.Path, "work.txt")); err != nil || b != "w\n" {
 		t.Errorf("the committed work: %q, %v", b, err)
 	}
 }
@@ -96,11 +96,11 @@ func (trashScenarios) DirectoryWasGoneWithRole(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	f.Write("roles/worker/AGENTS.md", "agents\n")
 	w := f.create(staffed(f))
-	f.delete(w.Path)
+	f.Delete(w.Path)
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	f.restore("a")
 	for name, want := range map[string]string{"CLAUDE.md": "You are the worker.\n", "AGENTS.md": "agents\n"} {
-		if got := f.read(filepath.Join(w.Path, name)); got != want {
+		if got := f.ReadFile(filepath.Join(w.Path, name)); got != want {
 			t.Errorf("%s = %q, want the role's", name, got)
 		}
 	}
@@ -109,7 +109,7 @@ func (trashScenarios) DirectoryWasGoneWithRole(t *testing.T, f *fixture) {
 
 func (trashScenarios) RegistrationWasGone(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "not committed\n")
-	f.delete(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID)))
+	f.Delete(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID)))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
 	if err != nil || back.State != croft.Ready {

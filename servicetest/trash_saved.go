@@ -20,7 +20,7 @@ func hasty(f *fixture, more ...string) croft.Service {
 func (f *fixture) manifest(dir string) map[string]string {
 	f.t.Helper()
 	list := map[string]string{}
-	for _, path := range f.tree(dir, dir+"/.git") { // git's answers cover a directory of that name
+	for _, path := range f.Tree(dir, dir+"/.git") { // git's answers cover a directory of that name
 		list[strings.TrimPrefix(path, dir)] = f.describeFile(path)
 	}
 	return list
@@ -29,12 +29,12 @@ func (f *fixture) manifest(dir string) map[string]string {
 // describeFile returns the mode of a file, and its content if it has one.
 func (f *fixture) describeFile(path string) string {
 	f.t.Helper()
-	mode, err := f.host.Stat(path)
+	mode, err := f.Host.Stat(path)
 	must(f.t, err)
 	if !mode.IsRegular() {
 		return mode.String()
 	}
-	return mode.String() + " " + f.read(path)
+	return mode.String() + " " + f.ReadFile(path)
 }
 
 // wantManifest compares the files of a directory.
@@ -63,7 +63,7 @@ func reduced(t *testing.T, f *fixture, id croft.ID, want croft.TrashLeft) {
 		t.Fatalf("GC = %+v, want its directory gone", res)
 	}
 	item := trashOf(t, f)
-	if item.Left != want || item.Bytes != 0 || time.Until(item.ExpiresAt) < 29*24*time.Hour || f.exists(f.inTrash(id)) {
+	if item.Left != want || item.Bytes != 0 || time.Until(item.ExpiresAt) < 29*24*time.Hour || f.Exists(f.inTrash(id)) {
 		t.Fatalf("the trash has %+v", item)
 	}
 	wantNoDebris(t, f)
@@ -77,12 +77,12 @@ func (trashUpkeepScenarios) ExpiredWorkIsSaved(t *testing.T, f *fixture) {
 	f.writeIn(w, "staged.txt", "staged\n")
 	f.GitIn(w.Path, "add", "--all")
 	f.writeIn(w, "staged.txt", "changed since\n")
-	f.write(filepath.Join(w.Path, "untracked", "precious.txt"), "precious\n")
+	f.WriteFile(filepath.Join(w.Path, "untracked", "precious.txt"), "precious\n")
 	f.writeIn(w, ".env", "TOKEN=x\n")
-	f.makeDir(filepath.Join(w.Path, "empty"))
+	f.MakeDir(filepath.Join(w.Path, "empty"))
 	before, files := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), f.manifest(w.Path)
 	f.writeIn(w, "debug.log", "ignored\n")
-	f.write(filepath.Join(w.Path, "node_modules", "x.js"), "x\n")
+	f.WriteFile(filepath.Join(w.Path, "node_modules", "x.js"), "x\n")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
 	back := f.restore("a")
 	if back.ID != w.ID || back.Path != w.Path || back.Branch != w.Branch || back.State != croft.Ready || back.IsLocked {
@@ -163,12 +163,12 @@ func (trashUpkeepScenarios) SavedAndOccupied(t *testing.T, f *fixture) {
 	if e := wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeExists); !strings.Contains(e.Details, w.Path) {
 		t.Errorf("error %+v does not say what is in the way", e)
 	}
-	if got := f.read(filepath.Join(w.Path, "foreign.txt")); got != "mine\n" || trashOf(t, f).Left != croft.LeftSnapshot {
+	if got := f.ReadFile(filepath.Join(w.Path, "foreign.txt")); got != "mine\n" || trashOf(t, f).Left != croft.LeftSnapshot {
 		t.Errorf("the foreign file is %q, the trash %+v", got, trash(t, f))
 	}
-	f.delete(w.Path)
+	f.Delete(w.Path)
 	f.restore("a")
-	f.wantFile(filepath.Join(w.Path, "wip.txt"), "w\n")
+	f.WantFile(filepath.Join(w.Path, "wip.txt"), "w\n")
 }
 
 func (trashUpkeepScenarios) RegistrationWasGone(t *testing.T, f *fixture) {
@@ -176,7 +176,7 @@ func (trashUpkeepScenarios) RegistrationWasGone(t *testing.T, f *fixture) {
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	f.writeIn(w, "done.txt", "changed\n")
 	f.writeIn(w, "wip.txt", "w\n")
-	f.delete(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID)))
+	f.Delete(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID)))
 	reduced(t, f, w.ID, croft.LeftSnapshot)
 	if back := f.restore("a"); back.State != croft.Ready || back.Head != tip {
 		t.Errorf("came back as %+v", back)
@@ -189,7 +189,7 @@ func (trashUpkeepScenarios) DeletedByHand(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	f.removed("a")
-	f.delete(f.inTrash(w.ID))
+	f.Delete(f.inTrash(w.ID))
 	if item := trashOf(t, f); item.Left != croft.LeftCommits {
 		t.Errorf("the trash has %+v", item)
 	}
@@ -210,7 +210,7 @@ func (trashUpkeepScenarios) AtOnce(t *testing.T, f *fixture) {
 	f.writeIn(w, "precious.txt", "precious\n")
 	for range 6 {
 		for i := range 20 {
-			f.write(filepath.Join(w.Path, "node_modules", decimal(int64(i)), "x.js"), "x\n")
+			f.WriteFile(filepath.Join(w.Path, "node_modules", decimal(int64(i)), "x.js"), "x\n")
 		}
 		f.removeForced("a")
 		others := []croft.Service{hasty(f, "trash.regenerable_after", ""), hasty(f, "trash.regenerable_after", "0s")}
@@ -229,7 +229,7 @@ func (trashUpkeepScenarios) AtOnce(t *testing.T, f *fixture) {
 		})
 		wg.Wait()
 		f.wantStatus(w.Path, "?? precious.txt")
-		f.wantFile(filepath.Join(w.Path, "precious.txt"), "precious\n")
+		f.WantFile(filepath.Join(w.Path, "precious.txt"), "precious\n")
 		gc(t, f)
 		wantNoDebris(t, f)
 		if refs := f.Git("for-each-ref", "refs/croft/archive"); refs != "" {

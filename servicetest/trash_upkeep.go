@@ -49,7 +49,7 @@ func wantNoDebris(t *testing.T, f *fixture) {
 	for _, item := range trash(t, f) {
 		want[string(item.ID)] = item.Left == croft.LeftDirectory
 	}
-	for _, entry := range f.match(filepath.Dir(f.inTrash("x")), "*") {
+	for _, entry := range f.Match(filepath.Dir(f.inTrash("x")), "*") {
 		if !want[filepath.Base(entry)] {
 			t.Errorf("in the trash: %s", entry)
 		}
@@ -74,11 +74,11 @@ func littered(t *testing.T, f *fixture) (w croft.Workspace, again, stay []string
 	w = f.create(croft.CreateRequest{Name: "a"})
 	again = []string{"node_modules", "web/node_modules", "target", "cache", "data/cache"}
 	for _, dir := range again {
-		f.write(filepath.Join(w.Path, dir, "deep", "x.js"), strings.Repeat("x", 10_000))
+		f.WriteFile(filepath.Join(w.Path, dir, "deep", "x.js"), strings.Repeat("x", 10_000))
 	}
-	f.write(filepath.Join(w.Path, "cache", "CACHEDIR.TAG"), cacheTag)
-	f.write(filepath.Join(w.Path, "cache", ".gitignore"), "*\n") // as tools that make a cache do
-	f.write(filepath.Join(w.Path, "data", "cache", "CACHEDIR.TAG"), cacheTag)
+	f.WriteFile(filepath.Join(w.Path, "cache", "CACHEDIR.TAG"), cacheTag)
+	f.WriteFile(filepath.Join(w.Path, "cache", ".gitignore"), "*\n") // as tools that make a cache do
+	f.WriteFile(filepath.Join(w.Path, "data", "cache", "CACHEDIR.TAG"), cacheTag)
 	stay = []string{
 		"build/out.txt",            // the usual name, but git does not ignore it
 		"kept/build/x.log",         // beside a tracked file
@@ -93,10 +93,10 @@ func littered(t *testing.T, f *fixture) (w croft.Workspace, again, stay []string
 		"README.md",
 	}
 	for _, name := range stay {
-		f.write(filepath.Join(w.Path, name), "stays\n")
+		f.WriteFile(filepath.Join(w.Path, name), "stays\n")
 	}
 	for _, dir := range []string{"tagged", "draft", "data/repo/draft"} {
-		f.write(filepath.Join(w.Path, dir, "CACHEDIR.TAG"), cacheTag)
+		f.WriteFile(filepath.Join(w.Path, dir, "CACHEDIR.TAG"), cacheTag)
 	}
 	f.removeForced("a")
 	return w, again, stay
@@ -123,7 +123,7 @@ func (trashUpkeepScenarios) RegenerableGoFirst(t *testing.T, f *fixture) {
 	}
 	back := f.restore("a")
 	for _, dir := range again {
-		if f.exists(filepath.Join(w.Path, dir)) {
+		if f.Exists(filepath.Join(w.Path, dir)) {
 			t.Errorf("%s is there", dir)
 		}
 		if len(back.Notes) != 1 || !strings.Contains(back.Notes[0], dir) {
@@ -131,7 +131,7 @@ func (trashUpkeepScenarios) RegenerableGoFirst(t *testing.T, f *fixture) {
 		}
 	}
 	for _, name := range stay {
-		if got, err := f.host.Read(filepath.Join(w.Path, name)); err != nil || string(got) != "stays\n" {
+		if got, err := f.Host.Read(filepath.Join(w.Path, name)); err != nil || string(got) != "stays\n" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -144,7 +144,7 @@ func (trashUpkeepScenarios) RegenerableStayForAnHour(t *testing.T, f *fixture) {
 	}
 	back := f.restore("a")
 	for _, dir := range again {
-		if !f.exists(filepath.Join(w.Path, dir)) {
+		if !f.Exists(filepath.Join(w.Path, dir)) {
 			t.Errorf("%s is gone", dir)
 		}
 	}

@@ -46,7 +46,7 @@ func (reapScenarios) OlderThan(t *testing.T, f *fixture) {
 		t.Errorf("Reap = %+v", res)
 	}
 	res := reap(t, f, croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce})
-	if len(res.Removed) != 1 || res.Removed[0].Name != "a" || f.exists(w.Path) {
+	if len(res.Removed) != 1 || res.Removed[0].Name != "a" || f.Exists(w.Path) {
 		t.Errorf("Reap = %+v", res)
 	}
 	// Its commits are in no target, so the branch stays.
@@ -87,7 +87,7 @@ func (reapScenarios) OlderThanKeepsLeased(t *testing.T, f *fixture) {
 func (reapScenarios) DryRun(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	res := reap(t, f, croft.ReapRequest{OlderThan: 1, DryRun: croft.DryRunOn})
-	if len(res.Removed) != 1 || res.Removed[0].ID != w.ID || !f.exists(w.Path) || len(f.names()) != 1 {
+	if len(res.Removed) != 1 || res.Removed[0].ID != w.ID || !f.Exists(w.Path) || len(f.names()) != 1 {
 		t.Errorf("Reap, told only = %+v", res)
 	}
 }
@@ -134,7 +134,7 @@ func (cleanScenarios) OnlyFinished(t *testing.T, f *fixture) {
 			f.Git("merge", "--quiet", "--no-ff", "--message", "merge "+name, w.Branch)
 		}
 	}
-	f.write(filepath.Join(f.show("dirty").Path, "wip"), "x")
+	f.WriteFile(filepath.Join(f.show("dirty").Path, "wip"), "x")
 	lock(t, f, "locked", "mine")
 	res, err := f.Clean(t.Context(), croft.CleanRequest{})
 	must(t, err)
@@ -163,7 +163,7 @@ func (cleanScenarios) All(t *testing.T, f *fixture) {
 	if got := f.Git("for-each-ref", "--format=%(refname)", "refs/heads"); got != "refs/heads/main" {
 		t.Errorf("branches left: %s", got)
 	}
-	if f.exists(filepath.Join(f.Dir, ".worktrees")) {
+	if f.Exists(filepath.Join(f.Dir, ".worktrees")) {
 		t.Error("the emptied base directory is still there")
 	}
 }
@@ -176,7 +176,7 @@ func (cleanScenarios) DryRun(t *testing.T, f *fixture) {
 	if err != nil || len(res.Removed) != 1 || !slices.Equal(res.Branches, []string{"croft/b"}) {
 		t.Errorf("Clean, told only = %+v, %v", res, err)
 	}
-	if !f.exists(w.Path) || f.Git("branch", "--list", "croft/b") == "" {
+	if !f.Exists(w.Path) || f.Git("branch", "--list", "croft/b") == "" {
 		t.Error("something was removed")
 	}
 }
@@ -260,7 +260,7 @@ func (doctorScenarios) AllIsWell(t *testing.T, f *fixture) {
 func (doctorScenarios) DirectoryGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
-	f.delete(w.Path)
+	f.Delete(w.Path)
 	// It may only be absent, so the doctor does not remove it.
 	list := doctor(t, f, croft.FixAll)
 	if len(list) != 1 || list[0].Code != "WORKSPACE_MISSING" || list[0].Fixed {
@@ -280,7 +280,7 @@ func (doctorScenarios) RegistrationGone(t *testing.T, f *fixture) {
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	f.writeIn(w, "README.md", "modified\n")
 	f.writeIn(w, "wip.txt", "untracked\n")
-	f.delete(f.registration(w))
+	f.Delete(f.registration(w))
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken)
 	mended(t, f, "REGISTRATION_LOST")
 	if got := f.show("a"); got.State != croft.Ready || got.Head != tip || got.Branch != w.Branch || got.IsLocked {
@@ -289,20 +289,20 @@ func (doctorScenarios) RegistrationGone(t *testing.T, f *fixture) {
 	if st := f.status(w.ID); st.Modified != 1 || st.Untracked != 1 {
 		t.Errorf("uncommitted work after the mending: %+v", st)
 	}
-	if f.read(filepath.Join(w.Path, "README.md")) != "modified\n" || f.read(filepath.Join(w.Path, "wip.txt")) != "untracked\n" {
+	if f.ReadFile(filepath.Join(w.Path, "README.md")) != "modified\n" || f.ReadFile(filepath.Join(w.Path, "wip.txt")) != "untracked\n" {
 		t.Error("uncommitted work did not survive")
 	}
 }
 
 func (doctorScenarios) PathTaken(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	f.delete(w.Path)
+	f.Delete(w.Path)
 	f.writeIn(w, "mine.txt", "mine")
 	list := doctor(t, f, croft.FixAll)
 	if len(list) != 1 || list[0].Code != "PATH_TAKEN" || list[0].Fixed {
 		t.Errorf("Doctor = %+v", list)
 	}
-	f.wantFile(filepath.Join(w.Path, "mine.txt"), "mine")
+	f.WantFile(filepath.Join(w.Path, "mine.txt"), "mine")
 }
 
 func (doctorScenarios) PinMoved(t *testing.T, f *fixture) {
@@ -325,9 +325,9 @@ func (doctorScenarios) TouchesNothingForeign(t *testing.T, f *fixture) {
 	f.Git("worktree", "add", "--quiet", "-b", "mine", filepath.Join(filepath.Dir(f.Dir), "own"))
 	gone := filepath.Join(filepath.Dir(f.Dir), "gone")
 	f.Git("worktree", "add", "--quiet", "--detach", gone)
-	f.delete(gone)
+	f.Delete(gone)
 	f.Git("branch", "croft/mine")
-	f.makeDir(filepath.Join(filepath.Dir(f.Dir), "app.croft", "foreign"))
+	f.MakeDir(filepath.Join(filepath.Dir(f.Dir), "app.croft", "foreign"))
 	before := f.trace()
 	doctor(t, f, croft.FixAll)
 	if after := f.trace(); after != before {

@@ -8,21 +8,21 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/servicetest"
+	"github.com/croft-sh/croft/servicetest/harness"
 )
 
 // Remote returns the harness of an implementation on another machine, made of one on this
 // machine: everything goes through JSON, and every path begins with a directory that does
 // not exist here. A scenario that opens a path of an answer itself finds nothing there.
-func Remote(h servicetest.Harness) servicetest.Harness { return remote{h} }
+func Remote(h harness.Harness) harness.Harness { return remote{h} }
 
-type remote struct{ servicetest.Harness }
+type remote struct{ harness.Harness }
 
-func (r remote) Capabilities() []servicetest.Capability {
-	return slices.DeleteFunc(r.Harness.Capabilities(), func(c servicetest.Capability) bool { return c == servicetest.SharedDisk })
+func (r remote) Capabilities() []harness.Capability {
+	return slices.DeleteFunc(r.Harness.Capabilities(), func(c harness.Capability) bool { return c == harness.SharedDisk })
 }
 
-func (r remote) Start(t *testing.T) servicetest.Host {
+func (r remote) Start(t *testing.T) harness.Host {
 	h := r.Harness.Start(t)
 	here := h.Root()
 	return remoteHost{h, prefixes{here, "/remote/" + path.Base(path.Dir(here)) + "/" + path.Base(here)}}
@@ -56,7 +56,7 @@ func all(list []string, translate func(string) string) []string {
 
 // remoteHost hands on what the other machine is asked, in the paths of this one.
 type remoteHost struct {
-	servicetest.Host
+	harness.Host
 	prefixes
 }
 

@@ -1,4 +1,7 @@
-package servicetest
+// Package harness is what stands between a suite of scenarios and the implementation that it
+// tests: the machine on which the implementation has its workspaces. Package servicetest has
+// the scenarios, and says how they are run.
+package harness
 
 import (
 	"io/fs"
@@ -14,9 +17,9 @@ import (
 //
 //	type lab struct{ pool *Pool }
 //
-//	func (lab) Capabilities() []servicetest.Capability { return nil }
+//	func (lab) Capabilities() []harness.Capability { return nil }
 //
-//	func (l lab) Start(t *testing.T) servicetest.Host {
+//	func (l lab) Start(t *testing.T) harness.Host {
 //		box := l.pool.Take(t) // a machine, or a user on one, with nothing of an earlier test
 //		t.Cleanup(box.Release)
 //		return box // whose methods run git and touch files over there
@@ -117,8 +120,8 @@ func AllCapabilities() []Capability {
 	return []Capability{SharedDisk, Isolated, PlainDirectories, Environment, LostState}
 }
 
-// missing returns the first capability that a harness lacks of those that are needed, or "".
-func missing(h Harness, needed []Capability) Capability {
+// Missing returns the first capability that a harness lacks of those that are needed, or "".
+func Missing(h Harness, needed []Capability) Capability {
 	has := h.Capabilities()
 	for _, c := range needed {
 		if !slices.Contains(has, c) {
