@@ -72,6 +72,8 @@ var codeTable = []struct {
 	{ChecksUntrusted, 403, ExitRefused},
 	{CheckFailed, 422, ExitConflict},
 	{CheckNotFound, 404, ExitConflict},
+	{FileNotFound, 404, ExitConflict},
+	{FileHeldBack, 403, ExitRefused},
 	{GitNotFound, 503, ExitEnvironment},
 	{GitTooOld, 503, ExitEnvironment},
 	{GitUnsafe, 503, ExitEnvironment},

@@ -150,6 +150,12 @@ const (
 	// CheckNotFound: no such check has run on the merge, or its output is not kept any more.
 	CheckNotFound Code = "CHECK_NOT_FOUND"
 
+	// FileNotFound: the work has no file at the path, on the side that was asked for.
+	FileNotFound Code = "FILE_NOT_FOUND"
+	// FileHeldBack: the file is not part of the work, because it looks like a secret, is
+	// large, is a repository, or git was told not to look at it.
+	FileHeldBack Code = "FILE_HELD_BACK"
+
 	// GitNotFound: there is no git to run.
 	GitNotFound Code = "GIT_NOT_FOUND"
 	// GitTooOld: git is older than the oldest version that Croft can use.

@@ -124,8 +124,13 @@ type Reviews interface {
 	// With a Limit it answers with a page: at most that many files, and fewer if their
 	// lines are more than 1 MiB. All pages are of one state: if the work, or the commit
 	// that it is measured from, has changed since the page before, the request fails with
-	// CursorExpired. A review does not change.
+	// CursorExpired. A review does not change. Files in conflict are shown as they are.
 	Diff(ctx context.Context, req DiffRequest) (*Review, error)
+
+	// File returns a part of a file as it is on one side of work, uncommitted work
+	// included. Links are not followed. Only files that a commit of the work would have are
+	// read: others are FileNotFound, and those that are held back FileHeldBack.
+	File(ctx context.Context, req FileRequest) (*FileContent, error)
 
 	// CreateReview freezes the work of a workspace without disturbing it. The review is
 	// on disk when CreateReview returns. Repeated with its Key, it may leave out the

@@ -90,6 +90,10 @@ func (refusing) EndSession(ctx, EndSessionRequest) (*Session, error) {
 	return no[Session]()
 }
 
+func (refusing) File(ctx, FileRequest) (*FileContent, error) {
+	return no[FileContent]()
+}
+
 func (refusing) Finish(ctx, FinishRequest) (*Merge, error) {
 	return no[Merge]()
 }

@@ -179,8 +179,7 @@ func (e *Engine) Close() error {
 	return errors.Join(append(errs, e.projects.Journal.Close())...)
 }
 
-// enter begins a call. It fails if the engine was closed, or if a request has an
-// unknown word.
+// enter begins a call, unless the engine was closed or a request has an unknown word.
 func (e *Engine) enter(ctx context.Context, op string, requests ...any) (context.Context, func(), error) {
 	for _, req := range requests {
 		if err := words.Check(req); err != nil {

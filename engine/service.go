@@ -74,8 +74,7 @@ func (e *Engine) Worktrees(ctx context.Context, req croft.WorktreesRequest) (*cr
 	return doIn(ctx, e, call{op: "list", repo: req.Repo, needs: gitRepository}, req, page.In(req.Page, page.Listed, page.Worktree, e.views.ListWorktrees))
 }
 
-// Status counts the uncommitted changes of a workspace, and the commits between it and
-// its target.
+// Status counts the uncommitted changes and the commits of a workspace.
 func (e *Engine) Status(ctx context.Context, req croft.StatusRequest) (*croft.Status, error) {
 	return do(ctx, e, call{op: "status", workspace: string(req.Workspace)}, req, e.views.ShowStatus)
 }
@@ -208,8 +207,7 @@ func (e *Engine) SubmitMerge(ctx context.Context, req croft.MergeRequest) (*crof
 	return doIn(ctx, e, call{op: "merge", workspace: req.Workspace, repo: req.Repo, needs: gitRepository, recovers: beforeActing}, req, e.reviews.SubmitMerge)
 }
 
-// WaitMerge waits until a merge has ended, and drives its lane if no other process
-// does.
+// WaitMerge waits until a merge has ended, and drives its lane if no process does.
 func (e *Engine) WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.Merge, error) {
 	return do(ctx, e, call{op: "merge"}, req, e.lanes.WaitMerge)
 }
@@ -279,6 +277,11 @@ func (e *Engine) Discard(ctx context.Context, req croft.DiscardRequest) (*croft.
 // Diff shows work, and keeps nothing of it.
 func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, error) {
 	return do(ctx, e, call{op: "diff", workspace: req.Workspace}, req, e.reviews.ShowDiff)
+}
+
+// File returns a part of a file on one side of work.
+func (e *Engine) File(ctx context.Context, req croft.FileRequest) (*croft.FileContent, error) {
+	return do(ctx, e, call{op: "file", workspace: req.Workspace}, req, e.reviews.ReadFile)
 }
 
 // CreateReview saves the present work of a workspace for a review.

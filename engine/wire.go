@@ -45,9 +45,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.reviews = &review.Reviews{Projects: p, Commits: e.commits, Removals: e.removals, Lanes: e.lanes}
 	e.rounds = &round.Rounds{Projects: p, Commits: e.commits, Views: e.views, Workspaces: e.workspaces, Removals: e.removals}
 	p.RoundRecovery = e.rounds.RecoverRounds
-	e.upkeep = &upkeep.Upkeep{
-		Projects: p, Removals: e.removals, Trash: e.trash, Lanes: e.lanes, Reviews: e.reviews, Rounds: e.rounds,
-	}
+	e.upkeep = &upkeep.Upkeep{Projects: p, Removals: e.removals, Trash: e.trash, Lanes: e.lanes, Reviews: e.reviews, Rounds: e.rounds}
 	e.uninstaller = &uninstall.Uninstaller{Projects: p, Forecasts: e.forecasts, Workspaces: e.workspaces, Trash: e.trash, Lanes: e.lanes}
 	e.doctor = &doctor.Doctor{Projects: p, Commits: e.commits, Trash: e.trash, Rewinds: e.rewinds}
 	e.history = &history.History{Projects: p, Removals: e.removals, Trash: e.trash, Rewinds: e.rewinds, Lanes: e.lanes}

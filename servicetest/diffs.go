@@ -1,10 +1,8 @@
 package servicetest
 
 import (
-	"errors"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -120,10 +118,6 @@ func (diffScenarios) PagesOfOneState(t *testing.T, f *fixture) {
 	if e.Workspace != "a" {
 		t.Errorf("the error is about %q", e.Workspace)
 	}
-	f.GitIn(w.Path, "add", "--all")
-	f.GitIn(w.Path, "commit", "--quiet", "--message", "all")
-	live.After = ""
-	live.After = f.diff(live).Next
 	f.removeForced("a")
 	files, _ := f.pages(croft.DiffRequest{Review: r.ID, Page: croft.Page{Limit: 1}})
 	if !reflect.DeepEqual(files, r.Files) {
@@ -182,81 +176,24 @@ func (diffScenarios) OfMerge(t *testing.T, f *fixture) {
 	}
 }
 
-// OfOtherMerges: so it is with reverts, applied parts, conflicts, and merges that bring
-// nothing.
-func (diffScenarios) OfOtherMerges(t *testing.T, f *fixture) {
-	f.withFiles("x")
-	r := f.review("x")
-	part, err := f.SubmitApply(t.Context(), croft.ApplyRequest{Review: r.ID, Paths: []string{"dir"}})
-	must(t, err)
-	for range 2 {
-		if d := f.diff(croft.DiffRequest{Merge: part.ID}); told(d.Files) != "added dir/b.txt, added dir/c.txt" {
-			t.Errorf("an apply that is %s: %s", part.State, told(d.Files))
-		}
-		part, err = f.WaitMerge(t.Context(), croft.WaitRequest{Merge: part.ID})
-		must(t, err)
-	}
-	back, err := f.SubmitRevert(t.Context(), croft.RevertRequest{Merge: part.ID})
-	must(t, err)
-	for range 2 {
-		if d := f.diff(croft.DiffRequest{Merge: back.ID}); told(d.Files) != "deleted dir/b.txt, deleted dir/c.txt" || d.Total.Deleted != 3 {
-			t.Errorf("a revert that is %s: %s", back.State, told(d.Files))
-		}
-		back, err = f.WaitMerge(t.Context(), croft.WaitRequest{Merge: back.ID})
-		must(t, err)
-	}
-	_, b := conflicting(t, f)
-	stuck := f.merge(croft.MergeRequest{Workspace: b.Name})
-	if d := f.diff(croft.DiffRequest{Merge: stuck.ID}); stuck.Reason != croft.Conflict || told(d.Files) != "modified src/main.txt" || d.TargetCommit != f.Git("rev-parse", "main") {
-		t.Errorf("in conflict: %+v", d)
-	}
-	f.create(croft.CreateRequest{Name: "empty"})
-	none := f.merge(croft.MergeRequest{Workspace: "empty"})
-	if d := f.diff(croft.DiffRequest{Merge: none.ID}); len(d.Files) != 0 || d.Files == nil || d.Total != (croft.Changes{}) {
-		t.Errorf("nothing: %+v", d)
-	}
-}
-
-// LargePages: a page has no more lines than fit on one, but at least one file; of a file
-// that does not fit the hunks are named.
-func (diffScenarios) LargePages(t *testing.T, f *fixture) {
-	half := strings.Repeat(strings.Repeat("x", 99)+"\n", 6000)
-	f.commitIn(f.Dir, "d.txt", strings.Repeat(half, 3))
-	w := f.createWith("a", "a.txt", half)
-	f.writeIn(w, "b.txt", half)
-	f.writeIn(w, "c.txt", "c\n")
-	f.writeIn(w, "d.txt", "first\n"+strings.Repeat(strings.ReplaceAll(half, "x", "y"), 3)+"last\n")
-	files, sizes := f.pages(croft.DiffRequest{Workspace: "a", Page: croft.Page{Limit: 10}})
-	if !slices.Equal(sizes, []int{1, 2, 1}) || told(files) != "added a.txt, added b.txt, added c.txt, modified d.txt" {
-		t.Fatalf("pages of %v: %s", sizes, told(files))
-	}
-	if files[0].IsCut || files[0].Hunks[0].Text == "" || !files[3].IsCut || len(files[3].Hunks) == 0 || files[3].Hunks[0].Text != "" || files[3].Added != 18002 {
-		t.Errorf("a.txt is cut: %t; d.txt is cut: %t, with %d hunks", files[0].IsCut, files[3].IsCut, len(files[3].Hunks))
-	}
-	if _, sizes := f.pages(croft.DiffRequest{Workspace: "a", Detail: croft.DetailHunks, Page: croft.Page{Limit: 10}}); !slices.Equal(sizes, []int{4}) {
-		t.Errorf("without lines pages of %v", sizes)
-	}
-}
-
 // Refused: what cannot be shown has a code.
 func (diffScenarios) Refused(t *testing.T, f *fixture) {
 	f.createWith("a", "a.txt", "a\n")
 	r := f.review("a")
-	for name, c := range map[string]struct {
-		req  croft.DiffRequest
-		want croft.Code
-	}{
-		"two things":  {croft.DiffRequest{Workspace: "a", Review: r.ID}, croft.InvalidRequest},
-		"a target":    {croft.DiffRequest{Review: r.ID, Target: "main"}, croft.InvalidRequest},
-		"no review":   {croft.DiffRequest{Review: croft.ID(noSuchID)}, croft.ReviewNotFound},
-		"no merge":    {croft.DiffRequest{Merge: croft.ID(noSuchID)}, croft.MergeNotFound},
-		"no one":      {croft.DiffRequest{Workspace: "nobody"}, croft.WorktreeNotFound},
-		"no detail":   {croft.DiffRequest{Workspace: "a", Detail: "lots"}, croft.InvalidRequest},
-		"fewer files": {croft.DiffRequest{Workspace: "a", Page: croft.Page{Limit: -1}}, croft.InvalidRequest},
-		"no place":    {croft.DiffRequest{Workspace: "a", Page: croft.Page{After: "x"}}, croft.InvalidRequest},
+	for want, reqs := range map[croft.Code][]croft.DiffRequest{
+		croft.InvalidRequest: {
+			{Workspace: "a", Review: r.ID},
+			{Review: r.ID, Target: "main"},
+			{Workspace: "a", Detail: "lots"},
+			{Workspace: "a", Page: croft.Page{Limit: -1}},
+			{Workspace: "a", Page: croft.Page{After: "x"}},
+		},
+		croft.ReviewNotFound:   {{Review: croft.ID(noSuchID)}},
+		croft.MergeNotFound:    {{Merge: croft.ID(noSuchID)}},
+		croft.WorktreeNotFound: {{Workspace: "nobody"}},
 	} {
-		if _, err := f.Diff(t.Context(), c.req); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
+		for _, req := range reqs {
+			wantCode(t, errOf(f.Diff(t.Context(), req)), want)
 		}
 	}
 }

@@ -138,6 +138,7 @@ func groups() []group {
 		groupOf("Everywhere", everywhereScenarios{}),
 		groupOf("CheckLog", checkLogScenarios{}),
 		groupOf("Diffs", diffScenarios{}),
+		groupOf("Files", fileScenarios{}),
 	}
 }
 

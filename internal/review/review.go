@@ -154,7 +154,7 @@ func (svc *Reviews) keptBefore(ctx context.Context, r *project.Project, id croft
 
 // freeze compares the work of a workspace and keeps it as a review with an ID.
 func (svc *Reviews) freeze(ctx context.Context, r *project.Project, rec journal.Record, req croft.ReviewRequest, attempts *mergetree.Session, id croft.ID) (*croft.Review, error) {
-	work, err := svc.findWork(ctx, r, rec, req.Target, attempts)
+	work, err := svc.findWork(ctx, r, rec, req.Target, attempts, svc.Commits.FindUncommitted)
 	if err != nil {
 		return nil, err
 	}
@@ -173,10 +173,19 @@ func (svc *Reviews) freeze(ctx context.Context, r *project.Project, rec journal.
 	return work, failpoint.Hit("review.pinned")
 }
 
+// finder finds the uncommitted work of a workspace.
+type finder func(context.Context, *project.Project, journal.Record, work.LargeFiles) (work.Uncommitted, error)
+
+// findUnfinished finds the uncommitted work of a workspace, with files in conflict as they
+// are.
+func findUnfinished(ctx context.Context, r *project.Project, rec journal.Record, large work.LargeFiles) (work.Uncommitted, error) {
+	return work.SortUncommitted(ctx, r, r.Trees.At(project.SpecOf(rec)), rec, large)
+}
+
 // findWork returns the commit of a workspace's work, uncommitted work included, and the
 // commit where it left the target, as a review without files. New objects are only in
-// attempts.
-func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session) (*croft.Review, error) {
+// attempts. find finds the uncommitted work.
+func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session, find finder) (*croft.Review, error) {
 	w := rec.Workspace
 	target = cmp.Or(target, w.Target)
 	switch {
@@ -198,7 +207,7 @@ func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journa
 	if out.TargetCommit, err = r.Git.ReadRef(ctx, "refs/heads/"+target); err != nil {
 		return nil, project.TargetError(target, err)
 	}
-	found, err := svc.Commits.FindUncommitted(ctx, r, rec, work.HoldLarge)
+	found, err := find(ctx, r, rec, work.HoldLarge)
 	if err != nil {
 		return nil, err
 	}

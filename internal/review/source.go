@@ -125,7 +125,7 @@ func (svc *Reviews) findNamed(ctx context.Context, s project.Location, src sourc
 	if err != nil {
 		return nil, err
 	}
-	work, err := svc.findWork(ctx, s.Project, rec, src.target, attempts)
+	work, err := svc.findWork(ctx, s.Project, rec, src.target, attempts, findUnfinished)
 	return work, explain.WithWorkspace(rec.Workspace.Name, svc.VanishedError(ctx, rec, err))
 }
 

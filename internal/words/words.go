@@ -50,6 +50,7 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.RoleMode]():     {string(croft.RoleReplace)},
 		reflect.TypeFor[croft.Scope]():        {string(croft.ScopeAll)},
 		reflect.TypeFor[croft.SessionState](): {string(croft.SessionOpen), string(croft.SessionEnded)},
+		reflect.TypeFor[croft.Side]():         {string(croft.SideBase), string(croft.SideTarget)},
 		reflect.TypeFor[croft.State](): {
 			string(croft.Creating), string(croft.Ready), string(croft.Stopped), string(croft.Trashed), string(croft.Broken),
 		},

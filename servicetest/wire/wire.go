@@ -281,6 +281,10 @@ func (w wire) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, e
 	return send(ctx, w, req, w.svc.Diff)
 }
 
+func (w wire) File(ctx context.Context, req croft.FileRequest) (*croft.FileContent, error) {
+	return send(ctx, w, req, w.svc.File)
+}
+
 func (w wire) CreateReview(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error) {
 	return send(ctx, w, req, w.svc.CreateReview)
 }

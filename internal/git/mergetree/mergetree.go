@@ -466,24 +466,9 @@ func (a *Session) LastChange(ctx context.Context, base, tip, path string) (strin
 // File returns the object at a path in a tree. Its Type is empty if there is none, or if the
 // path is a submodule.
 func (a *Session) File(ctx context.Context, tree, path string) (object.Object, error) {
-	parts := strings.Split(path, "/")
-	for i, name := range parts {
-		entries, err := a.ReadTree(ctx, tree)
-		if err != nil {
-			return object.Object{}, err
-		}
-		at := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == name })
-		switch {
-		case at < 0 || entries[at].Mode == "160000" || entries[at].Mode == "0":
-			// Git (2.39 at least) gives a file that was moved out of the way of a renamed
-			// directory neither a mode nor an object.
-			return object.Object{}, nil
-		case i == len(parts)-1:
-			return a.Read(ctx, entries[at].OID)
-		case entries[at].Mode != "40000":
-			return object.Object{}, nil
-		}
-		tree = entries[at].OID
+	e, err := a.Entry(ctx, tree, path)
+	if err != nil || e.Mode == "" || e.Mode == "160000" {
+		return object.Object{}, err
 	}
-	return object.Object{}, nil
+	return a.Read(ctx, e.OID)
 }

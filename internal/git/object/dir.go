@@ -1,7 +1,9 @@
 package object
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -60,4 +62,28 @@ func (d Dir) read(oid string, in *inflater) (Object, error) {
 		return Object{}, fmt.Errorf("%s: not an object", oid)
 	}
 	return Object{OID: oid, Type: kind, Size: int64(len(data)), Data: data}, nil
+}
+
+// Copy writes the content of an object to w, or fails with os.ErrNotExist.
+func (d Dir) Copy(ctx context.Context, w io.Writer, oid string) (Object, error) {
+	f, err := os.Open(d.File(oid))
+	if err != nil {
+		return Object{}, err
+	}
+	defer f.Close()
+	z, err := (&inflater{}).open(f)
+	if err != nil {
+		return Object{}, err
+	}
+	in := bufio.NewReader(z)
+	head, err := in.ReadString(0)
+	if err != nil {
+		return Object{}, fmt.Errorf("%s: not an object", oid)
+	}
+	kind, size, _ := strings.Cut(strings.TrimSuffix(head, "\x00"), " ")
+	o := Object{OID: oid, Type: kind}
+	if o.Size, err = strconv.ParseInt(size, 10, 64); err != nil {
+		return Object{}, fmt.Errorf("%s: not an object", oid)
+	}
+	return o, copyContext(ctx, w, in)
 }
