@@ -42,7 +42,8 @@ type Subjects struct {
 
 // Nouns are the subjects of an event after the change, as they are recorded: an event
 // runs no git, so that what is only looked up (Env, whether a workspace is broken) is not
-// in it. Apply one after the other, or let the package replica do that.
+// in it. Head and Work of a workspace are as the last act that committed left them, or as a
+// Service that looks by itself has seen them; a list looks and tells nothing. Apply one after the other, or let the package replica do that.
 type Nouns struct {
 	Workspace *Workspace `json:"workspace,omitempty"`
 	Merge     *Merge     `json:"merge,omitempty"`
@@ -63,7 +64,7 @@ type Nouns struct {
 const (
 	EventWorkspaceCreating   = "workspace.creating"   // it is being made
 	EventWorkspaceCreated    = "workspace.created"    // an agent may work in it
-	EventWorkspaceChanged    = "workspace.changed"    // something else in its record
+	EventWorkspaceChanged    = "workspace.changed"    // something else in its record; where a Service looks by itself, also its head, and whether it has uncommitted changes
 	EventWorkspaceForgotten  = "workspace.forgotten"  // its record is gone: it was not made, or nothing is left of it
 	EventWorkspaceRemoved    = "workspace.removed"    // it went to the trash
 	EventWorkspaceLocked     = "workspace.locked"     // a person locked it

@@ -145,7 +145,8 @@ type Workspace struct {
 	Env map[string]string `json:"env,omitempty"`
 	// Next is what it waits for; absent if that is nothing, or goes on by itself.
 	Next *Next `json:"next,omitempty"`
-	// Work is what a look at it saw; absent if the request gave no time for that.
+	// Work is what a look at it saw; absent if the request gave no time for that. In events it
+	// is what the last act saw of its files.
 	Work *Work `json:"work,omitempty"`
 	// Finished is how its last agent ended, if that was said.
 	Finished *Finished `json:"finished,omitempty"`

@@ -133,3 +133,30 @@ func (toldScenarios) Progress(t *testing.T, f *fixture) {
 		t.Errorf("at the end %+v", last)
 	}
 }
+
+// Seen: events about a workspace have the commit and the files as the last act left them.
+func (toldScenarios) Seen(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.writeIn(w, "a.txt", "a\n")
+	f.writeIn(w, ".env", "SECRET=1\n")
+	m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Policy: croft.MergeNever})
+	must(t, err)
+	lock(t, f, "a", "mine")
+	for kind, want := range map[string]struct {
+		head        string
+		uncommitted int
+	}{
+		croft.EventWorkspaceCreated:  {w.Head, 0},
+		croft.EventWorkspaceFinished: {m.Head, 1},
+		croft.EventWorkspaceLocked:   {m.Head, 1},
+	} {
+		list := events(t, f, croft.EventsRequest{Kinds: []string{kind}})
+		if len(list) != 1 {
+			t.Errorf("%s: %d events", kind, len(list))
+			continue
+		}
+		if got := list[0].After.Workspace; got.Head != want.head || !got.Work.Has(croft.AspectFiles) || got.Work.Uncommitted != want.uncommitted {
+			t.Errorf("%s: %s with %+v, want %+v", kind, got.Head, got.Work, want)
+		}
+	}
+}

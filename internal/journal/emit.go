@@ -37,6 +37,9 @@ func (r *Record) noun() telling.Workspace {
 	w := r.withoutLookups().Workspace
 	w.Notes, w.RepoID, w.Revision = nil, r.RepoID, r.Generation
 	w.Head, w.IsLocked, w.LockReason = r.Seen.Head, r.Seen.IsLocked, r.Seen.LockReason
+	if n := r.Seen.Uncommitted; n != nil && w.State != croft.Trashed {
+		w.Work = &croft.Work{Seen: []croft.Aspect{croft.AspectFiles}, Uncommitted: *n}
+	}
 	if w.State == croft.Trashed && r.Trash != nil {
 		w.IsLocked, w.LockReason = false, ""
 		w.Head, w.RemovedAt = r.Trash.Tip, r.Trash.RemovedAt

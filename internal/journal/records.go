@@ -73,6 +73,14 @@ type Seen struct {
 	Head       string `json:"head,omitempty"`
 	IsLocked   bool   `json:"isLocked,omitempty"`
 	LockReason string `json:"lockReason,omitempty"`
+
+	Uncommitted *int `json:"uncommitted,omitempty"` // paths with uncommitted changes; absent: no act has looked
+}
+
+// SawCommit records the commit that an act left a workspace at, and how many paths with
+// changes it did not commit.
+func (r *Record) SawCommit(head string, uncommitted int) {
+	r.Seen.Head, r.Seen.Uncommitted = head, &uncommitted
 }
 
 // Resolving is the conflicts that a merge of the target left in a workspace.

@@ -153,7 +153,8 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 	if rec, err = svc.Journal.Record(ctx, w.ID); err != nil {
 		return nil, err
 	}
-	rec.Workspace.MergeStatus, rec.Seen.Head = croft.MergePending, m.Head
+	rec.Workspace.MergeStatus = croft.MergePending
+	rec.SawCommit(m.Head, len(m.HeldBack))
 	setFinished(&rec, req.Outcome, m)
 	return &m.Merge, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(end(tx), UseKey(tx, key, m.ID), tx.PutMerge(&m), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)),

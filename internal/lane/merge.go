@@ -191,7 +191,8 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, sub submiss
 		if err != nil {
 			return err
 		}
-		now.Workspace.MergeStatus, now.Seen.Head = croft.MergePending, m.Head
+		now.Workspace.MergeStatus = croft.MergePending
+		now.SawCommit(m.Head, len(m.HeldBack))
 		err = svc.recordSubmission(tx, sub, m, &now)
 		return errors.Join(err, tx.PutMerge(&m), tx.PutRecord(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
 	})

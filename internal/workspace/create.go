@@ -274,7 +274,7 @@ func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op
 func (svc *Workspaces) endCreation(ctx context.Context, op *oplog.Op, records []journal.Record) error {
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, rec := range records {
-			rec.Seen.Head = rec.Workspace.Base
+			rec.SawCommit(rec.Workspace.Base, 0)
 			if err := errors.Join(tx.PutRecord(rec), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceCreated, rec))); err != nil {
 				return err
 			}
