@@ -1,8 +1,6 @@
 package servicetest
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -106,9 +104,7 @@ func (toldScenarios) Approvals(t *testing.T, f *fixture) {
 // Progress: an act that takes long tells how far it has come, not too often, and that it is
 // over. Events of it change nothing in lists.
 func (toldScenarios) Progress(t *testing.T, f *fixture) {
-	slow := filepath.Join(f.Home, "slow")
-	must(t, os.WriteFile(slow, []byte("#!/bin/sh\nsleep 1.6\ncat\n"), 0o755))
-	f.Git("config", "--global", "filter.lfs.smudge", slow)
+	f.Git("config", "--global", "filter.lfs.smudge", "sleep 1.6 && cat")
 	f.Git("config", "--global", "filter.lfs.clean", "cat")
 	f.Write(".gitattributes", "*.slow filter=lfs\n")
 	f.Write("a.slow", "slow\n")
