@@ -13,7 +13,8 @@ import (
 // toldScenarios are about what events tell beyond the records of workspaces and merges.
 type toldScenarios struct{}
 
-// Finished: the end of an agent is told once per call, before the merge that it leads to.
+// Finished: the end of an agent is told once per call, before the merge that it leads to, with
+// the commit and the files that are left.
 func (toldScenarios) Finished(t *testing.T, f *fixture) {
 	for _, tt := range []struct {
 		name string
@@ -29,6 +30,9 @@ func (toldScenarios) Finished(t *testing.T, f *fixture) {
 		if tt.name != "empty" {
 			f.writeIn(w, tt.name+".txt", "x\n")
 		}
+		if tt.name == "kept" {
+			f.writeIn(w, ".env", "SECRET=1\n") // is not committed
+		}
 		from := f.cursor()
 		tt.req.Workspace, tt.req.Key = tt.name, "end "+tt.name
 		m, err := f.Finish(t.Context(), tt.req)
@@ -39,12 +43,12 @@ func (toldScenarios) Finished(t *testing.T, f *fixture) {
 			t.Errorf("%s: events %v, want %v", tt.name, kinds(list), tt.want)
 			continue
 		}
-		told := list[0]
-		if end := told.After.Workspace.Finished; told.Workspace != w.ID || end == nil || end.Head != m.Head || told.Actor == "" || told.Operation == "" {
-			t.Errorf("%s: %+v", tt.name, told)
+		told, now := list[0], list[0].After.Workspace
+		if told.Workspace != w.ID || now.Finished == nil || now.Finished.Head != m.Head || told.Actor == "" || told.Operation == "" || list[1].Merge != m.ID {
+			t.Errorf("%s: %+v, then %+v", tt.name, told, list[1])
 		}
-		if list[1].Merge != m.ID {
-			t.Errorf("%s: %+v is not about %s", tt.name, list[1], m.ID)
+		if now.Head != m.Head || !now.Work.Has(croft.AspectFiles) || now.Work.Uncommitted != len(m.HeldBack) || (len(m.HeldBack) == 1) != (tt.name == "kept") {
+			t.Errorf("%s: at %s with %+v; the merge is %+v", tt.name, now.Head, now.Work, m)
 		}
 	}
 	f.writeIn(f.create(croft.CreateRequest{Name: "merge"}), "merge.txt", "x\n")
@@ -127,32 +131,5 @@ func (toldScenarios) Progress(t *testing.T, f *fixture) {
 	}
 	if last := list[len(list)-1].After.Progress; last.Done != 2 {
 		t.Errorf("at the end %+v", last)
-	}
-}
-
-// Seen: events about a workspace have the commit and the files as the last act left them.
-func (toldScenarios) Seen(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	f.writeIn(w, "a.txt", "a\n")
-	f.writeIn(w, ".env", "SECRET=1\n")
-	m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Policy: croft.MergeNever})
-	must(t, err)
-	lock(t, f, "a", "mine")
-	for kind, want := range map[string]struct {
-		head        string
-		uncommitted int
-	}{
-		croft.EventWorkspaceCreated:  {w.Head, 0},
-		croft.EventWorkspaceFinished: {m.Head, 1},
-		croft.EventWorkspaceLocked:   {m.Head, 1},
-	} {
-		list := events(t, f, croft.EventsRequest{Kinds: []string{kind}})
-		if len(list) != 1 {
-			t.Errorf("%s: %d events", kind, len(list))
-			continue
-		}
-		if got := list[0].After.Workspace; got.Head != want.head || !got.Work.Has(croft.AspectFiles) || got.Work.Uncommitted != want.uncommitted {
-			t.Errorf("%s: %s with %+v, want %+v", kind, got.Head, got.Work, want)
-		}
 	}
 }
