@@ -165,7 +165,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/review": {
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/git/...", "internal/journal", "internal/lane", "internal/merge",
-		"internal/once", "internal/page", "internal/project", "internal/removal", "internal/work",
+		"internal/once", "internal/page", "internal/project", "internal/removal", "internal/trash", "internal/work",
 	},
 	"internal/round": {
 		".", "internal/base", "internal/checkout", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...",

@@ -22,7 +22,9 @@ const (
 
 // DiffRequest names work that is to be shown: that of a workspace as it is now, of a
 // review as it was frozen, or of a merge. At most one of Workspace, Review and Merge is
-// given.
+// given. If no live workspace has the name or ID, it is the one that was removed last, as
+// those of an ended round are. The work of a workspace without a target is what differs
+// from the commit that it began with.
 type DiffRequest struct {
 	Repo      Ref `json:"repo,omitempty"`      // not looked at for a merge
 	Workspace Ref `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies

@@ -28,7 +28,8 @@ type Review struct {
 	Workspace     ID           `json:"workspace"`
 	WorkspaceName string       `json:"workspaceName"`
 	Merge         ID           `json:"merge,omitempty"`    // in the answer of Diff: the merge whose work it is
-	Target        string       `json:"target"`             // a branch
+	Left          TrashLeft    `json:"left,omitempty"`     // in the answer of Diff: what is left of a workspace that was removed; only of a directory, uncommitted work is shown
+	Target        string       `json:"target"`             // a branch; empty: the workspace has none
 	TargetCommit  string       `json:"targetCommit"`       // the commit that the target was at
 	Base          string       `json:"base"`               // the commit that the work is measured from
 	Head          string       `json:"head,omitempty"`     // a commit of the work; in the answer of Diff only if all of it is committed

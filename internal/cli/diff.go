@@ -103,6 +103,9 @@ func (a *app) runDiff(ctx context.Context, svc differ, req croft.DiffRequest, fo
 		a.printPatch(work.Files)
 	}
 	a.noteHeldBack(work)
+	if work.Left != "" {
+		a.note("%s was removed: croft restore %s brings it back", work.WorkspaceName, shellWord(string(work.Workspace)))
+	}
 	if work.Next != "" {
 		a.note("there are more of the %s: --after %s", countNoun(work.Total.Files, "file"), work.Next)
 	}

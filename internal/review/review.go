@@ -43,6 +43,7 @@ import (
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
+	"github.com/croft-sh/croft/internal/trash"
 	"github.com/croft-sh/croft/internal/work"
 )
 
@@ -53,6 +54,7 @@ type Reviews struct {
 	Commits  *work.Commits     // required
 	Removals *removal.Removals // required
 	Lanes    *lane.Lanes       // required
+	Trash    *trash.Trash      // required
 }
 
 // Refs begins the names of the refs of reviews.
@@ -154,7 +156,7 @@ func (svc *Reviews) keptBefore(ctx context.Context, r *project.Project, id croft
 
 // freeze compares the work of a workspace and keeps it as a review with an ID.
 func (svc *Reviews) freeze(ctx context.Context, r *project.Project, rec journal.Record, req croft.ReviewRequest, attempts *mergetree.Session, id croft.ID) (*croft.Review, error) {
-	work, err := svc.findWork(ctx, r, rec, req.Target, attempts, svc.Commits.FindUncommitted)
+	work, err := svc.findWork(ctx, r, rec, req.Target, attempts, toKeep)
 	if err != nil {
 		return nil, err
 	}
@@ -173,25 +175,24 @@ func (svc *Reviews) freeze(ctx context.Context, r *project.Project, rec journal.
 	return work, failpoint.Hit("review.pinned")
 }
 
-// finder finds the uncommitted work of a workspace.
-type finder func(context.Context, *project.Project, journal.Record, work.LargeFiles) (work.Uncommitted, error)
+// purpose says what becomes of work that is found.
+type purpose int
 
-// findUnfinished finds the uncommitted work of a workspace, with files in conflict as they
-// are.
-func findUnfinished(ctx context.Context, r *project.Project, rec journal.Record, large work.LargeFiles) (work.Uncommitted, error) {
-	return work.SortUncommitted(ctx, r, r.Trees.At(project.SpecOf(rec)), rec, large)
-}
+const (
+	toKeep purpose = iota // it is reviewed: it needs a target, and no file may be in conflict
+	toShow                // it is shown as it is; without a target, what differs from its base
+)
 
 // findWork returns the commit of a workspace's work, uncommitted work included, and the
 // commit where it left the target, as a review without files. New objects are only in
-// attempts. find finds the uncommitted work.
-func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session, find finder) (*croft.Review, error) {
+// attempts.
+func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session, why purpose) (*croft.Review, error) {
 	w := rec.Workspace
 	target = cmp.Or(target, w.Target)
 	switch {
 	case w.Mode == croft.ModeLegacy:
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to compare", Hint: "git diff"}
-	case target == "":
+	case target == "" && why == toKeep:
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft diff --target BRANCH " + w.Name}
 	case w.State != croft.Ready:
 		return nil, project.NotReadyError(croft.WorkspaceBroken, rec)
@@ -199,32 +200,65 @@ func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journa
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
 		return nil, r.BrokenNowError(ctx, rec, h)
 	}
-	target, err := svc.BranchOf(ctx, r, target)
+	out, err := svc.reviewFor(ctx, r, rec, target)
 	if err != nil {
 		return nil, err
 	}
-	out := &croft.Review{RepoID: r.ID, WorkspaceName: w.Name, Workspace: w.ID, Target: target, CreatedAt: svc.Now()}
-	if out.TargetCommit, err = r.Git.ReadRef(ctx, "refs/heads/"+target); err != nil {
-		return nil, project.TargetError(target, err)
+	tree := r.Trees.At(project.SpecOf(rec))
+	find := svc.Commits.FindUncommitted
+	if why == toShow {
+		find = func(ctx context.Context, r *project.Project, rec journal.Record, large work.LargeFiles) (work.Uncommitted, error) {
+			return work.SortUncommitted(ctx, r, tree, rec, large)
+		}
 	}
 	found, err := find(ctx, r, rec, work.HoldLarge)
 	if err != nil {
 		return nil, err
 	}
+	if err := addWork(ctx, out, tree, found, attempts); err != nil {
+		return nil, err
+	}
+	return out, svc.setBase(ctx, rec, attempts, out)
+}
+
+// reviewFor returns a review of a workspace, with the target and its commit, if it has one.
+func (svc *Reviews) reviewFor(ctx context.Context, r *project.Project, rec journal.Record, target string) (*croft.Review, error) {
+	out := &croft.Review{RepoID: r.ID, WorkspaceName: rec.Workspace.Name, Workspace: rec.Workspace.ID, CreatedAt: svc.Now()}
+	if target == "" {
+		return out, nil
+	}
+	var err error
+	if out.Target, err = svc.BranchOf(ctx, r, target); err != nil {
+		return nil, err
+	}
+	if out.TargetCommit, err = r.Git.ReadRef(ctx, "refs/heads/"+out.Target); err != nil {
+		return nil, project.TargetError(out.Target, err)
+	}
+	return out, nil
+}
+
+// addWork sets the commit of the uncommitted work that was found in a checkout.
+func addWork(ctx context.Context, out *croft.Review, tree *git.Worktree, found work.Uncommitted, attempts *mergetree.Session) (err error) {
 	for _, p := range found.HeldBack {
 		out.HeldBack = append(out.HeldBack, merge.PathText(p))
 	}
-	if out.Head, err = r.Trees.At(project.SpecOf(rec)).WorkCommit(ctx, attempts, found.Request()); err != nil {
-		return nil, err
+	if out.Head, err = tree.WorkCommit(ctx, attempts, found.Request()); err == nil && out.Head == "" {
+		err = project.NoCommitsError()
 	}
-	if out.Head == "" {
-		return nil, project.NoCommitsError()
-	}
+	return err
+}
+
+// setBase sets the commit that work is measured from: where it left its target or, without
+// one, where it began.
+func (svc *Reviews) setBase(ctx context.Context, rec journal.Record, attempts *mergetree.Session, out *croft.Review) (err error) {
 	out.Base = rec.Carried // the user's uncommitted changes are not the agent's work
+	if out.Base == "" && out.Target == "" {
+		out.Base = rec.Workspace.Base
+	}
 	if out.Base == "" {
 		out.Base, err = svc.baseOf(ctx, attempts, out)
 	}
-	return out, err
+	return err
 }
 
 // baseOf returns the commit where work left its target, without the work if that was

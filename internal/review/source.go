@@ -1,12 +1,14 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
@@ -14,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/work"
 )
 
 // source names work: that of a workspace as it is now, of a review, or of a merge.
@@ -119,14 +122,56 @@ func (c *comparison) opened(err error) (*comparison, error) {
 	return c, nil
 }
 
-// findNamed finds the present work of a workspace.
+// findNamed finds the work of a workspace: the present work of a live one, or what is left
+// of one that was removed.
 func (svc *Reviews) findNamed(ctx context.Context, s project.Location, src source, attempts *mergetree.Session) (*croft.Review, error) {
 	rec, err := svc.Find(ctx, s, src.workspace)
+	if src.workspace != "" && errors.Is(err, croft.WorktreeNotFound) {
+		if rec, err = svc.FindRemoved(ctx, s.Project, src.workspace, err); err != nil {
+			return nil, err
+		}
+		work, err := svc.findRemoved(ctx, s.Project, rec, src.target, attempts)
+		return work, explain.WithWorkspace(rec.Workspace.Name, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	work, err := svc.findWork(ctx, s.Project, rec, src.target, attempts, findUnfinished)
+	work, err := svc.findWork(ctx, s.Project, rec, src.target, attempts, toShow)
 	return work, explain.WithWorkspace(rec.Workspace.Name, svc.VanishedError(ctx, rec, err))
+}
+
+// findRemoved finds the work of a removed workspace: its last commit, and what was not
+// committed if its directory is in the trash. A round that ends commits all.
+func (svc *Reviews) findRemoved(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session) (*croft.Review, error) {
+	w := rec.Workspace
+	if rec.Trash == nil || w.Mode == croft.ModeLegacy {
+		return nil, project.WorkspaceNotFoundError("", string(w.ID))
+	}
+	out, err := svc.reviewFor(ctx, r, rec, cmp.Or(target, w.Target))
+	if target == "" && errors.Is(err, croft.TargetNotFound) { // its target went since
+		out, err = svc.reviewFor(ctx, r, rec, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Left = svc.Trash.WhatIsLeft(ctx, r, rec)
+	out.Head = svc.Removals.Archived(ctx, r, project.ArchiveRef(w.ID), rec.Trash.Tip)
+	if out.Head == "" {
+		return nil, project.NoCommitsError()
+	}
+	if out.Left == croft.LeftDirectory && rec.Trash.Dir != "" {
+		err = svc.Trash.Read(ctx, r, rec, func(tree *git.Worktree) error {
+			found, err := work.SortUncommitted(ctx, r, tree, rec, work.HoldLarge)
+			if err != nil {
+				return err
+			}
+			return addWork(ctx, out, tree, found, attempts)
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, svc.setBase(ctx, rec, attempts, out)
 }
 
 // broughtNothing reports whether a merge has ended because there was nothing to merge.

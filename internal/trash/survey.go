@@ -146,10 +146,29 @@ func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal
 	return s, nil
 }
 
+// Read lets git read the directory of a removed workspace in the trash, without a lock: a
+// concurrent gc may make it fail.
+func (svc *Trash) Read(ctx context.Context, r *project.Project, rec journal.Record, use func(*git.Worktree) error) error {
+	if err := project.CheckTrashed(rec); err != nil {
+		return err
+	}
+	p, err := svc.openTrashedAs(ctx, r, rec, worktree.Admin(string(rec.Workspace.ID))+"."+string(project.NewID()))
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(p.Worktree), p.Close())
+}
+
 // openTrashed opens a directory in the trash as a git worktree.
 func (svc *Trash) openTrashed(ctx context.Context, r *project.Project, rec journal.Record) (*git.TrashedGit, error) {
+	return svc.openTrashedAs(ctx, r, rec, worktree.Admin(string(rec.Workspace.ID)))
+}
+
+// openTrashedAs opens a directory in the trash, with a name for the temporary admin
+// directory that no other process uses at the same time.
+func (svc *Trash) openTrashedAs(ctx context.Context, r *project.Project, rec journal.Record, name string) (*git.TrashedGit, error) {
 	return r.Git.OpenTrashed(ctx, git.Trashed{
-		Name: worktree.Admin(string(rec.Workspace.ID)), Admin: filepath.Join(rec.Trash.Dir, "admin"), Tree: filepath.Join(rec.Trash.Dir, "tree"),
+		Name: name, Admin: filepath.Join(rec.Trash.Dir, "admin"), Tree: filepath.Join(rec.Trash.Dir, "tree"),
 		Head: svc.Removals.Archived(ctx, r, project.ArchiveRef(rec.Workspace.ID), rec.Trash.Tip),
 	})
 }
