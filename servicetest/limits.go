@@ -37,7 +37,7 @@ func (limitScenarios) MaxWorkersRace(t *testing.T, f *fixture) {
 		wg.Go(func() {
 			_, errs[i] = svc.Create(t.Context(), croft.CreateRequest{})
 			if active, err := svc.CountActive(t.Context(), croft.CountRequest{}); err != nil || active.Active > limit {
-				t.Errorf("CountActive = %d, %v, the limit is %d", active.Active, err, limit)
+				t.Errorf("CountActive = %+v, %v, the limit is %d", active, err, limit)
 			}
 		})
 	}

@@ -88,7 +88,7 @@ func (reasonScenarios) Trash(t *testing.T, f *fixture) {
 	}
 	must(t, errOf(f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"discarded"}})))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"removed"}, Mode: croft.RemoveForce})
-	list, err := f.Service.Trash(t.Context(), croft.TrashRequest{})
+	list, err := f.Trash(t.Context(), croft.TrashRequest{})
 	must(t, err)
 	for _, item := range list.Items {
 		if item.As != croft.Condition(item.Name) || len(list.Items) != 3 {

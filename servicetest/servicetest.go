@@ -28,6 +28,7 @@ package servicetest
 import (
 	"errors"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -152,12 +153,7 @@ func run(t *testing.T, h Harness, groups []group) {
 					if c := harness.Missing(h, s.needs); c != "" {
 						t.Skipf("needs the capability %q", c)
 					}
-					t.Cleanup(func() {
-						if t.Skipped() {
-							t.Error("skipped for another reason than a capability")
-						}
-					})
-					s.run(t, newFixture(t, h))
+					s.play(t, h)
 				})
 			}
 		})
@@ -169,6 +165,21 @@ type scenario struct {
 	name  string
 	run   func(t *testing.T, f *fixture)
 	needs []harness.Capability
+}
+
+// play runs a scenario. A panic, as after an answer that is nil, fails it and leaves the
+// others alone.
+func (s scenario) play(t *testing.T, h Harness) {
+	t.Helper()
+	defer func() {
+		if t.Skipped() {
+			t.Error("skipped for another reason than a capability")
+		}
+		if reason := recover(); reason != nil {
+			t.Errorf("panic: %v\n%s", reason, debug.Stack())
+		}
+	}()
+	s.run(t, newFixture(t, h))
 }
 
 // must ends the test if a call failed that the scenario needs.

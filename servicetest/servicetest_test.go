@@ -3,12 +3,15 @@ package servicetest
 import (
 	"go/parser"
 	"go/token"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/servicetest/harness"
 )
 
@@ -73,6 +76,29 @@ func TestSuiteOpensNoPath(t *testing.T) {
 			switch path, _ := strconv.Unquote(imp.Path.Value); path {
 			case "os", "os/exec", "syscall", "golang.org/x/sys/unix", "github.com/croft-sh/croft/internal/git/gittest":
 				t.Errorf("%s imports %s", name, path)
+			}
+		}
+	}
+}
+
+// TestUnimplementedFails: no scenario passes, and none is skipped, on a Service that carries
+// out nothing.
+func TestUnimplementedFails(t *testing.T) {
+	if os.Getenv("CROFT_UNIMPLEMENTED") == "1" {
+		Run(t, harness.Local(func(*testing.T, string, []string) croft.Service { return croft.UnimplementedService{} }))
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestUnimplementedFails$", "-test.v")
+	cmd.Env = append(os.Environ(), "CROFT_UNIMPLEMENTED=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Error("the suite passes")
+	}
+	for _, g := range groups() {
+		for _, s := range g.scenarios {
+			name := t.Name() + "/" + g.name + "/" + strings.ReplaceAll(s.name, " ", "_")
+			if !strings.Contains(string(out), "--- FAIL: "+name+" (") {
+				t.Errorf("%s does not fail", name)
 			}
 		}
 	}
