@@ -78,7 +78,7 @@ func allOrNoneScenarios() []scenario {
 // noneOf asks for two valid workspaces and an invalid one.
 func noneOf(t *testing.T, f *fixture, want croft.Code, bad croft.CreateRequest) {
 	t.Helper()
-	before := f.trace()
+	before := f.Trace()
 	list, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: "a"}, {Name: "b"}, bad}})
 	wantCode(t, err, want)
 	if list != nil {

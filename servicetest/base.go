@@ -30,7 +30,7 @@ func (baseScenarios) UpstreamAhead(t *testing.T, f *fixture) {
 	upstream(f, tip)
 	f.Git("reset", "--quiet", "--hard", old)
 	wantStart(t, f.create(croft.CreateRequest{Name: "a"}), tip, "origin/main", "main")
-	f.wantAt("main", old)
+	f.WantAt("main", old)
 }
 
 // upstream makes main track origin/main, which is at a commit.
@@ -154,6 +154,6 @@ func (baseScenarios) IsPinned(t *testing.T, f *fixture) {
 	f.seeMain(w.Path)
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach", "main")
 	f.Git("branch", "--quiet", "-D", w.Branch)
-	f.collectGarbage()
-	f.wantCommit(tip)
+	f.CollectGarbage()
+	f.WantCommit(tip)
 }

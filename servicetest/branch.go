@@ -27,7 +27,7 @@ func (f *fixture) wantCommitsRefused(w croft.Workspace, want croft.Code) {
 	if got := f.heads(); got != heads {
 		f.t.Errorf("branches were\n%s\nand are\n%s", heads, got)
 	}
-	f.wantStatus(w.Path, work)
+	f.WantStatus(w.Path, work)
 }
 
 // HeadOnTheTarget: if an agent points its HEAD at the target, Croft commits nothing there.
@@ -83,13 +83,13 @@ func (branchScenarios) CheckedOutElsewhere(t *testing.T, f *fixture) {
 	f.commitIn(w.Path, "committed.txt", "x\n")
 	if f.isIsolated() {
 		f.pull(w.Path)
-		f.clean(f.Dir)
+		f.WantClean(f.Dir)
 	}
 	f.writeIn(w, "work.txt", "x\n")
 	f.wantCommitsRefused(w, croft.BranchInUse)
 	f.Git("switch", "--quiet", "--discard-changes", "main")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 }
 
 // Resolve: a merge that has to be resolved is not put on another branch.
@@ -153,7 +153,7 @@ func (branchScenarios) RoundEnd(t *testing.T, f *fixture) {
 		t.Fatalf("EndRound = %+v, %v; want %s not ended", ended, err, w.Agent)
 	}
 	wantCode(t, ended.Failed[0].Reason, croft.WrongBranch)
-	f.wantAt("main", before)
+	f.WantAt("main", before)
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/"+w.Branch)
 	f.endRound(r)
 }
@@ -166,5 +166,5 @@ func (branchScenarios) SwitchedBack(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.WrongBranch)
 	f.GitIn(w.Path, "switch", "--quiet", w.Branch)
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	f.wantContent("main:work.txt", "x")
+	f.WantContent("main:work.txt", "x")
 }

@@ -32,8 +32,8 @@ func (commitScenarios) TakenOutOfTheIndex(t *testing.T, f *fixture) {
 	f.writeIn(w, ".env", "PASSWORD=new\n")
 	f.writeIn(w, "again.txt", "new\n")
 	m := f.finish("a")
-	f.wantTree(m.Head, ".gitignore\nREADME.md\nagain.txt\nsrc/main.txt")
-	f.wantContent(m.Head+":again.txt", "new")
+	f.WantTree(m.Head, ".gitignore\nREADME.md\nagain.txt\nsrc/main.txt")
+	f.WantContent(m.Head+":again.txt", "new")
 	if b, err := f.Host.Read(filepath.Join(w.Path, ".env")); err != nil || b != "PASSWORD=new\n" {
 		t.Errorf("the file on disk: %q, %v", b, err)
 	}

@@ -45,7 +45,7 @@ func (createScenarios) Default(t *testing.T, f *fixture) {
 	if w.CreatedAt.Before(before) || w.CreatedAt.After(time.Now().Add(time.Second)) {
 		t.Errorf("createdAt = %v, want now", w.CreatedAt)
 	}
-	f.clean(w.Path)
+	f.WantClean(w.Path)
 	if got := f.GitIn(w.Path, "symbolic-ref", "HEAD"); got != "refs/heads/croft/fix-login" {
 		t.Errorf("git sees HEAD at %s", got)
 	}
@@ -78,7 +78,7 @@ func (createScenarios) NamesOfPeople(t *testing.T, f *fixture) {
 }
 
 func (createScenarios) InvalidNames(t *testing.T, f *fixture) {
-	before := f.trace()
+	before := f.Trace()
 	long := strings.Repeat("x", 300)
 	for _, bad := range []string{
 		"-x", "--force", "../x", "a/../b", "/etc", "HEAD", "@", "a..b", "a b", "a\nb", "a\x00b", "\xff", ".hidden", "x.lock",
@@ -136,7 +136,7 @@ func (createScenarios) NameTaken(t *testing.T, f *fixture) {
 func (createScenarios) PathTaken(t *testing.T, f *fixture) {
 	file := filepath.Join(filepath.Dir(f.Dir), "app.croft", "a", "mine.txt")
 	f.WriteFile(file, "precious")
-	before := f.trace()
+	before := f.Trace()
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.WorktreeExists)
 	f.unchanged(before)
 	f.WantFile(file, "precious")
@@ -144,7 +144,7 @@ func (createScenarios) PathTaken(t *testing.T, f *fixture) {
 
 func (createScenarios) BranchTaken(t *testing.T, f *fixture) {
 	f.Git("branch", "croft/a")
-	before := f.trace()
+	before := f.Trace()
 	if e := wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.BranchExists); e.Hint == "" {
 		t.Error("no hint")
 	}
@@ -153,7 +153,7 @@ func (createScenarios) BranchTaken(t *testing.T, f *fixture) {
 
 func (createScenarios) BranchBlocked(t *testing.T, f *fixture) {
 	f.Git("branch", "croft")
-	before := f.trace()
+	before := f.Trace()
 	if e := wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.BranchBlocked); !strings.Contains(e.Hint, "git branch -m croft ") {
 		t.Errorf("hint = %q, want the rename that helps", e.Hint)
 	}
@@ -163,7 +163,7 @@ func (createScenarios) BranchBlocked(t *testing.T, f *fixture) {
 }
 
 func (createScenarios) BranchInUse(t *testing.T, f *fixture) {
-	before := f.trace()
+	before := f.Trace()
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a", Branch: "main"})), croft.BranchInUse)
 	f.unchanged(before)
 	w := f.create(croft.CreateRequest{Name: "a", Branch: "topic"})
@@ -181,7 +181,7 @@ func (createScenarios) TakesExistingBranch(t *testing.T, f *fixture) {
 	if got := f.removed("a"); got.Branch != "" {
 		t.Errorf("branch %q was deleted, which Croft had not made", got.Branch)
 	}
-	f.wantAt("topic", tip)
+	f.WantAt("topic", tip)
 }
 
 func (createScenarios) UncommittedChangesStay(t *testing.T, f *fixture) {
@@ -191,7 +191,7 @@ func (createScenarios) UncommittedChangesStay(t *testing.T, f *fixture) {
 	f.Write("src/main.txt", "not staged\n")
 	before := f.Git("status", "--porcelain")
 	w := f.create(croft.CreateRequest{Name: "a"})
-	f.wantStatus(f.Dir, before)
+	f.WantStatus(f.Dir, before)
 	if got := f.ReadFile(filepath.Join(w.Path, "README.md")); got != "# app\n" || f.Exists(filepath.Join(w.Path, "new.txt")) {
 		t.Errorf("uncommitted changes of main are in the workspace: %q", got)
 	}
@@ -224,7 +224,7 @@ func (createScenarios) FilesAreVerified(t *testing.T, f *fixture) {
 }
 
 func (createScenarios) Refused(t *testing.T, f *fixture) {
-	before := f.trace()
+	before := f.Trace()
 	for _, c := range []struct {
 		what string
 		req  croft.CreateRequest
@@ -300,7 +300,7 @@ func (createScenarios) ManyAtOnce(t *testing.T, f *fixture) {
 }
 
 func (createScenarios) Canceled(t *testing.T, f *fixture) {
-	before := f.trace()
+	before := f.Trace()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	wantCode(t, errOf(f.Create(ctx, croft.CreateRequest{Name: "a"})), croft.Canceled)
@@ -310,7 +310,7 @@ func (createScenarios) Canceled(t *testing.T, f *fixture) {
 // CanceledAnywhere cancels creations after ever longer times, until one ends before that:
 // none of the canceled ones may leave anything.
 func (createScenarios) CanceledAnywhere(t *testing.T, f *fixture) {
-	before := f.trace()
+	before := f.Trace()
 	parts := []croft.CreateRequest{{Name: "a"}, {Name: "b"}}
 	for wait := time.Millisecond; ; wait += wait / 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)

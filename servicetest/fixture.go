@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -158,36 +157,11 @@ func (f *fixture) commitIn(dir, file, content string) string {
 	return f.GitIn(dir, "rev-parse", "HEAD")
 }
 
-// collectGarbage has git delete every object that no ref keeps.
-func (f *fixture) collectGarbage() {
-	f.t.Helper()
-	f.Git("reflog", "expire", "--expire=now", "--all")
-	f.Git("gc", "--quiet", "--prune=now")
-}
-
-// trace is everything that a repository and its surroundings hold besides objects: it must
-// be the same before and after an act that failed.
-type trace struct {
-	Refs, Worktrees, Exclude, Status, Beside string
-}
-
-func (f *fixture) trace() trace {
-	f.t.Helper()
-	exclude, _ := f.Host.Read(path.Join(f.Dir, ".git", "info", "exclude"))
-	return trace{
-		Refs:      f.Git("for-each-ref", "--format=%(refname) %(objectname)"),
-		Worktrees: f.Git("worktree", "list", "--porcelain"),
-		Exclude:   exclude,
-		Status:    f.Git("status", "--porcelain", "--untracked-files=all"),
-		Beside:    strings.Join(f.Tree(path.Dir(f.Dir), f.Dir), "\n") + "\n" + strings.Join(f.Tree(path.Join(f.Dir, ".worktrees"), ""), "\n"),
-	}
-}
-
 // unchanged fails the test if anything differs from before. One line may have been added to
 // the shared exclude file.
-func (f *fixture) unchanged(before trace) {
+func (f *fixture) unchanged(before harness.Trace) {
 	f.t.Helper()
-	after := f.trace()
+	after := f.Trace()
 	before.Exclude, after.Exclude = "", ""
 	if after != before {
 		f.t.Errorf("something was left behind:\nbefore %+v\nafter  %+v", before, after)
@@ -203,50 +177,4 @@ func (f *fixture) wantNames(want ...string) {
 	if got := f.names(); !slices.Equal(got, want) {
 		f.t.Errorf("workspaces %q, want %q", got, want)
 	}
-}
-
-// wantAt fails the test unless a revision is this commit.
-func (f *fixture) wantAt(rev, commit string) {
-	f.t.Helper()
-	if got := f.Git("rev-parse", rev); got != commit {
-		f.t.Errorf("%s is at %s, want %s", rev, got, commit)
-	}
-}
-
-// wantCommit fails the test unless the repository still has a commit.
-func (f *fixture) wantCommit(commit string) {
-	f.t.Helper()
-	if got := f.Git("cat-file", "-t", commit); got != "commit" {
-		f.t.Errorf("%s is %q, want a commit", commit, got)
-	}
-}
-
-// wantContent fails the test unless a file, as "revision:path", has this content.
-func (f *fixture) wantContent(file, want string) {
-	f.t.Helper()
-	if got := f.Git("show", file); got != want {
-		f.t.Errorf("%s is %q, want %q", file, got, want)
-	}
-}
-
-// wantTree fails the test unless a revision has these files, a line each.
-func (f *fixture) wantTree(rev, want string) {
-	f.t.Helper()
-	if got := f.Git("ls-tree", "-r", "--name-only", rev); got != want {
-		f.t.Errorf("%s has the files\n%s\nwant\n%s", rev, got, want)
-	}
-}
-
-// wantStatus fails the test unless git status prints this in a checkout.
-func (f *fixture) wantStatus(dir, want string) {
-	f.t.Helper()
-	if got := f.GitIn(dir, "status", "--porcelain"); got != want {
-		f.t.Errorf("status of %s: %q, want %q", dir, got, want)
-	}
-}
-
-// clean fails the test unless git finds nothing changed and nothing new in a checkout.
-func (f *fixture) clean(dir string) {
-	f.t.Helper()
-	f.wantStatus(dir, "")
 }

@@ -19,7 +19,7 @@ func (mergeScenarios) HeldBack(t *testing.T, f *fixture) {
 	if got := strings.Join(m.HeldBack, " "); got != ".env big.bin nested/" {
 		t.Errorf("held back: %s", got)
 	}
-	f.wantTree(m.Commit, "README.md\nsrc/main.txt\nwork.txt")
+	f.WantTree(m.Commit, "README.md\nsrc/main.txt\nwork.txt")
 	if _, err := f.Host.Stat(filepath.Join(w.Path, ".env")); err != nil {
 		t.Error("the workspace went with what was held back")
 	}
@@ -54,7 +54,7 @@ func (mergeScenarios) HeldBackStaged(t *testing.T, f *fixture) {
 	if got := f.Git("diff", "--name-only", m.Commit+"^1", m.Commit); got != strings.ReplaceAll(landed, " ", "\n") {
 		t.Errorf("landed: %s", got)
 	}
-	f.wantContent(m.Commit+":own.key", "changed")
+	f.WantContent(m.Commit+":own.key", "changed")
 	for name := range strings.FieldsSeq(held) {
 		if b, err := f.Host.Read(filepath.Join(w.Path, name)); err != nil || b != "text\n" {
 			t.Errorf("%s in the workspace: %q, %v", name, b, err)
@@ -81,5 +81,5 @@ func (mergeScenarios) HeldBackButMerged(t *testing.T, f *fixture) {
 	if got := strings.Join(m.HeldBack, " "); got != "own.pem" {
 		t.Errorf("held back: %s", got)
 	}
-	f.wantTree(m.Commit, "README.md\npublic.pem\nsrc/main.txt")
+	f.WantTree(m.Commit, "README.md\npublic.pem\nsrc/main.txt")
 }

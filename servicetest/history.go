@@ -163,7 +163,7 @@ func (historyScenarios) Occupied(t *testing.T, f *fixture) {
 	f.removed("a")
 	gone := f.last("remove", "done")
 	f.writeIn(w, "foreign.txt", "mine\n")
-	before := f.trace()
+	before := f.Trace()
 	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.WorktreeExists)
 	f.unchanged(before)
 	if items, err := f.Trash(t.Context(), croft.TrashRequest{}); err != nil || len(items.Items) != 1 {
@@ -204,7 +204,7 @@ func (historyScenarios) PartlyUndone(t *testing.T, f *fixture) {
 func (historyScenarios) Plan(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
-	before := f.trace()
+	before := f.Trace()
 	plan, err := f.PlanUndo(t.Context(), croft.UndoRequest{})
 	if err != nil || plan.Operation.Kind != "remove" || len(plan.Steps) != 1 || !strings.Contains(plan.Steps[0], w.Path) {
 		t.Errorf("plan %+v, %v", plan, err)

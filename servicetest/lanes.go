@@ -111,7 +111,7 @@ func (laneScenarios) Protected(t *testing.T, f *fixture) {
 	if m.Status != croft.MergePending || m.Reason != croft.TargetMoved || m.Hint != "croft queue accept main" || !strings.Contains(m.Details, tip[:7]) {
 		t.Fatalf("%+v", m)
 	}
-	f.wantAt("main", tip)
+	f.WantAt("main", tip)
 	if l := f.lane(); !l.Protect || f.movedEvents() != 1 {
 		t.Errorf("%+v, %d events", l, f.movedEvents())
 	}
@@ -140,7 +140,7 @@ func (laneScenarios) ProtectedFromTheFirst(t *testing.T, f *fixture) {
 	if m := f.landed("b"); m.Status != croft.MergePending || m.Reason != croft.TargetMoved {
 		t.Errorf("what others put there was merged into: %+v", m)
 	}
-	f.wantAt("main", tip)
+	f.WantAt("main", tip)
 }
 
 // LastCommitIsLost: a target was moved back, and the commit that the lane published last

@@ -15,12 +15,12 @@ type limitScenarios struct{}
 func (limitScenarios) MaxWorkers(t *testing.T, f *fixture) {
 	f.Service = f.with("limits.max_workers", "2")
 	f.create(croft.CreateRequest{Name: "a"})
-	before := f.trace()
+	before := f.Trace()
 	_, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: "b"}, {Name: "c"}}})
 	if e := wantCode(t, err, croft.LimitReached); e.Hint == "" {
 		t.Error("no hint")
 	}
-	if after := f.trace(); after != before {
+	if after := f.Trace(); after != before {
 		t.Errorf("something was left behind: %+v", after)
 	}
 	f.create(croft.CreateRequest{Name: "b"})
@@ -85,7 +85,7 @@ func (limitScenarios) FreeInodes(t *testing.T, f *fixture) {
 func noSpace(t *testing.T, f *fixture, value, key string) {
 	t.Helper()
 	f.names() // the repository is known before
-	before := f.trace()
+	before := f.Trace()
 	_, err := f.with(key, value).Create(t.Context(), croft.CreateRequest{Name: "a"})
 	if e := wantCode(t, err, croft.NoSpace); !strings.Contains(e.Hint, key) || !strings.HasPrefix(f.Dir, filepath.Dir(e.Details)) {
 		t.Errorf("error %+v does not name the setting %s and the place", e, key)

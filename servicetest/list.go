@@ -175,7 +175,7 @@ func (listScenarios) SurvivesGitsOwnUpkeep(t *testing.T, f *fixture) {
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	f.Git("worktree", "prune", "--expire=now")
 	f.Git("pack-refs", "--all", "--prune")
-	f.collectGarbage()
+	f.CollectGarbage()
 	if got := f.show("a"); got.State != croft.Ready || got.Head != tip || got.Branch != w.Branch {
 		t.Errorf("after git gc: %+v", got)
 	}

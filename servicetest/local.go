@@ -43,7 +43,7 @@ func (localAgentScenarios) Links(t *testing.T, f *fixture) {
 			t.Errorf("%s is linked: %v, want %v", name, got, want)
 		}
 	}
-	f.clean(w.Path)
+	f.WantClean(w.Path)
 	f.writeIn(w, "work.txt", "work\n")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a1"})
 	if got := f.Git("ls-tree", "--name-only", m.Commit, "node_modules", ".env"); got != "" {

@@ -27,7 +27,7 @@ func (mergeScenarios) HostDirty(t *testing.T, f *fixture) {
 	if err != nil || len(out.Merges) != 1 || out.Merges[0].Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 }
 
 // HostDirtyMeanwhile: a merge that waits for the user's checkout stays in the queue when
@@ -48,7 +48,7 @@ func (mergeScenarios) HostDirtyMeanwhile(t *testing.T, f *fixture) {
 	if err != nil || len(out.Merges) != 1 || out.Merges[0].ID != first.ID || out.Merges[0].Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 	if out, err := f.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(out.Merges) > 0 {
 		t.Errorf("once more: %+v, %v", out, err)
 	}
@@ -87,6 +87,6 @@ func (mergeScenarios) HostNeverReverse(t *testing.T, f *fixture) {
 	f.Write("untracked.txt", "untracked\n")
 	before := f.Git("status", "--porcelain")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	f.wantStatus(f.Dir, before)
-	f.wantContent(":README.md", "staged")
+	f.WantStatus(f.Dir, before)
+	f.WantContent(":README.md", "staged")
 }

@@ -64,7 +64,7 @@ func (mergeScenarios) Lands(t *testing.T, f *fixture) {
 	if m.Commit != f.Git("rev-parse", "main") || f.Git("rev-parse", "main^2") != m.Head || m.Target != "main" || m.Kind != croft.KindMerge {
 		t.Errorf("%+v", m)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 	if _, err := f.Host.Stat(filepath.Join(f.Dir, "new.txt")); err != nil {
 		t.Error("the checkout of the target did not go along")
 	}
@@ -90,7 +90,7 @@ func (mergeScenarios) OtherTarget(t *testing.T, f *fixture) {
 	if f.Git("rev-parse", "release") != m.Commit || f.Git("rev-parse", "main") != before {
 		t.Errorf("%+v", m)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 	if _, err := f.Host.Stat(w.Path); err != nil {
 		t.Error("a workspace that was to be kept is gone")
 	}
@@ -194,7 +194,7 @@ func (mergeScenarios) Conflict(t *testing.T, f *fixture) {
 		len(done.Conflicts[0].Hunks) != 1 || done.Conflicts[0].Hunks[0].Ours != "A\n" || done.Conflicts[0].Hunks[0].Theirs != "B\n" {
 		t.Errorf("conflicts %+v", done.Conflicts)
 	}
-	f.wantAt("main", before)
+	f.WantAt("main", before)
 	// Only the record of the workspace was written.
 	var loose, now int
 	must(t, errOf(fmt.Sscan(objects, &loose)))
@@ -205,7 +205,7 @@ func (mergeScenarios) Conflict(t *testing.T, f *fixture) {
 	if got, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "b"}); err != nil || got.MergeStatus != croft.MergePending {
 		t.Errorf("%+v, %v", got, err)
 	}
-	f.clean(b.Path)
+	f.WantClean(b.Path)
 }
 
 func (mergeScenarios) Resolve(t *testing.T, f *fixture) {
@@ -221,7 +221,7 @@ func (mergeScenarios) Resolve(t *testing.T, f *fixture) {
 	f.writeIn(b, "src/main.txt", "one\nA and B\nthree\n")
 	f.GitIn(b.Path, "add", "src/main.txt")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "b"})
-	f.wantContent(m.Commit+":src/main.txt", "one\nA and B\nthree")
+	f.WantContent(m.Commit+":src/main.txt", "one\nA and B\nthree")
 	f.Git("show", m.Commit+":late.txt")
 }
 
@@ -289,7 +289,7 @@ func (mergeScenarios) ManyAtOnce(t *testing.T, f *fixture) {
 	if got := strings.Count(f.Git("ls-tree", "--name-only", "main:dir"), "\n") + 1; got != n {
 		t.Errorf("%d files landed", got)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 	f.Git("fsck", "--strict")
 }
 
@@ -303,7 +303,7 @@ func (mergeScenarios) OutsiderMoves(t *testing.T, f *fixture) {
 	if err != nil || done.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	f.wantAt("main^1", outside)
+	f.WantAt("main^1", outside)
 }
 
 func (mergeScenarios) Occupied(t *testing.T, f *fixture) {

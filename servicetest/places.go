@@ -99,7 +99,7 @@ func (placeScenarios) UsersOwnWorktree(t *testing.T, f *fixture) {
 		t.Errorf("repo %s, path %s", w.Repo, w.Path)
 	}
 	f.removed("a")
-	f.clean(own)
+	f.WantClean(own)
 }
 
 func (placeScenarios) SeparateGitDir(t *testing.T, f *fixture) {
@@ -148,7 +148,7 @@ func (placeScenarios) NestedIsExcludedOnce(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a", Layout: "agents"})
 	f.create(croft.CreateRequest{Name: "b", Layout: "agents"})
 	f.WantFile(exclude, own+"\n/.worktrees/\n")
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 }
 
 func (placeScenarios) MissingBaseIsMade(t *testing.T, f *fixture) {

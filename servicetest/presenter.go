@@ -54,7 +54,7 @@ func (presenterScenarios) OnlyItsChangesReachTheProject(t *testing.T, f *fixture
 	if got := f.Git("ls-files"); strings.Contains(got, "opus") || strings.Contains(got, "final") {
 		t.Errorf("in the project: %s", got)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 }
 
 func (presenterScenarios) HunkByHunk(t *testing.T, f *fixture) {

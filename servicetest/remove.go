@@ -80,20 +80,9 @@ func (removeScenarios) UncommittedByForce(t *testing.T, f *fixture) {
 	if len(res.Removed) != 1 || f.Exists(w.Path) {
 		t.Fatalf("Remove by force = %v", describe(res))
 	}
-	if got := f.findFile(filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
+	if got := f.FindFile(filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
 		t.Errorf("the uncommitted file is not in the trash: %q", got)
 	}
-}
-
-// findFile returns the content of the only file of that name below dir.
-func (f *fixture) findFile(dir, name string) string {
-	f.t.Helper()
-	for _, path := range f.Tree(dir, "") {
-		if filepath.Base(path) == name {
-			return f.ReadFile(path)
-		}
-	}
-	return ""
 }
 
 func (removeScenarios) Locked(t *testing.T, f *fixture) {
@@ -115,7 +104,7 @@ func (removeScenarios) KeepBranch(t *testing.T, f *fixture) {
 	if len(res.Removed) != 1 || res.Removed[0].Branch != "" {
 		t.Errorf("Remove = %+v", res)
 	}
-	f.wantAt(w.Branch, tip)
+	f.WantAt(w.Branch, tip)
 }
 
 func (removeScenarios) BranchAlreadyDeleted(t *testing.T, f *fixture) {
@@ -146,8 +135,8 @@ func (removeScenarios) NotIntegrated(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	f.removed("a")
-	f.collectGarbage()
-	f.wantCommit(tip)
+	f.CollectGarbage()
+	f.WantCommit(tip)
 }
 
 // DetachedHead: commits that no branch has are kept, too.
@@ -157,7 +146,7 @@ func (removeScenarios) DetachedHead(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach", "main")
 	offBranch := f.commitIn(w.Path, "2.txt", "x\n")
 	f.removed("a")
-	f.collectGarbage()
+	f.CollectGarbage()
 	for _, oid := range []string{onBranch, offBranch} {
 		if got, err := f.TryGit(f.Dir, "cat-file", "-t", oid); err != nil || got != "commit" {
 			t.Errorf("commit %s is gone: %v", oid, err)
@@ -189,7 +178,7 @@ func (removeScenarios) DirectoryStripped(t *testing.T, f *fixture) {
 	if len(res.Removed) != 1 || f.Exists(w.Path) {
 		t.Fatalf("Remove by force = %v", describe(res))
 	}
-	if got := f.findFile(filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
+	if got := f.FindFile(filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
 		t.Errorf("the file was deleted and not moved: %q", got)
 	}
 }
@@ -214,7 +203,7 @@ func (removeScenarios) TrashedWhole(t *testing.T, f *fixture) {
 		w := f.create(croft.CreateRequest{Name: "a", Layout: layout})
 		f.WriteFile(filepath.Join(w.Path, "ignored", layout+".bin"), "big")
 		f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-		if got := f.findFile(filepath.Dir(f.Dir), layout+".bin"); got != "big" {
+		if got := f.FindFile(filepath.Dir(f.Dir), layout+".bin"); got != "big" {
 			t.Errorf("%s: the trash lacks a file", layout)
 		}
 		if got := f.Git("status", "--porcelain", "--untracked-files=all"); got != "" {

@@ -73,7 +73,7 @@ func (f *fixture) stillIn(want ...string) {
 	if got := strings.Join(names, " "); got != strings.Join(want, " ") {
 		f.t.Errorf("still in conflict: %s, want %q", got, want)
 	}
-	f.wantAt("main", before)
+	f.WantAt("main", before)
 }
 
 // Unmerged: a file with several stages in the index is not resolved, whatever it contains.
@@ -88,7 +88,7 @@ func (resolveScenarios) Unmerged(t *testing.T, f *fixture) {
 	f.stillIn(conflictTheirs, conflictMine)
 	f.GitIn(w.Path, "rm", "--quiet", conflictTheirs, conflictMine)
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	f.wantContent(m.Commit+":"+conflictWide, "both")
+	f.WantContent(m.Commit+":"+conflictWide, "both")
 }
 
 // CommittedUnresolved: the same, if the agent has committed them.

@@ -41,7 +41,7 @@ func (revertScenarios) Later(t *testing.T, f *fixture) {
 	if was, err := f.WaitMerge(t.Context(), croft.WaitRequest{Merge: merges[0].ID}); err != nil || was.Status != croft.MergeReverted {
 		t.Errorf("what was taken back is %+v, %v", was, err)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 	f.Git("switch", "--quiet", "by-hand")
 	f.Git("revert", "--no-edit", "-m", "1", merges[0].Commit)
 	if f.Git("rev-parse", "by-hand^{tree}") != f.Git("rev-parse", "main^{tree}") {
@@ -80,7 +80,7 @@ func (revertScenarios) MergeAgain(t *testing.T, f *fixture) {
 	if !f.has("a.txt") || !f.has("more.txt") {
 		t.Error("not all came back")
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 }
 
 // mergeAndRevert merges a workspace's work and reverts it.
@@ -113,7 +113,7 @@ func (revertScenarios) Resolve(t *testing.T, f *fixture) {
 	if got := f.Git("log", "--format=%P", "-1", m.Commit+"^2"); !strings.HasSuffix(got, " "+res.Commit) {
 		t.Errorf("the work is on %s, not on the target %s", got, res.Commit)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 }
 
 // ResolveConflict: later changes by others to the reverted lines conflict with the work
@@ -208,7 +208,7 @@ func (revertScenarios) UndoMerge(t *testing.T, f *fixture) {
 	if !f.has("a.txt") {
 		t.Error("the undo was not undone")
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 }
 
 func (revertScenarios) Strategies(t *testing.T, f *fixture) {

@@ -113,7 +113,7 @@ func (reviewScenarios) Frozen(t *testing.T, f *fixture) {
 	f.writeIn(w, "new.txt", "new\n")
 	status := f.GitIn(w.Path, "status", "--porcelain")
 	r := f.review("a")
-	f.wantStatus(w.Path, status)
+	f.WantStatus(w.Path, status)
 	if r.ID == "" || r.CreatedAt.IsZero() || r.Base != f.Git("rev-parse", "main") || r.TargetCommit != r.Base || r.WorkspaceName != "a" || r.Workspace != w.ID {
 		t.Errorf("%+v", r)
 	}
@@ -131,7 +131,7 @@ func (reviewScenarios) Frozen(t *testing.T, f *fixture) {
 	if got := f.Git("log", "-1", "--format=%B%an", "main"); !strings.HasPrefix(got, "by hand\n\nCroft-Merge: "+string(m.ID)) || !strings.HasSuffix(got, "Ada") {
 		t.Errorf("message %q", got)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 	if got := f.show("a"); got.State != croft.Ready || got.MergeStatus != "" {
 		t.Errorf("the workspace is %s, %q", got.State, got.MergeStatus)
 	}
@@ -174,7 +174,7 @@ func (reviewScenarios) Parts(t *testing.T, f *fixture) {
 	if got, want := f.Git("rev-parse", "main^{tree}"), f.Git("rev-parse", r.Head+"^{tree}"); got != want {
 		t.Errorf("the parts together give %s, not %s", got, want)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 }
 
 func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
@@ -222,7 +222,7 @@ func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
 	}
 	// A part of the lines, by bytes.
 	m := f.mustApply(croft.ApplyRequest{Review: r.ID, Hunks: map[string][]int{"cut.txt": {2}, "crlf.txt": {1}}})
-	f.wantContent(m.Commit+":cut.txt", numbered(30, nil)+"no newline\nany more")
+	f.WantContent(m.Commit+":cut.txt", numbered(30, nil)+"no newline\nany more")
 	if got := f.Git("show", m.Commit+":crlf.txt") + "\n"; got != strings.ReplaceAll(numbered(30, map[int]string{1: "erste\n"}), "\n", "\r\n") {
 		t.Errorf("crlf.txt is %q", got)
 	}
@@ -250,7 +250,7 @@ func (reviewScenarios) BaseMoved(t *testing.T, f *fixture) {
 	if m.Status != croft.MergePending || m.Reason != croft.BaseMoved || m.Details != "README.md" || m.Hint != "croft review a" || m.Message == "" {
 		t.Errorf("%+v", m)
 	}
-	f.wantAt("main", tip)
+	f.WantAt("main", tip)
 	if got := f.show("a"); got.MergeStatus != "" {
 		t.Errorf("the workspace is %q", got.MergeStatus)
 	}
@@ -302,7 +302,7 @@ func (reviewScenarios) Conflict(t *testing.T, f *fixture) {
 	if m.Status != croft.MergePending || m.Reason != croft.Conflict || len(m.Conflicts) != 1 || m.Conflicts[0].Path != "src/main.txt" || m.Conflicts[0].Against != "a" {
 		t.Errorf("%+v", m)
 	}
-	f.wantAt("main", before)
+	f.WantAt("main", before)
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
 }
 
@@ -356,7 +356,7 @@ func (reviewScenarios) Undo(t *testing.T, f *fixture) {
 	if got := f.show("a"); got.MergeStatus != "" || got.MergeCommit != "" {
 		t.Errorf("the workspace is %q", got.MergeStatus)
 	}
-	f.clean(f.Dir)
+	f.WantClean(f.Dir)
 	// All of the work can still be applied.
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.Git("cat-file", "-e", "main:one.txt")
@@ -381,7 +381,7 @@ func (reviewScenarios) MergeAfterApply(t *testing.T, f *fixture) {
 	r := f.review("a")
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"one.txt"}})
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	f.wantTree(m.Commit, "README.md\none.txt\nsrc/main.txt\ntwo.txt")
+	f.WantTree(m.Commit, "README.md\none.txt\nsrc/main.txt\ntwo.txt")
 	// The target got only the chosen part: the base is unchanged.
 	empty := f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"."}})
 	if empty.Commit != "" || f.Git("rev-parse", "main") != m.Commit {
@@ -402,7 +402,7 @@ func (reviewScenarios) MergeAgainAfterApply(t *testing.T, f *fixture) {
 	r := f.review("a")
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"two.txt"}})
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	f.wantTree("main", "README.md\none.txt\nsrc/main.txt\nthree.txt\ntwo.txt")
+	f.WantTree("main", "README.md\none.txt\nsrc/main.txt\nthree.txt\ntwo.txt")
 }
 
 // MergeInProgress: while the target is being merged into the workspace, its commits are not

@@ -81,13 +81,13 @@ func (revisionScenarios) Stale(t *testing.T, f *fixture) {
 		w := f.create(croft.CreateRequest{Name: "a"})
 		f.writeIn(w, "a.txt", "a\n")
 		before := f.show("a")
-		was := f.trace()
+		was := f.Trace()
 		if err := change(before.Revision + 1); !errors.Is(err, croft.RevisionChanged) {
 			t.Errorf("%s at another revision: %v", name, err)
 		} else {
 			checkError(t, croft.AsError("", err))
 		}
-		if now := f.show("a"); now.Revision != before.Revision || now.MergeStatus != before.MergeStatus || f.trace() != was {
+		if now := f.show("a"); now.Revision != before.Revision || now.MergeStatus != before.MergeStatus || f.Trace() != was {
 			t.Errorf("%s was refused, and changed something: revision %d, %q", name, now.Revision, now.MergeStatus)
 		}
 		if err := change(before.Revision); err != nil {

@@ -21,7 +21,7 @@ func staffed(f *fixture) croft.CreateRequest {
 // wantClean fails unless git and the Service see no change in a workspace.
 func wantClean(t *testing.T, f *fixture, w croft.Workspace) {
 	t.Helper()
-	f.clean(w.Path)
+	f.WantClean(w.Path)
 	if st := f.status(w.ID); st.Dirty() {
 		t.Errorf("the role file counts as work: %+v", st)
 	}
@@ -86,11 +86,11 @@ func (roleScenarios) Untracked(t *testing.T, f *fixture) {
 func (roleScenarios) UsersOwnFileInMainShows(t *testing.T, f *fixture) {
 	f.create(staffed(f))
 	f.Write("CLAUDE.md", "mine, not committed yet\n")
-	f.wantStatus(f.Dir, "?? CLAUDE.md")
+	f.WantStatus(f.Dir, "?? CLAUDE.md")
 	own := filepath.Join(filepath.Dir(f.Dir), "own")
 	f.Git("worktree", "add", "--quiet", own)
 	f.WriteFile(filepath.Join(own, "CLAUDE.md"), "mine too\n")
-	f.wantStatus(own, "?? CLAUDE.md")
+	f.WantStatus(own, "?? CLAUDE.md")
 	if got := f.ReadFile(filepath.Join(f.Dir, ".git", "info", "exclude")); strings.Contains(got, "CLAUDE") {
 		t.Errorf("the shared exclude file: %q", got)
 	}

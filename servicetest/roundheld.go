@@ -41,7 +41,7 @@ func (roundScenarios) HeldBack(t *testing.T, f *fixture) {
 	}
 	for name, text := range map[string]string{"README.md": "hidden\n", "conf/server.key": "a key\n", "staged.pem": "staged\n"} {
 		file := filepath.Join(held.Archive, name)
-		if got := f.describeFile(file); got != "-rw------- "+text {
+		if got := f.DescribeFile(file); got != "-rw------- "+text {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

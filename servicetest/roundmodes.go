@@ -18,7 +18,7 @@ func (roundModeScenarios) Isolated(t *testing.T, f *fixture) {
 		t.Fatalf("%+v: %v", w, err)
 	}
 	f.writeIn(w, ".croft_scratch/notes", "notes\n")
-	f.clean(w.Path)
+	f.WantClean(w.Path)
 	f.commitIn(w.Path, "mine.txt", "mine\n")
 	f.writeIn(w, "more.txt", "more\n")
 	f.endRound(r)

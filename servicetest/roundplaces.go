@@ -22,7 +22,7 @@ func (roundScenarios) Carry(t *testing.T, f *fixture) {
 	if got := f.status(opus.ID); got.Dirty() {
 		t.Errorf("%+v", got)
 	}
-	f.wantStatus(f.Dir, status)
+	f.WantStatus(f.Dir, status)
 	f.writeIn(opus, "opus.txt", "opus\n")
 	f.endRound(r)
 	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
@@ -32,7 +32,7 @@ func (roundScenarios) Carry(t *testing.T, f *fixture) {
 		t.Errorf("what the user had not committed is not the agent's work: %+v", review.Files)
 	}
 	f.mustApply(croft.ApplyRequest{Review: review.ID, Paths: []string{"."}})
-	f.wantStatus(f.Dir, status)
+	f.WantStatus(f.Dir, status)
 	if got := f.Git("show", "--name-only", "--format=", "-m", "--first-parent", "main"); got != "opus.txt" {
 		t.Errorf("applied %q", got)
 	}
@@ -94,7 +94,7 @@ func (roundScenarios) NoTarget(t *testing.T, f *fixture) {
 	if m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: w.Name}); err == nil {
 		t.Errorf("an attempt was merged: %+v", m)
 	}
-	f.wantAt("main", before)
+	f.WantAt("main", before)
 }
 
 // makeRepo makes a second repository with a name, in a directory of its own.

@@ -79,7 +79,7 @@ func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 	if done.State != croft.RoundEnded || f.Exists(opus.Path) {
 		t.Errorf("round %s, checkout there: %v", done.State, f.Exists(opus.Path))
 	}
-	f.wantContent(opus.Branch+":opus.txt", "by opus")
+	f.WantContent(opus.Branch+":opus.txt", "by opus")
 	if w := seatOf(t, done, "opus"); w.State != croft.Trashed || w.Head != f.Git("rev-parse", opus.Branch) {
 		t.Errorf("%+v", w)
 	}
@@ -95,7 +95,7 @@ func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 	f.wantNames()
 	// The work of both rounds can be restored.
 	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(opus.ID)})))
-	f.wantContent(opus.Branch+":opus.txt", "by opus")
+	f.WantContent(opus.Branch+":opus.txt", "by opus")
 }
 
 func (roundScenarios) BranchNames(t *testing.T, f *fixture) {
@@ -163,7 +163,7 @@ func (roundScenarios) OneBranchPerAgent(t *testing.T, f *fixture) {
 		t.Errorf("each agent has one branch: %s", diff)
 	}
 	f.Git("gc", "--quiet", "--prune=now")
-	f.wantCommit(tip)
+	f.WantCommit(tip)
 }
 
 func (roundScenarios) RetentionAll(t *testing.T, f *fixture) {
@@ -223,7 +223,7 @@ func (roundScenarios) NothingToCommit(t *testing.T, f *fixture) {
 	opus := seatOf(t, r, "opus")
 	mine := f.commitIn(opus.Path, "mine.txt", "mine\n")
 	f.endRound(r)
-	f.wantAt(opus.Branch, mine)
+	f.WantAt(opus.Branch, mine)
 	if got := f.Git("rev-parse", seatOf(t, r, "codex").Branch); got != f.Git("rev-parse", "main") {
 		t.Errorf("a commit of nothing: %s", got)
 	}

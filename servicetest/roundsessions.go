@@ -66,7 +66,7 @@ func (roundScenarios) OneFailure(t *testing.T, f *fixture) {
 	if !f.Exists(opus.Path) || f.Exists(codex.Path) {
 		t.Errorf("opus there: %v, codex there: %v", f.Exists(opus.Path), f.Exists(codex.Path))
 	}
-	f.wantContent(codex.Branch+":codex.txt", "codex")
+	f.WantContent(codex.Branch+":codex.txt", "codex")
 	f.GitIn(opus.Path, "rebase", "--abort")
 	if again := f.endRound(r); again.State != croft.RoundEnded || f.Exists(opus.Path) {
 		t.Errorf("%+v", again)

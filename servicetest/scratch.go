@@ -20,7 +20,7 @@ func (scratchScenarios) MadeAndExcluded(t *testing.T, f *fixture) {
 			t.Errorf("scratch %q", w.Scratch)
 		}
 		f.writeIn(w, dir+"/notes.md", "notes\n")
-		f.clean(w.Path)
+		f.WantClean(w.Path)
 		if got := f.ReadFile(filepath.Join(f.Dir, ".git", "info", "exclude")); !strings.Contains(got, "/"+dir+"/\n") {
 			t.Errorf("the common exclude file says %q", got)
 		}

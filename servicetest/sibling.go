@@ -168,7 +168,7 @@ func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 	if got := f.GitIn(w.Path, "diff", "--cached", "--name-only"); got != "work.txt" {
 		t.Errorf("git add --all staged %q", got)
 	}
-	f.wantStatus(f.Dir, "?? STATE.json")
+	f.WantStatus(f.Dir, "?? STATE.json")
 	// A file of that name in a subdirectory is an ordinary file.
 	w = f.create(sibling("agent-2"))
 	f.WriteFile(filepath.Join(w.Path, "src", "STATE.json"), "{}")

@@ -112,7 +112,7 @@ func (snapshotScenarios) RestoreRemoved(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "clean", "-fdq")
 	delete(before, "/debug.log") // it was ignored, so the snapshot does not have it
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	f.collectGarbage()
+	f.CollectGarbage()
 	back := f.restore(string(s.ID))
 	if back.ID != w.ID || back.Path != w.Path {
 		t.Errorf("came back as %+v", back)
@@ -169,7 +169,7 @@ func (snapshotScenarios) OtherBranchMoved(t *testing.T, f *fixture) {
 	before := f.content(w.Path)
 	wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})), croft.BranchExists)
 	f.same(w.Path, before)
-	f.wantAt(w.Branch, tip)
+	f.WantAt(w.Branch, tip)
 	f.GitIn(w.Path, "switch", "--quiet", w.Branch)
 	f.restore(string(s.ID))
 }

@@ -96,7 +96,7 @@ func (swarmScenarios) MultiAtomicity(t *testing.T, f *fixture) {
 	}
 	f.remove(croft.RemoveRequest{All: croft.ScopeAll})
 	f.WriteFile(filepath.Join(f.Dir, ".worktrees", "architect", "mine"), "x")
-	before := f.trace()
+	before := f.Trace()
 	wantCode(t, errOf(f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: reqs})), croft.WorktreeExists)
 	f.unchanged(before)
 	if got := f.Git("branch", "--list", "swarm/*"); got != "" {
@@ -105,7 +105,7 @@ func (swarmScenarios) MultiAtomicity(t *testing.T, f *fixture) {
 }
 
 func (swarmScenarios) SessionRequired(t *testing.T, f *fixture) {
-	before := f.trace()
+	before := f.Trace()
 	if e := wantCode(t, errOf(f.Create(t.Context(), swarm("researcher", ""))), croft.SessionRequired); e.Message != "sessionId is required" {
 		t.Errorf("message %q", e.Message)
 	}
@@ -132,7 +132,7 @@ func (swarmScenarios) RoleHasWorktree(t *testing.T, f *fixture) {
 }
 
 func (swarmScenarios) RoleConfigMissing(t *testing.T, f *fixture) {
-	before := f.trace()
+	before := f.Trace()
 	if e := wantCode(t, errOf(f.Create(t.Context(), swarm("nobody", "1"))), croft.RoleNotFound); !strings.Contains(e.Hint, "roles") {
 		t.Errorf("hint %q does not say which file to write", e.Hint)
 	}
@@ -140,7 +140,7 @@ func (swarmScenarios) RoleConfigMissing(t *testing.T, f *fixture) {
 }
 
 func (swarmScenarios) InvalidRole(t *testing.T, f *fixture) {
-	before := f.trace()
+	before := f.Trace()
 	for _, role := range []string{"../researcher", "a/b", "-x", ".git"} {
 		if e := wantCode(t, errOf(f.Create(t.Context(), swarm(role, "1"))), croft.RoleNotFound); e.Details == "" {
 			t.Errorf("%+v does not say why", e)
@@ -169,7 +169,7 @@ func (swarmScenarios) WithoutRoleConfig(t *testing.T, f *fixture) {
 // own.
 func (swarmScenarios) BranchOfPreviousSession(t *testing.T, f *fixture) {
 	f.Git("branch", "swarm/researcher-1")
-	before := f.trace()
+	before := f.Trace()
 	_, err := f.Create(t.Context(), swarm("researcher", "1"))
 	wantCode(t, err, croft.BranchExists)
 	if errors.Is(err, croft.GitFailed) {
@@ -242,7 +242,7 @@ func (swarmScenarios) CleanBranches(t *testing.T, f *fixture) {
 		t.Errorf("workspaces %v", got)
 	}
 	f.Git("gc", "--quiet", "--prune=now")
-	f.wantCommit(tip)
+	f.WantCommit(tip)
 }
 
 func (swarmScenarios) FullCleanup(t *testing.T, f *fixture) {

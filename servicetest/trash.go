@@ -115,7 +115,7 @@ func (trashScenarios) RegistrationWasGone(t *testing.T, f *fixture) {
 	if err != nil || back.State != croft.Ready {
 		t.Fatalf("%+v, %v", back, err)
 	}
-	f.wantStatus(w.Path, "?? wip.txt")
+	f.WantStatus(w.Path, "?? wip.txt")
 }
 
 func (trashScenarios) AtOnce(t *testing.T, f *fixture) {
@@ -138,7 +138,7 @@ func (trashScenarios) AtOnce(t *testing.T, f *fixture) {
 	if won == 0 {
 		t.Error("nobody brought it back")
 	}
-	f.clean(w.Path)
+	f.WantClean(w.Path)
 }
 
 func (trashScenarios) InMidMerge(t *testing.T, f *fixture) {
@@ -148,7 +148,7 @@ func (trashScenarios) InMidMerge(t *testing.T, f *fixture) {
 	f.writeIn(w, "staged.txt", "changed since\n")
 	before := f.GitIn(w.Path, "status", "--porcelain=v2")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	f.collectGarbage() // objects that only the index and the merge need must survive it
+	f.CollectGarbage() // objects that only the index and the merge need must survive it
 	f.restore("a")
 	f.GitIn(w.Path, "fsck", "--no-dangling")
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {

@@ -16,43 +16,6 @@ func hasty(f *fixture, more ...string) croft.Service {
 	return f.with(append([]string{"trash.retention", "0s", "trash.notice", "0s"}, more...)...)
 }
 
-// manifest lists files with their modes and contents.
-func (f *fixture) manifest(dir string) map[string]string {
-	f.t.Helper()
-	list := map[string]string{}
-	for _, path := range f.Tree(dir, dir+"/.git") { // git's answers cover a directory of that name
-		list[strings.TrimPrefix(path, dir)] = f.describeFile(path)
-	}
-	return list
-}
-
-// describeFile returns the mode of a file, and its content if it has one.
-func (f *fixture) describeFile(path string) string {
-	f.t.Helper()
-	mode, err := f.Host.Stat(path)
-	must(f.t, err)
-	if !mode.IsRegular() {
-		return mode.String()
-	}
-	return mode.String() + " " + f.ReadFile(path)
-}
-
-// wantManifest compares the files of a directory.
-func (f *fixture) wantManifest(dir string, want map[string]string) {
-	f.t.Helper()
-	got := f.manifest(dir)
-	for name := range want {
-		if got[name] != want[name] {
-			f.t.Errorf("%s is %q, was %q", name, got[name], want[name])
-		}
-	}
-	for name := range got {
-		if _, ok := want[name]; !ok {
-			f.t.Errorf("%s is new", name)
-		}
-	}
-}
-
 // reduced removes a workspace by force and has gc delete its directory.
 func reduced(t *testing.T, f *fixture, id croft.ID, want croft.TrashLeft) {
 	t.Helper()
@@ -67,7 +30,7 @@ func reduced(t *testing.T, f *fixture, id croft.ID, want croft.TrashLeft) {
 		t.Fatalf("the trash has %+v", item)
 	}
 	wantNoDebris(t, f)
-	f.collectGarbage()
+	f.CollectGarbage()
 }
 
 func (trashUpkeepScenarios) ExpiredWorkIsSaved(t *testing.T, f *fixture) {
@@ -80,7 +43,7 @@ func (trashUpkeepScenarios) ExpiredWorkIsSaved(t *testing.T, f *fixture) {
 	f.WriteFile(filepath.Join(w.Path, "untracked", "precious.txt"), "precious\n")
 	f.writeIn(w, ".env", "TOKEN=x\n")
 	f.MakeDir(filepath.Join(w.Path, "empty"))
-	before, files := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), f.manifest(w.Path)
+	before, files := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), f.Manifest(w.Path)
 	f.writeIn(w, "debug.log", "ignored\n")
 	f.WriteFile(filepath.Join(w.Path, "node_modules", "x.js"), "x\n")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
@@ -94,7 +57,7 @@ func (trashUpkeepScenarios) ExpiredWorkIsSaved(t *testing.T, f *fixture) {
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"); after != before {
 		t.Errorf("status was\n%s\nand is\n%s", before, after)
 	}
-	f.wantManifest(w.Path, files)
+	f.WantManifest(w.Path, files)
 	if refs := f.Git("for-each-ref", "refs/croft/archive"); refs != "" {
 		t.Errorf("archive refs are left: %s", refs)
 	}
@@ -120,7 +83,7 @@ func (trashUpkeepScenarios) ExpiredMergeIsSaved(t *testing.T, f *fixture) {
 func (trashUpkeepScenarios) CommitsNeedNoSnapshot(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
-	files := f.manifest(w.Path)
+	files := f.Manifest(w.Path)
 	reduced(t, f, w.ID, croft.LeftCommits)
 	if refs := f.Git("for-each-ref", "refs/croft/archive/*/work"); refs != "" {
 		t.Errorf("a snapshot was taken of what is committed: %s", refs)
@@ -128,7 +91,7 @@ func (trashUpkeepScenarios) CommitsNeedNoSnapshot(t *testing.T, f *fixture) {
 	if back := f.restore("a"); back.Head != tip {
 		t.Errorf("came back as %+v", back)
 	}
-	f.wantManifest(w.Path, files)
+	f.WantManifest(w.Path, files)
 	wantClean(t, f, w)
 }
 
@@ -153,7 +116,7 @@ func (trashUpkeepScenarios) SavedWorkExpires(t *testing.T, f *fixture) {
 		t.Errorf("the snapshot is left: %s", refs)
 	}
 	f.Git("gc", "--quiet", "--prune=now")
-	f.wantCommit(tip)
+	f.WantCommit(tip)
 }
 
 func (trashUpkeepScenarios) SavedAndOccupied(t *testing.T, f *fixture) {
@@ -181,7 +144,7 @@ func (trashUpkeepScenarios) RegistrationWasGone(t *testing.T, f *fixture) {
 	if back := f.restore("a"); back.State != croft.Ready || back.Head != tip {
 		t.Errorf("came back as %+v", back)
 	}
-	f.wantStatus(w.Path, " M done.txt\n?? wip.txt")
+	f.WantStatus(w.Path, " M done.txt\n?? wip.txt")
 }
 
 // DeletedByHand: after the user deleted the trash with rm, the commits are left.
@@ -228,7 +191,7 @@ func (trashUpkeepScenarios) AtOnce(t *testing.T, f *fixture) {
 			}
 		})
 		wg.Wait()
-		f.wantStatus(w.Path, "?? precious.txt")
+		f.WantStatus(w.Path, "?? precious.txt")
 		f.WantFile(filepath.Join(w.Path, "precious.txt"), "precious\n")
 		gc(t, f)
 		wantNoDebris(t, f)

@@ -219,7 +219,7 @@ func (cleanScenarios) GCRetention(t *testing.T, f *fixture) {
 	if res, err := f.GC(t.Context(), croft.GCRequest{}); err != nil || len(res.Purged) != 0 {
 		t.Errorf("GC again = %+v, %v", res, err)
 	}
-	f.wantCommit(tip)
+	f.WantCommit(tip)
 }
 
 type doctorScenarios struct{}
@@ -317,7 +317,7 @@ func (doctorScenarios) PinMoved(t *testing.T, f *fixture) {
 		t.Errorf("Snapshots = %+v, %v", list, err)
 	}
 	mended(t, f, "PIN_MOVED")
-	f.wantAt(ref, snap.Commit)
+	f.WantAt(ref, snap.Commit)
 }
 
 func (doctorScenarios) TouchesNothingForeign(t *testing.T, f *fixture) {
@@ -328,9 +328,9 @@ func (doctorScenarios) TouchesNothingForeign(t *testing.T, f *fixture) {
 	f.Delete(gone)
 	f.Git("branch", "croft/mine")
 	f.MakeDir(filepath.Join(filepath.Dir(f.Dir), "app.croft", "foreign"))
-	before := f.trace()
+	before := f.Trace()
 	doctor(t, f, croft.FixAll)
-	if after := f.trace(); after != before {
+	if after := f.Trace(); after != before {
 		t.Errorf("the doctor changed\n%+v\nto\n%+v", before, after)
 	}
 }
