@@ -6,6 +6,8 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -23,6 +25,8 @@ type app struct {
 	silent bool // print nothing, not even errors: for upkeep in the background
 	repo   string
 	set    []string
+
+	told map[string]bool // the notices that were printed
 }
 
 // dir is the directory that the command is about.
@@ -115,6 +119,44 @@ type noticer interface {
 	Notices() []string
 }
 
+// tellNotices prints the notices of a Service that were not printed yet.
+func (a *app) tellNotices(svc any) {
+	n, ok := svc.(noticer)
+	if !ok {
+		return
+	}
+	for _, notice := range n.Notices() {
+		if a.told[notice] {
+			continue
+		}
+		if a.told == nil {
+			a.told = map[string]bool{}
+		}
+		a.told[notice] = true
+		a.note("note: %s", notice)
+	}
+}
+
+// noticeTime is how often a command that goes on for long looks for notices.
+const noticeTime = time.Second
+
+// tellNoticesWhile prints notices as they come, until ctx ends. wait returns when that is
+// over.
+func (a *app) tellNoticesWhile(ctx context.Context, svc any) (wait func()) {
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(noticeTime):
+				a.tellNotices(svc)
+			}
+		}
+	})
+	return telling.Wait
+}
+
 // serve opens the Service, hands it to use and closes it.
 func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.Service) error) (err error) {
 	ctx := cmd.Context()
@@ -123,11 +165,7 @@ func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.
 		return err
 	}
 	defer func() {
-		if n, ok := svc.(noticer); ok {
-			for _, notice := range n.Notices() {
-				a.note("note: %s", notice)
-			}
-		}
+		a.tellNotices(svc)
 		if closeErr := svc.Close(); err == nil && closeErr != nil {
 			err = croft.AsError("close", closeErr)
 		}

@@ -277,6 +277,7 @@ func (a *app) runQueueFollow(ctx context.Context, svc queueFollower, req croft.D
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
+	defer a.tellNoticesWhile(ctx, svc)()
 	defer stop()
 	driven := make(chan error, 1)
 	go func() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -221,4 +222,34 @@ func TestAnswersArePrintable(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil || got.Text != every.String() {
 		t.Errorf("the text was changed: %v", err)
 	}
+}
+
+// noticing is a Service that has one more notice with every look.
+type noticing struct{ notices []string }
+
+func (n *noticing) Notices() []string {
+	n.notices = append(n.notices, fmt.Sprintf("notice %d", len(n.notices)))
+	return n.notices
+}
+
+// TestNoticesOfLongCommands: a command that goes on for long prints each notice when it
+// comes, and once.
+func TestNoticesOfLongCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w bytes.Buffer
+		a, svc := &app{env: Env{Stderr: &w}}, &noticing{}
+		ctx, stop := context.WithCancel(t.Context())
+		wait := a.tellNoticesWhile(ctx, svc)
+		time.Sleep(5*noticeTime/2 + 1)
+		synctest.Wait()
+		if got := w.String(); got != "note: notice 0\nnote: notice 1\n" {
+			t.Errorf("printed meanwhile: %q", got)
+		}
+		stop()
+		wait()
+		a.tellNotices(svc)
+		if got := w.String(); got != "note: notice 0\nnote: notice 1\nnote: notice 2\n" {
+			t.Errorf("printed in all: %q", got)
+		}
+	})
 }

@@ -36,11 +36,13 @@ func (svc *Lanes) runUntilStopped(ctx context.Context, repo croft.ID, target str
 	driven := map[string]bool{}
 	for {
 		changed := watch.Changed()
+		var again <-chan time.Time
 		targets := []string{target}
 		if target == "" {
 			var err error
 			if targets, err = svc.Journal.LaneTargets(ctx, repo); err != nil && ctx.Err() == nil {
-				return nil, err
+				svc.Notice("queues that are new are not driven: %v", explain.Error("merge", "", err))
+				again = time.After(standingFirst)
 			}
 		}
 		for _, t := range targets {
@@ -55,6 +57,7 @@ func (svc *Lanes) runUntilStopped(ctx context.Context, repo croft.ID, target str
 		case <-svc.Lifetime.Closing():
 			return nil, explain.ClosedError("merge")
 		case <-changed:
+		case <-again:
 		}
 	}
 }
