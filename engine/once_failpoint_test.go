@@ -384,3 +384,41 @@ func TestCleanKeyPinsItsWorkspaces(t *testing.T) {
 		t.Errorf("live: %v, want b alone", live)
 	}
 }
+
+// TestKilledWithRevision: a call that is bound to a revision is killed and repeated with its
+// key. The first call has claimed the revision for both.
+func TestKilledWithRevision(t *testing.T) {
+	revision := func(t *testing.T, r *gittest.Repo) (n int) {
+		brief(t, r, func(e *engine.Engine) { n = show(t, e, "a").Revision })
+		return n
+	}
+	t.Run("lock", func(t *testing.T) {
+		setting := func(t *testing.T) (*gittest.Repo, task) {
+			r := oneDirty(t)
+			return r, calling(t, "Lock", croft.LockRequest{Key: "k", Workspace: "a", IfRevision: revision(t, r)})
+		}
+		eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, _ string) {
+			if !show(t, e, "a").IsLocked {
+				t.Error("it is not locked")
+			}
+		})
+	})
+	t.Run("merge", func(t *testing.T) {
+		setting := func(t *testing.T) (*gittest.Repo, task) {
+			r := oneDirty(t)
+			return r, calling(t, "SubmitMerge", croft.MergeRequest{Key: "k", Workspace: "a", IfRevision: revision(t, r)})
+		}
+		eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, _ string) {
+			wantEvents(t, e, croft.EventMergeQueued, 1)
+		})
+	})
+	t.Run("discard", func(t *testing.T) {
+		setting := func(t *testing.T) (*gittest.Repo, task) {
+			r := oneDirty(t)
+			return r, calling(t, "Discard", croft.DiscardRequest{Key: "k", Workspaces: []croft.Ref{"a"}, IfRevision: revision(t, r)})
+		}
+		eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, _ string) {
+			wantEvents(t, e, croft.EventWorkspaceRemoved, 1)
+		})
+	})
+}

@@ -432,12 +432,28 @@ func TestClaim(t *testing.T) {
 	rec := record("1", "one")
 	update(t, j, func(tx *journal.Tx) error { return tx.SaveRecord(&rec) })
 	id := rec.Workspace.ID
-	if err := j.Claim(t.Context(), id, rec.Generation); err != nil {
+	if err := j.Claim(t.Context(), id, rec.Generation, ""); err != nil {
 		t.Fatal(err)
 	}
 	var other *journal.RevisionError
-	if err := j.Claim(t.Context(), id, rec.Generation); !errors.As(err, &other) || other.Have != rec.Generation+1 || other.Want != rec.Generation {
+	if err := j.Claim(t.Context(), id, rec.Generation, ""); !errors.As(err, &other) || other.Have != rec.Generation+1 || other.Want != rec.Generation {
 		t.Errorf("the second caller: %v", err)
+	}
+	seen := rec.Generation + 1
+	for range 2 { // the second time after a crash
+		if err := j.Claim(t.Context(), id, seen, "lock k"); err != nil {
+			t.Errorf("a call with a key: %v", err)
+		}
+	}
+	if err := j.Claim(t.Context(), id, seen, "lock other"); !errors.As(err, &other) {
+		t.Errorf("another key: %v", err)
+	}
+	update(t, j, func(tx *journal.Tx) error {
+		now, err := tx.Record(id)
+		return errors.Join(err, tx.SaveRecord(&now))
+	})
+	if err := j.Claim(t.Context(), id, seen, "lock k"); !errors.As(err, &other) {
+		t.Errorf("after another change: %v", err)
 	}
 }
 

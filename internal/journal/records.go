@@ -60,6 +60,7 @@ type Record struct {
 	Carried    string            `json:"carried,omitempty"`    // the commit, of its project's uncommitted changes, that it starts from
 	Links      []string          `json:"links,omitempty"`      // names at the top of the checkout that Croft linked to the project's files
 	LeaseEpoch int               `json:"leaseEpoch,omitempty"` // how many exclusive leases it has had; only grows
+	ClaimedBy  string            `json:"claimedBy,omitempty"`  // the call with a key that claimed the revision before this one; see Claim
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that is making it; absent once it is made
 	Resolving  *Resolving        `json:"resolving,omitempty"`  // the conflicts that the last merge of its target left in it
 	Trash      *Trash            `json:"trash,omitempty"`

@@ -28,17 +28,22 @@ func CheckRevision(have, want int) error {
 
 // Claim counts a new revision of a workspace that is at the wanted one, and fails with a
 // RevisionError if it is at another. So of several callers that have seen the same revision
-// one goes on, before anything is done.
-func (j *Journal) Claim(ctx context.Context, id croft.ID, want int) error {
+// one goes on, before anything is done. by names a call with a key, which may claim once
+// more if its process died and nothing has changed since; empty: a call without one.
+func (j *Journal) Claim(ctx context.Context, id croft.ID, want int, by string) error {
 	return j.Update(ctx, func(tx *Tx) error {
 		rec, err := tx.Record(id)
-		if err == nil {
-			err = CheckRevision(rec.Generation, want)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = tx.PutRecord(rec)
+		if by != "" && rec.ClaimedBy == by && rec.Generation == want+1 {
+			return nil
 		}
-		return err
+		if err := CheckRevision(rec.Generation, want); err != nil {
+			return err
+		}
+		rec.ClaimedBy = by
+		return tx.PutRecord(rec)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -67,7 +68,7 @@ func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.F
 	if err != nil {
 		return nil, err
 	}
-	if err := svc.Claim(ctx, rec, req.IfRevision); err != nil {
+	if err := svc.Claim(ctx, rec, req.IfRevision, once.Name(key)); err != nil {
 		return nil, err
 	}
 	end := func(*journal.Tx) error { return nil }

@@ -37,7 +37,7 @@ func (svc *Lanes) SubmitSeen(ctx context.Context, s project.Location, req croft.
 		if err != nil {
 			return nil, err
 		}
-		if err := svc.Claim(ctx, rec, req.IfRevision); err != nil {
+		if err := svc.Claim(ctx, rec, req.IfRevision, once.Name(key)); err != nil {
 			return nil, err
 		}
 		sub := submission{req: req, key: key}

@@ -150,6 +150,25 @@ func PinID(ctx context.Context, name string, draw func() croft.ID) (croft.ID, er
 // HasKey reports whether ctx is that of a call with a key.
 func HasKey(ctx context.Context) bool { return ctx.Value(contextKey{}) != nil }
 
+// NameOf returns what tells the call of ctx from all others, or the empty string if it has
+// no key.
+func NameOf(ctx context.Context) string {
+	r, _ := ctx.Value(contextKey{}).(*running)
+	if r == nil {
+		return ""
+	}
+	return Name(journal.Key{Verb: r.Verb, Key: r.Key})
+}
+
+// Name returns what tells a call with a key from all others on the same workspace, or the
+// empty string for a call without one.
+func Name(k journal.Key) string {
+	if k.Key == "" {
+		return ""
+	}
+	return k.Verb + " " + k.Key
+}
+
 // Answer records the answer of the call of ctx in the transaction that ends its act, if it
 // has a key.
 func Answer(ctx context.Context, tx *journal.Tx, answer any) error {

@@ -298,6 +298,11 @@ func ArchiveWorkRef(id croft.ID) string { return ArchiveRefs + string(id) + "/wo
 // ClaimRevision fails unless the one workspace that a request names is at the revision that
 // its caller has seen; zero stands for any. A repeated call with a key has claimed it before.
 func (p *Projects) ClaimRevision(ctx context.Context, s Location, refs []croft.Ref, revision int) error {
+	return p.ClaimRevisionFor(ctx, s, refs, revision, once.NameOf(ctx))
+}
+
+// ClaimRevisionFor does what ClaimRevision does, for a call that by names.
+func (p *Projects) ClaimRevisionFor(ctx context.Context, s Location, refs []croft.Ref, revision int, by string) error {
 	if revision == 0 {
 		return nil
 	}
@@ -306,17 +311,18 @@ func (p *Projects) ClaimRevision(ctx context.Context, s Location, refs []croft.R
 	}
 	rec, err := p.FindOnce(ctx, s, refs[0])
 	if err == nil {
-		_, err = once.Pin(ctx, "revision", func() (int, error) { return revision, p.Claim(ctx, rec, revision) })
+		_, err = once.Pin(ctx, "revision", func() (int, error) { return revision, p.Claim(ctx, rec, revision, by) })
 	}
 	return err
 }
 
-// Claim fails unless a workspace is at a revision; zero stands for any.
-func (p *Projects) Claim(ctx context.Context, rec journal.Record, revision int) error {
+// Claim fails unless a workspace is at a revision; zero stands for any. by names the call if
+// it has a key.
+func (p *Projects) Claim(ctx context.Context, rec journal.Record, revision int, by string) error {
 	if revision == 0 {
 		return nil
 	}
-	return explain.WithWorkspace(rec.Workspace.Name, p.Journal.Claim(ctx, rec.Workspace.ID, revision))
+	return explain.WithWorkspace(rec.Workspace.Name, p.Journal.Claim(ctx, rec.Workspace.ID, revision, by))
 }
 
 // SaveRecord writes a changed record to the journal with a new generation, in one
