@@ -78,7 +78,7 @@ func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 			return out, err
 		}
 		return project.Once(ctx, e.projects, project.KeyScope{Repo: s.ID, Verb: cmp.Or(c.verb, c.op), Where: s.Place.WorkDir}, c.key, req, func(ctx context.Context) (T, error) {
-			if err := e.projects.ClaimRevision(ctx, s, c.seen.workspaces, c.seen.revision); err != nil {
+			if err := e.projects.ClaimRevision(ctx, s, c.seen.workspaces, c.seen.revision, ""); err != nil {
 				return out, err
 			}
 			return work(ctx, s, req)

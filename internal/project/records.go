@@ -296,13 +296,9 @@ func ArchiveOwnRef(id croft.ID) string { return ArchiveRefs + string(id) + "/own
 func ArchiveWorkRef(id croft.ID) string { return ArchiveRefs + string(id) + "/work" }
 
 // ClaimRevision fails unless the one workspace that a request names is at the revision that
-// its caller has seen; zero stands for any. A repeated call with a key has claimed it before.
-func (p *Projects) ClaimRevision(ctx context.Context, s Location, refs []croft.Ref, revision int) error {
-	return p.ClaimRevisionFor(ctx, s, refs, revision, once.NameOf(ctx))
-}
-
-// ClaimRevisionFor does what ClaimRevision does, for a call that by names.
-func (p *Projects) ClaimRevisionFor(ctx context.Context, s Location, refs []croft.Ref, revision int, by string) error {
+// its caller has seen; zero stands for any. A repeated call with a key has claimed it before; by names it, if
+// the key is not that of ctx.
+func (p *Projects) ClaimRevision(ctx context.Context, s Location, refs []croft.Ref, revision int, by string) error {
 	if revision == 0 {
 		return nil
 	}
@@ -311,7 +307,7 @@ func (p *Projects) ClaimRevisionFor(ctx context.Context, s Location, refs []crof
 	}
 	rec, err := p.FindOnce(ctx, s, refs[0])
 	if err == nil {
-		_, err = once.Pin(ctx, "revision", func() (int, error) { return revision, p.Claim(ctx, rec, revision, by) })
+		_, err = once.Pin(ctx, "revision", func() (int, error) { return revision, p.Claim(ctx, rec, revision, cmp.Or(by, once.NameOf(ctx))) })
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req cr
 		return nil, err
 	}
 	if call.isNew {
-		if err := svc.ClaimRevisionFor(ctx, s, req.Workspaces, req.IfRevision, once.Name(call.key)); err != nil {
+		if err := svc.ClaimRevision(ctx, s, req.Workspaces, req.IfRevision, once.Name(call.key)); err != nil {
 			return nil, err
 		}
 	}
