@@ -31,9 +31,18 @@ func wantDiff(t *testing.T, e croft.Service, ref croft.Ref, left croft.TrashLeft
 // if its directory is in the trash, and its files are read.
 func TestDiffOfRemoved(t *testing.T) {
 	t.Parallel()
+	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			testDiffOfRemoved(t, mode)
+		})
+	}
+}
+
+func testDiffOfRemoved(t *testing.T, mode croft.Mode) {
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)
-	w := create(t, e, croft.CreateRequest{Name: "a"})
+	w := create(t, e, croft.CreateRequest{Name: "a", Mode: mode})
 	gittest.WriteFile(t, filepath.Join(w.Path, "committed.txt"), "committed\n")
 	r.GitIn(w.Path, "add", "--all")
 	r.GitIn(w.Path, "commit", "--quiet", "--message", "work")

@@ -11,6 +11,9 @@
 // review, that merge ends pending with BaseMoved; the merge of a workspace would be
 // tried.
 //
+// ShowDiff and ReadFile show work to clients that share no disk with the Service: that of a
+// live or a removed workspace, of a review, or of a merge. They keep nothing.
+//
 // The package owns the refs below refs/croft/review/. It never writes to a workspace,
 // takes no lease, and works while agents do. A process that dies before the review is
 // pinned leaves nothing; one that dies before its part is queued leaves a ref, which is
