@@ -89,7 +89,7 @@ func (g group) needing(c harness.Capability, names ...string) group {
 }
 
 func groups() []group {
-	return []group{
+	return withLayout([]group{
 		groupOf("Repos", repoScenarios{}).needing(harness.Environment, "EnvironmentIsIgnored"),
 		groupOf("Create", createScenarios{}).and(harness.SharedDisk, localCreateScenarios{}),
 		{name: "AllOrNone", scenarios: allOrNoneScenarios()},
@@ -140,7 +140,7 @@ func groups() []group {
 		groupOf("CheckLog", checkLogScenarios{}),
 		groupOf("Diffs", diffScenarios{}),
 		groupOf("Files", fileScenarios{}),
-	}
+	})
 }
 
 func run(t *testing.T, h Harness, groups []group) {

@@ -97,10 +97,15 @@ type Capability string
 // The capabilities.
 const (
 	// SharedDisk: the paths of the Host are those of the process that runs the test, on the
-	// same kernel. Scenarios that need it look at links, inodes, permissions, processes and
-	// times, have a Croft that git fails for, or know where the engine keeps its files: they
-	// are the suite of the engine, more than of the contract.
+	// same kernel. Scenarios that need it look at inodes, times and links outside of checkouts,
+	// or have a git that fails: they are the suite of the engine, more than of the contract.
 	SharedDisk Capability = "shared disk"
+
+	// Layout: the engine's files are where its documentation says. Workspaces lie beside the
+	// project or in .worktrees and are git worktrees of its repository, removed ones are in the
+	// trash beside them, what git must not show is in info/exclude, and what git must keep is
+	// below refs/croft.
+	Layout Capability = "layout"
 
 	// Isolated: workspaces may have a git directory of their own (croft.ModeIsolated).
 	Isolated Capability = "isolated workspaces"
@@ -117,7 +122,7 @@ const (
 
 // AllCapabilities returns every capability, those of the engine.
 func AllCapabilities() []Capability {
-	return []Capability{SharedDisk, Isolated, PlainDirectories, Environment, LostState}
+	return []Capability{SharedDisk, Layout, Isolated, PlainDirectories, Environment, LostState}
 }
 
 // Missing returns the first capability that a harness lacks of those that are needed, or "".
