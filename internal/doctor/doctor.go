@@ -64,6 +64,7 @@ const (
 	findBorrows       = "BORROWS_ELSEWHERE"
 	findLeftOut       = "NOT_BROUGHT"
 	findApart         = "BRANCH_APART"
+	findBranchGone    = "BRANCH_GONE"
 	findLags          = "CHECKOUT_LAGS"
 	findLost          = string(croft.ObjectMissing)
 	findIrregular     = string(croft.FileIrregular)
@@ -296,6 +297,8 @@ func (d *examination) findBroken(ctx context.Context) error {
 			}
 		}
 		switch h {
+		case checkout.Intact:
+			d.reportLostBranch(ctx, rec)
 		case checkout.Missing:
 			d.reportFinding(findMissing, w.Name, "Its directory is neither at "+w.Path+" nor near there. If it was moved or its drive is not mounted, bring it back. "+
 				"If it was deleted, croft remove --force "+w.Name+" ends it, and keeps what git has of it.", nil)

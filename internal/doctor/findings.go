@@ -246,6 +246,28 @@ func (d *examination) reportMoved(ctx context.Context, rec journal.Record, to st
 	})
 }
 
+// reportLostBranch reports a workspace whose branch was deleted, with the commit that it was
+// last at. The agent can write the reflog that says so, so the user decides.
+func (d *examination) reportLostBranch(ctx context.Context, rec journal.Record) {
+	w := rec.Workspace
+	if w.State != croft.Ready || w.Mode != croft.ModeWorktree || !d.r.Git.HasNativeRefs() {
+		return
+	}
+	tree := d.r.Trees.At(project.SpecOf(rec))
+	branch, head, err := tree.PrivateHead(d.r.Git.RefSnapshot())
+	if err != nil || branch == "" || head != "" {
+		return
+	}
+	last := "COMMIT"
+	for _, oid := range tree.HeadReflog() {
+		if info, err := d.r.Git.Info(ctx, oid); err == nil && info.Type == "commit" {
+			last = oid
+			break
+		}
+	}
+	d.reportFinding(findBranchGone, w.Name, fmt.Sprintf("Its branch %s was deleted. git branch %s %s makes it again; its files are as they were.", branch, project.ShellWord(branch), last), nil)
+}
+
 // registerAgain registers the directory of a workspace with git, if its registration was
 // pruned.
 func (d *examination) registerAgain(ctx context.Context, id croft.ID) error {
