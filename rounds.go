@@ -164,7 +164,7 @@ const (
 // RoundRequest asks for a round.
 type RoundRequest struct {
 	Key     string   `json:"key,omitempty"`    // of this session
-	Session ID       `json:"session"`          // an ID, or a name
+	Session Ref      `json:"session"`          // an ID, or a name
 	Number  int      `json:"number,omitempty"` // of a round that was started before: that one. Default: the next
 	Agents  []string `json:"agents"`           // required; names that only the caller sees
 	Repos   []string `json:"repos,omitempty"`  // directories in the projects; default: the session's own
@@ -206,7 +206,7 @@ type EndRoundRequest struct {
 // EndSessionRequest names a session to end.
 type EndSessionRequest struct {
 	Key     string `json:"key,omitempty"`
-	Session ID     `json:"session"` // an ID, or a name
+	Session Ref    `json:"session"` // an ID, or a name
 
 	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the session is at another revision
 }
@@ -214,7 +214,7 @@ type EndSessionRequest struct {
 // PresentRequest asks for the workspace in which a session's result is finished.
 type PresentRequest struct {
 	Key     string `json:"key,omitempty"`  // of this session
-	Session ID     `json:"session"`        // an ID, or a name
+	Session Ref    `json:"session"`        // an ID, or a name
 	Winner  string `json:"winner"`         // an agent, or the ID of one of its workspaces
 	Repo    Ref    `json:"repo,omitempty"` // of several; default: the first
 	Mode    Mode   `json:"mode,omitempty"`

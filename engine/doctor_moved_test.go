@@ -214,7 +214,7 @@ func TestMovedInARound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"a"}, Mode: mode})
+			round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"a"}, Mode: mode})
 			if err != nil {
 				t.Fatal(err)
 			}

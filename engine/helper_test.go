@@ -223,7 +223,7 @@ func (job task) playRound(ctx context.Context, e croft.Service) error {
 	case job.Present != nil:
 		_, err = e.Present(ctx, *job.Present)
 	case job.EndAll != "":
-		_, err = e.EndSession(ctx, croft.EndSessionRequest{Session: job.EndAll})
+		_, err = e.EndSession(ctx, croft.EndSessionRequest{Session: croft.ByID(job.EndAll)})
 	}
 	return err
 }

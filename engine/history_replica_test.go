@@ -160,11 +160,11 @@ func (p *past) round() {
 		p.rounds = p.rounds[1:]
 		p.log = append(p.log, fmt.Sprint("end of a round: ", err))
 	case p.IntN(4) == 0:
-		_, err := p.e.EndSession(ctx, croft.EndSessionRequest{Session: p.session})
+		_, err := p.e.EndSession(ctx, croft.EndSessionRequest{Session: croft.ByID(p.session)})
 		p.session, p.rounds = "", nil
 		p.log = append(p.log, fmt.Sprint("end of the session: ", err))
 	default:
-		t, err := p.e.StartRound(ctx, croft.RoundRequest{Session: p.session, Agents: []string{"x", "y"}})
+		t, err := p.e.StartRound(ctx, croft.RoundRequest{Session: croft.ByID(p.session), Agents: []string{"x", "y"}})
 		if err == nil {
 			p.rounds = append(p.rounds, t.ID)
 		}

@@ -298,7 +298,7 @@ func oneSession(t *testing.T) (*gittest.Repo, croft.ID) {
 func TestKilledRoundWithKey(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) {
 		r, ses := oneSession(t)
-		return r, calling(t, "StartRound", croft.RoundRequest{Key: "k", Session: ses, Agents: []string{"x", "y"}})
+		return r, calling(t, "StartRound", croft.RoundRequest{Key: "k", Session: croft.ByID(ses), Agents: []string{"x", "y"}})
 	}
 	eachKill(t, setting, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, _ string) {
 		list, err := e.Sessions(t.Context(), croft.SessionsRequest{})
@@ -319,7 +319,7 @@ func TestKilledEndOfRoundWithKey(t *testing.T) {
 		var round *croft.Round
 		brief(t, r, func(e *engine.Engine) {
 			var err error
-			if round, err = e.StartRound(t.Context(), croft.RoundRequest{Session: ses, Agents: []string{"x", "y"}}); err != nil {
+			if round, err = e.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses), Agents: []string{"x", "y"}}); err != nil {
 				t.Fatal(err)
 			}
 			for _, w := range round.Workspaces {

@@ -88,7 +88,7 @@ func TestDiffOfRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: session.ID, Agents: []string{"x", "y"}})
+	round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(session.ID), Agents: []string{"x", "y"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestDiffOfRounds(t *testing.T) {
 				t.Errorf("%s: %+v, %v, in %+v", w.Agent, got, err, d)
 			}
 		}
-		if _, err := e.EndSession(t.Context(), croft.EndSessionRequest{Session: session.ID}); err != nil {
+		if _, err := e.EndSession(t.Context(), croft.EndSessionRequest{Session: croft.ByID(session.ID)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,7 +19,7 @@ func sessionOf(t *testing.T, e *engine.Engine) (croft.ID, croft.ID, croft.Worksp
 	if err != nil {
 		t.Fatal(err)
 	}
-	round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"one"}})
+	round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"one"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestHomeOfAnEndedSession(t *testing.T) {
 			if _, err := e.EndRound(t.Context(), croft.EndRoundRequest{Round: round}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := e.EndSession(t.Context(), croft.EndSessionRequest{Session: ses}); err != nil {
+			if _, err := e.EndSession(t.Context(), croft.EndSessionRequest{Session: croft.ByID(ses)}); err != nil {
 				t.Fatal(err)
 			}
 			gittest.WriteFile(t, filepath.Join(home, "left", "by", "the-agent"), "x")

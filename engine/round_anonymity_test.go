@@ -73,7 +73,7 @@ func playMasked(t *testing.T, seed uint64, mode croft.Mode) (views [][][]string,
 	}
 	agents := []string{"opusagent", "codexagent", "geminiagent", "qwenagent"}[:2+rnd.IntN(3)]
 	for range 1 + rnd.IntN(2) + 1 {
-		round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: agents, Mode: mode})
+		round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: agents, Mode: mode})
 		if err != nil {
 			t.Fatal(err)
 		}

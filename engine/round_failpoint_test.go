@@ -38,7 +38,7 @@ func newContest(t *testing.T) contest {
 }
 
 func (c contest) ask(number int) croft.RoundRequest {
-	return croft.RoundRequest{Session: c.ses.ID, Number: number, Agents: []string{"a", "b"}, Repos: []string{c.repo.Dir, c.lib}}
+	return croft.RoundRequest{Session: croft.ByID(c.ses.ID), Number: number, Agents: []string{"a", "b"}, Repos: []string{c.repo.Dir, c.lib}}
 }
 
 // play starts a round and has its agents write.
@@ -189,7 +189,7 @@ func TestKilledPresenter(t *testing.T) {
 		c := newContest(t)
 		e := engineIn(t, c.repo, 0)
 		c.end(t, e, c.play(t, e, 1).ID)
-		return c.repo, task{Present: &croft.PresentRequest{Session: c.ses.ID, Winner: "b"}}
+		return c.repo, task{Present: &croft.PresentRequest{Session: croft.ByID(c.ses.ID), Winner: "b"}}
 	}
 	fewPoints(t, presents, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
@@ -211,7 +211,7 @@ func TestKilledSessionEnd(t *testing.T) {
 		c := newContest(t)
 		e := engineIn(t, c.repo, 0)
 		c.end(t, e, c.play(t, e, 1).ID)
-		if _, err := e.Present(t.Context(), croft.PresentRequest{Session: c.ses.ID, Winner: "b"}); err != nil {
+		if _, err := e.Present(t.Context(), croft.PresentRequest{Session: croft.ByID(c.ses.ID), Winner: "b"}); err != nil {
 			t.Fatal(err)
 		}
 		c.play(t, e, 2)
@@ -220,7 +220,7 @@ func TestKilledSessionEnd(t *testing.T) {
 	fewPoints(t, ends, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
-		if _, err := e.EndSession(t.Context(), croft.EndSessionRequest{Session: job.EndAll}); err != nil {
+		if _, err := e.EndSession(t.Context(), croft.EndSessionRequest{Session: croft.ByID(job.EndAll)}); err != nil {
 			t.Fatal(err)
 		}
 		c := contest{repo: r, lib: filepath.Join(filepath.Dir(r.Dir), "lib")}

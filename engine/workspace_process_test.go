@@ -220,7 +220,7 @@ func TestRoundEndsWhileAgentsLeave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
+	round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus"}})
 	if err != nil {
 		t.Fatal(err)
 	}

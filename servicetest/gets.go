@@ -40,7 +40,7 @@ func (getScenarios) Found(t *testing.T, f *fixture) {
 	}
 	ses, err := f.StartSession(ctx, croft.SessionRequest{})
 	must(t, err)
-	round, err := f.StartRound(ctx, croft.RoundRequest{Session: ses.ID, Agents: []string{"x", "y"}})
+	round, err := f.StartRound(ctx, croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"x", "y"}})
 	must(t, err)
 	if got, err := f.Round(ctx, croft.GetRequest{Ref: croft.Ref(round.ID)}); err != nil || got.Number != 1 || len(got.Workspaces) != 2 || got.State != croft.RoundOpen {
 		t.Errorf("Round = %+v, %v, want %+v", got, err, round)

@@ -131,7 +131,7 @@ func archive(svc croft.Service) func(context.Context, croft.ArchiveRequest) (*cr
 // ArchiveScratch: repeated with its key, it keeps what it has archived first.
 func (keyScenarios) ArchiveScratch(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	w := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"x"}}).Workspaces[0]
+	w := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"x"}}).Workspaces[0]
 	notes := filepath.Join(w.Path, f.prompt(string(w.ID)).Scratch, "notes.txt")
 	f.WriteFile(notes, "one\n")
 	req := croft.ArchiveRequest{Key: "k", Workspace: string(w.ID)}

@@ -219,17 +219,17 @@ func (f *fixture) loseDatabase() {
 
 func (localRoundScenarios) LostDatabase(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Name: "fix"})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	f.writeIn(seatOf(t, r, "opus"), "x.txt", "x\n")
 	f.loseDatabase()
 	svc := f.at(f.Dir)
-	same, err := svc.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus", "codex"}})
+	same, err := svc.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Number: 1, Agents: []string{"opus", "codex"}})
 	must(t, err)
 	if diff := cmp.Diff(r, *same); diff != "" {
 		t.Errorf("after the database was lost:\n%s", diff)
 	}
 	must(t, errOf(svc.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})))
-	if _, err := svc.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID}); err != nil || len(f.branches()) != 0 {
+	if _, err := svc.EndSession(t.Context(), croft.EndSessionRequest{Session: croft.ByID(ses.ID)}); err != nil || len(f.branches()) != 0 {
 		t.Errorf("%v, %v", err, f.branches())
 	}
 }
@@ -237,7 +237,7 @@ func (localRoundScenarios) LostDatabase(t *testing.T, f *fixture) {
 // ArchiveTimes: archived files have the time at which the round ended.
 func (localScratchScenarios) ArchiveTimes(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	w := seatOf(t, r, "opus")
 	f.writeIn(w, ".croft_scratch/eval/run.py", "run\n")
 	done := f.endRound(r)

@@ -14,7 +14,7 @@ type presenterScenarios struct{}
 func (f *fixture) contest(name string) (croft.Session, croft.Round) {
 	f.t.Helper()
 	ses := f.session(croft.SessionRequest{Name: name})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	for _, w := range r.Workspaces {
 		f.writeIn(w, w.Agent+".txt", w.Agent+"\n")
 	}
@@ -31,7 +31,7 @@ func (f *fixture) present(req croft.PresentRequest) croft.Workspace {
 func (presenterScenarios) StartsFromTheWinner(t *testing.T, f *fixture) {
 	ses, r := f.contest("")
 	won := seatOf(t, r, "codex")
-	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "codex"})
+	fin := f.present(croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "codex"})
 	if fin.Branch != "presenter" || fin.Label != "presenter" || fin.Base != won.Head || fin.BaseRef != won.Branch || fin.Target != "main" {
 		t.Errorf("%+v", fin)
 	}
@@ -42,7 +42,7 @@ func (presenterScenarios) StartsFromTheWinner(t *testing.T, f *fixture) {
 
 func (presenterScenarios) OnlyItsChangesReachTheProject(t *testing.T, f *fixture) {
 	ses, _ := f.contest("")
-	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "codex"})
+	fin := f.present(croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "codex"})
 	f.writeIn(fin, "final.txt", "final\n")
 	f.writeIn(fin, ".croft_scratch/n", "n\n")
 	review := f.review(fin.Name)
@@ -60,11 +60,11 @@ func (presenterScenarios) OnlyItsChangesReachTheProject(t *testing.T, f *fixture
 func (presenterScenarios) HunkByHunk(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, "long.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n")
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	text := f.ReadFile(filepath.Join(f.Dir, "long.txt"))
 	f.writeIn(seatOf(t, r, "opus"), "long.txt", strings.Replace(strings.Replace(text, "2\n", "two\n", 1), "19\n", "nineteen\n", 1))
 	f.endRound(r)
-	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus"})
+	fin := f.present(croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "opus"})
 	review := f.review(fin.Name)
 	if len(review.Files) != 1 || len(review.Files[0].Hunks) != 2 {
 		t.Fatalf("%+v", review.Files)
@@ -76,8 +76,8 @@ func (presenterScenarios) HunkByHunk(t *testing.T, f *fixture) {
 func (presenterScenarios) TwoSessionsAtOnce(t *testing.T, f *fixture) {
 	one, _ := f.contest("one")
 	two, _ := f.contest("two")
-	a := f.present(croft.PresentRequest{Session: one.ID, Winner: "opus"})
-	b := f.present(croft.PresentRequest{Session: two.ID, Winner: "opus"})
+	a := f.present(croft.PresentRequest{Session: croft.ByID(one.ID), Winner: "opus"})
+	b := f.present(croft.PresentRequest{Session: croft.ByID(two.ID), Winner: "opus"})
 	if a.Branch != "presenter" || !strings.HasPrefix(b.Branch, "presenter-") || a.Path == b.Path || b.Label != "presenter" {
 		t.Errorf("%s at %s, %s at %s", a.Branch, a.Path, b.Branch, b.Path)
 	}
@@ -90,7 +90,7 @@ func (presenterScenarios) TwoSessionsAtOnce(t *testing.T, f *fixture) {
 func (presenterScenarios) TheUsersOwnBranch(t *testing.T, f *fixture) {
 	f.Git("branch", "presenter")
 	ses, _ := f.contest("")
-	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus"})
+	fin := f.present(croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "opus"})
 	if !strings.HasPrefix(fin.Branch, "presenter-") {
 		t.Errorf("branch %s", fin.Branch)
 	}
@@ -102,7 +102,7 @@ func (presenterScenarios) TheUsersOwnBranch(t *testing.T, f *fixture) {
 
 func (presenterScenarios) ByWorkspace(t *testing.T, f *fixture) {
 	ses, r := f.contest("")
-	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: string(seatOf(t, r, "codex").ID)})
+	fin := f.present(croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: string(seatOf(t, r, "codex").ID)})
 	if !f.Exists(filepath.Join(fin.Path, "codex.txt")) {
 		t.Errorf("%+v", fin)
 	}
@@ -110,10 +110,10 @@ func (presenterScenarios) ByWorkspace(t *testing.T, f *fixture) {
 
 func (presenterScenarios) AnotherWinner(t *testing.T, f *fixture) {
 	ses, _ := f.contest("")
-	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus"})
-	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "codex"})), croft.RoundBusy)
+	fin := f.present(croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "opus"})
+	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "codex"})), croft.RoundBusy)
 	f.remove(croft.RemoveRequest{Workspaces: []string{fin.Name}, Mode: croft.RemoveForce})
-	if now := f.present(croft.PresentRequest{Session: ses.ID, Winner: "codex"}); !f.Exists(filepath.Join(now.Path, "codex.txt")) {
+	if now := f.present(croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "codex"}); !f.Exists(filepath.Join(now.Path, "codex.txt")) {
 		t.Errorf("%+v", now)
 	}
 }
@@ -124,7 +124,7 @@ func (presenterScenarios) AfterTheBranchIsDeleted(t *testing.T, f *fixture) {
 	ses, r := f.contest("")
 	f.Git("branch", "-D", seatOf(t, r, "opus").Branch)
 	f.Git("gc", "--quiet", "--prune=now")
-	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus"})
+	fin := f.present(croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "opus"})
 	if f.ReadFile(filepath.Join(fin.Path, "opus.txt")) != "opus\n" {
 		t.Errorf("%+v", fin)
 	}

@@ -31,7 +31,7 @@ func (revisionScenarios) Counts(t *testing.T, f *fixture) {
 	}
 	ses, err := f.StartSession(t.Context(), croft.SessionRequest{})
 	must(t, err)
-	_, err = f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"x"}})
+	_, err = f.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"x"}})
 	must(t, err)
 	now, err := f.Session(t.Context(), croft.GetRequest{Ref: croft.Ref(ses.ID)})
 	must(t, err)
@@ -177,9 +177,9 @@ func (revisionScenarios) Queue(t *testing.T, f *fixture) {
 func (revisionScenarios) Session(t *testing.T, f *fixture) {
 	ses, err := f.StartSession(t.Context(), croft.SessionRequest{})
 	must(t, err)
-	_, err = f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"x"}})
+	_, err = f.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"x"}})
 	must(t, err)
-	if _, err := f.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID, IfRevision: ses.Revision}); !errors.Is(err, croft.RevisionChanged) {
+	if _, err := f.EndSession(t.Context(), croft.EndSessionRequest{Session: croft.ByID(ses.ID), IfRevision: ses.Revision}); !errors.Is(err, croft.RevisionChanged) {
 		t.Errorf("a session with a round since ends: %v", err)
 	}
 	now, err := f.Session(t.Context(), croft.GetRequest{Ref: croft.Ref(ses.ID)})
@@ -187,7 +187,7 @@ func (revisionScenarios) Session(t *testing.T, f *fixture) {
 	if now.State != croft.SessionOpen {
 		t.Errorf("it is %s", now.State)
 	}
-	_, err = f.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID, IfRevision: now.Revision})
+	_, err = f.EndSession(t.Context(), croft.EndSessionRequest{Session: croft.ByID(ses.ID), IfRevision: now.Revision})
 	must(t, err)
 }
 

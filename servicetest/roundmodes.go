@@ -12,7 +12,7 @@ type roundModeScenarios struct{}
 
 func (roundModeScenarios) Isolated(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Mode: croft.ModeIsolated})
 	w := seatOf(t, r, "opus")
 	if mode, err := f.Host.Stat(filepath.Join(w.Path, ".git")); err != nil || !mode.IsDir() || w.Mode != croft.ModeIsolated {
 		t.Fatalf("%+v: %v", w, err)
@@ -26,7 +26,7 @@ func (roundModeScenarios) Isolated(t *testing.T, f *fixture) {
 		t.Errorf("on the branch: %q", got)
 	}
 	f.WantFile(archived(w.Env["CROFT_HOME"], w, "notes"), "notes\n")
-	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus", Mode: croft.ModeIsolated})
+	fin := f.present(croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "opus", Mode: croft.ModeIsolated})
 	review := f.review(fin.Name)
 	f.mustApply(croft.ApplyRequest{Review: review.ID, Paths: []string{"more.txt"}})
 	f.endSession(ses)
@@ -37,12 +37,12 @@ func (roundModeScenarios) Isolated(t *testing.T, f *fixture) {
 
 func (roundModeScenarios) IsolatedSeesTheOthers(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
-	one := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
+	one := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Mode: croft.ModeIsolated})
 	for _, w := range one.Workspaces {
 		f.writeIn(w, "by.txt", w.Agent+"\n")
 	}
 	f.endRound(one)
-	two := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
+	two := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Mode: croft.ModeIsolated})
 	for _, w := range two.Workspaces {
 		got := strings.Fields(f.GitIn(w.Path, "for-each-ref", "--format=%(refname:short)", "refs/heads"))
 		if len(got) != 5 { // main, and two of each round
@@ -73,7 +73,7 @@ func (f *fixture) playPlain(svc croft.Service, mode croft.Mode) (croft.Session, 
 	ctx := f.t.Context()
 	ses, err := svc.StartSession(ctx, croft.SessionRequest{})
 	must(f.t, err)
-	r, err := svc.StartRound(ctx, croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Mode: mode})
+	r, err := svc.StartRound(ctx, croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus", "codex"}, Mode: mode})
 	must(f.t, err)
 	w := seatOf(f.t, *r, "opus")
 	if w.Mode != croft.ModeIsolated || f.ReadFile(filepath.Join(w.Path, "cache", "c")) != "cached\n" {
@@ -90,7 +90,7 @@ func (f *fixture) playPlain(svc croft.Service, mode croft.Mode) (croft.Session, 
 	if len(done.Failed) > 0 {
 		f.t.Fatalf("%+v", done.Failed)
 	}
-	fin, err := svc.Present(ctx, croft.PresentRequest{Session: ses.ID, Winner: "opus"})
+	fin, err := svc.Present(ctx, croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "opus"})
 	must(f.t, err)
 	review, err := svc.CreateReview(ctx, croft.ReviewRequest{Workspace: fin.Name})
 	must(f.t, err)
@@ -104,7 +104,7 @@ func (roundModeScenarios) PlainDirectory(t *testing.T, f *fixture) {
 	if err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	must(t, errOf(svc.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
+	must(t, errOf(svc.EndSession(t.Context(), croft.EndSessionRequest{Session: croft.ByID(ses.ID)})))
 	for name, want := range map[string]string{"text.md": "better\n", "other.md": "other\n", "new.md": "new\n", "cache/c": "cached\n"} {
 		if got := f.ReadFile(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -142,14 +142,14 @@ func (roundModeScenarios) PlainDirectoryLegacy(t *testing.T, f *fixture) {
 	dir, svc := f.plainProject()
 	ses, err := svc.StartSession(t.Context(), croft.SessionRequest{})
 	must(t, err)
-	r, err := svc.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Mode: croft.ModeLegacy})
+	r, err := svc.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus"}, Mode: croft.ModeLegacy})
 	must(t, err)
 	if w := r.Workspaces[0]; w.Path != dir || w.Mode != croft.ModeLegacy {
 		t.Errorf("%+v", w)
 	}
 	_, err = svc.EndRound(t.Context(), croft.EndRoundRequest{Round: r.ID})
 	must(t, err)
-	must(t, errOf(svc.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
+	must(t, errOf(svc.EndSession(t.Context(), croft.EndSessionRequest{Session: croft.ByID(ses.ID)})))
 	f.WantFile(filepath.Join(dir, "text.md"), "text\n")
 }
 

@@ -40,7 +40,7 @@ func newGathering(t *testing.T, f *fixture, agents int) *gathering {
 // start begins a round of some agents, in which each writes a file.
 func (g *gathering) start(agents ...string) {
 	g.t.Helper()
-	r := g.round(croft.RoundRequest{Session: g.ses.ID, Agents: agents})
+	r := g.round(croft.RoundRequest{Session: croft.ByID(g.ses.ID), Agents: agents})
 	for _, w := range r.Workspaces {
 		if had, taken := g.holder[w.Label]; taken {
 			g.t.Errorf("the label %s was that of %s before", w.Label, had)
@@ -152,7 +152,7 @@ func (roundScenarios) RemovedSeat(t *testing.T, f *fixture) {
 func (roundScenarios) Labels(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
 	labels := map[string]string{"opus": "red", "codex": "agent7"}
-	ask := croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex", "qwen"}, Labels: labels}
+	ask := croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus", "codex", "qwen"}, Labels: labels}
 	one := f.round(ask)
 	if a, b, c := seatOf(t, one, "opus").Label, seatOf(t, one, "codex").Label, seatOf(t, one, "qwen").Label; a != "red" || b != "agent7" || c != "agent8" {
 		t.Errorf("labels %s, %s, %s", a, b, c)
@@ -172,8 +172,8 @@ func (roundScenarios) Labels(t *testing.T, f *fixture) {
 	for _, bad := range []map[string]string{
 		{"opus": "agent7"}, {"opus": "AGENT7"}, {"opus": "presenter"}, {"opus": "new", "codex": "new"}, {"nobody": "blue"},
 	} {
-		wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Labels: bad})), croft.InvalidRequest)
+		wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus", "codex"}, Labels: bad})), croft.InvalidRequest)
 	}
-	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Labels: map[string]string{"opus": "../x"}})
+	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus"}, Labels: map[string]string{"opus": "../x"}})
 	wantCode(t, err, croft.InvalidName)
 }

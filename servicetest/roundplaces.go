@@ -14,7 +14,7 @@ func (roundScenarios) Carry(t *testing.T, f *fixture) {
 	f.Git("add", "README.md")
 	status := f.Git("status", "--porcelain")
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID, Carry: croft.CarryDirty})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Carry: croft.CarryDirty})
 	opus := seatOf(t, r, "opus")
 	if f.ReadFile(filepath.Join(opus.Path, "README.md")) != "the user's change\n" || f.ReadFile(filepath.Join(opus.Path, "draft.txt")) != "draft\n" {
 		t.Error("the user's changes are missing")
@@ -25,7 +25,7 @@ func (roundScenarios) Carry(t *testing.T, f *fixture) {
 	f.WantStatus(f.Dir, status)
 	f.writeIn(opus, "opus.txt", "opus\n")
 	f.endRound(r)
-	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
+	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "opus"})
 	must(t, err)
 	review := f.review(fin.Name)
 	if len(review.Files) != 1 || review.Files[0].Path != "opus.txt" {
@@ -41,7 +41,7 @@ func (roundScenarios) Carry(t *testing.T, f *fixture) {
 func (roundScenarios) Home(t *testing.T, f *fixture) {
 	home := filepath.Join(filepath.Dir(f.Dir), "homes", "one")
 	ses := f.session(croft.SessionRequest{Layout: "massgen"})
-	r := f.round(croft.RoundRequest{Session: ses.ID, Homes: map[string]string{"opus": home}})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Homes: map[string]string{"opus": home}})
 	opus := seatOf(t, r, "opus")
 	if opus.Path != filepath.Join(home, ".worktree", "app") || opus.Env["CROFT_HOME"] != home {
 		t.Errorf("%+v", opus)
@@ -62,7 +62,7 @@ func (roundScenarios) NoContext(t *testing.T, f *fixture) {
 	if again, err := nowhere.StartSession(t.Context(), croft.SessionRequest{Context: croft.ContextNone, Key: "k"}); err != nil || again.ID != ses.ID {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	r, err := nowhere.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"a", "b"}})
+	r, err := nowhere.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"a", "b"}})
 	must(t, err)
 	a := seatOf(t, *r, "a")
 	f.writeIn(a, "answer.txt", "42\n")
@@ -76,7 +76,7 @@ func (roundScenarios) NoContext(t *testing.T, f *fixture) {
 	}
 	b := seatOf(t, *r, "b")
 	f.WantFile(filepath.Join(b.Env["CROFT_HOME"], ".scratch_archive", a.Label, "notes"), "notes\n")
-	must(t, errOf(nowhere.EndSession(t.Context(), croft.EndSessionRequest{Session: ses.ID})))
+	must(t, errOf(nowhere.EndSession(t.Context(), croft.EndSessionRequest{Session: croft.ByID(ses.ID)})))
 	if got := f.GitIn(ses.Repo, "branch", "--format=%(refname:short)"); got != "main" {
 		t.Errorf("branches %q", got)
 	}
@@ -84,7 +84,7 @@ func (roundScenarios) NoContext(t *testing.T, f *fixture) {
 
 func (roundScenarios) NoTarget(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	w := seatOf(t, r, "opus")
 	if w.Target != "" {
 		t.Errorf("target %q", w.Target)
@@ -113,7 +113,7 @@ func (roundScenarios) SeveralRepositories(t *testing.T, f *fixture) {
 	same, lib := f.makeRepo("app"), f.makeRepo("lib") // one of the same name
 	ses := f.session(croft.SessionRequest{})
 	repos := []string{f.Dir, same.Dir, lib.Dir}
-	r := f.round(croft.RoundRequest{Session: ses.ID, Repos: repos})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Repos: repos})
 	if len(r.Workspaces) != 6 {
 		t.Fatalf("%d workspaces", len(r.Workspaces))
 	}
@@ -139,7 +139,7 @@ func (roundScenarios) SeveralRepositories(t *testing.T, f *fixture) {
 			}
 		}
 	}
-	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "codex", Repo: lib.Dir})
+	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "codex", Repo: lib.Dir})
 	if err != nil || fin.Repo != lib.Dir || f.ReadFile(filepath.Join(fin.Path, "x.txt")) != "codexlib\n" {
 		t.Errorf("%+v, %v", fin, err)
 	}
@@ -157,7 +157,7 @@ func (roundScenarios) AllOrNone(t *testing.T, f *fixture) {
 	f.GitIn(lib.Dir, "branch", "taken")
 	there := f.GitIn(lib.Dir, "for-each-ref")
 	_, err := f.StartRound(t.Context(), croft.RoundRequest{
-		Session: ses.ID, Agents: []string{"opus", "codex"}, Repos: []string{f.Dir, lib.Dir}, Branches: map[string]string{"codex": "taken"},
+		Session: croft.ByID(ses.ID), Agents: []string{"opus", "codex"}, Repos: []string{f.Dir, lib.Dir}, Branches: map[string]string{"codex": "taken"},
 	})
 	wantCode(t, err, croft.BranchExists)
 	f.wantNames()
@@ -167,7 +167,7 @@ func (roundScenarios) AllOrNone(t *testing.T, f *fixture) {
 	if got := f.GitIn(lib.Dir, "for-each-ref"); got != there {
 		t.Errorf("in the other repository:\n%s", got)
 	}
-	r := f.round(croft.RoundRequest{Session: ses.ID, Repos: []string{f.Dir, lib.Dir}})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Repos: []string{f.Dir, lib.Dir}})
 	if r.Number != 1 || len(r.Workspaces) != 4 {
 		t.Errorf("%+v", r)
 	}

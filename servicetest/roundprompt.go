@@ -20,7 +20,7 @@ func (f *fixture) prompt(workspace string) *croft.Prompt {
 
 func (roundScenarios) Prompt(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex", "gemini"}})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus", "codex", "gemini"}})
 	for _, w := range r.Workspaces {
 		p := f.prompt(w.Name)
 		if p.Branch != w.Branch || len(p.Others) != 2 || !strings.Contains(p.Text, "on branch `"+w.Branch+"`") || !strings.Contains(p.Text, ".scratch_archive/") {
@@ -51,7 +51,7 @@ func (roundScenarios) PromptRepositories(t *testing.T, f *fixture) {
 	inner := filepath.Join(f.Dir, "docs")
 	f.MakeDir(inner)
 	ses := f.session(croft.SessionRequest{})
-	ask := croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Repos: []string{f.Dir, inner, lib, f.Dir}}
+	ask := croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus", "codex"}, Repos: []string{f.Dir, inner, lib, f.Dir}}
 	f.endRound(f.round(ask))
 	r := f.round(ask)
 	if len(r.Workspaces) != 4 { // a directory in a project is that project
@@ -80,8 +80,8 @@ func (roundScenarios) PromptRepositories(t *testing.T, f *fixture) {
 // agent cannot tell which was its own.
 func (roundScenarios) PromptEarlier(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
-	one := f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
-	f.round(croft.RoundRequest{Session: ses.ID})
+	one := f.endRound(f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)}))
+	f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	want := map[string]string{}
 	for _, w := range one.Workspaces {
 		want[w.Label] = w.Branch

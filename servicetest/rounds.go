@@ -43,7 +43,7 @@ func (f *fixture) endRound(r croft.Round) croft.Round {
 
 func (f *fixture) endSession(s croft.Session) {
 	f.t.Helper()
-	if _, err := f.EndSession(f.t.Context(), croft.EndSessionRequest{Session: s.ID}); err != nil {
+	if _, err := f.EndSession(f.t.Context(), croft.EndSessionRequest{Session: croft.ByID(s.ID)}); err != nil {
 		f.t.Fatalf("EndSession: %v", err)
 	}
 }
@@ -69,7 +69,7 @@ func seatOf(t *testing.T, r croft.Round, agent string) croft.Workspace {
 
 func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Name: "fix"})
-	one := f.round(croft.RoundRequest{Session: ses.ID})
+	one := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	if one.Number != 1 || one.State != croft.RoundOpen || len(one.Workspaces) != 2 {
 		t.Fatalf("%+v", one)
 	}
@@ -83,7 +83,7 @@ func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 	if w := seatOf(t, done, "opus"); w.State != croft.Trashed || w.Head != f.Git("rev-parse", opus.Branch) {
 		t.Errorf("%+v", w)
 	}
-	two := f.round(croft.RoundRequest{Session: ses.ID})
+	two := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	again := seatOf(t, two, "opus")
 	if two.Number != 2 || again.Branch == opus.Branch || again.Path != opus.Path || f.Exists(filepath.Join(again.Path, "opus.txt")) {
 		t.Errorf("round %d: %+v", two.Number, again)
@@ -101,7 +101,7 @@ func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 func (roundScenarios) BranchNames(t *testing.T, f *fixture) {
 	for name, want := range map[string]string{"rounds": `^croft/[0-9a-f]{8}$`, "massgen": `^massgen/[0-9a-f]{8}$`} {
 		ses := f.session(croft.SessionRequest{Layout: name, Name: name})
-		r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{name + "a", name + "b"}})
+		r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{name + "a", name + "b"}})
 		for _, w := range r.Workspaces {
 			if !regexp.MustCompile(want).MatchString(w.Branch) {
 				t.Errorf("branch %q, want %s", w.Branch, want)
@@ -117,7 +117,7 @@ func (roundScenarios) BranchNames(t *testing.T, f *fixture) {
 
 func (roundScenarios) BranchLabel(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID, Branches: map[string]string{"opus": "attempt/one"}})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Branches: map[string]string{"opus": "attempt/one"}})
 	if got := seatOf(t, r, "opus").Branch; got != "attempt/one" {
 		t.Errorf("branch %q", got)
 	}
@@ -127,7 +127,7 @@ func (roundScenarios) BranchLabel(t *testing.T, f *fixture) {
 	// Croft never uses a branch that it did not make.
 	f.Git("branch", "mine")
 	f.endRound(r)
-	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Branches: map[string]string{"opus": "mine"}})
+	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus"}, Branches: map[string]string{"opus": "mine"}})
 	wantCode(t, err, croft.BranchExists)
 }
 
@@ -136,7 +136,7 @@ func (f *fixture) threeRounds(keep croft.Retention) (croft.Session, [][]string) 
 	ses := f.session(croft.SessionRequest{Retention: keep})
 	var alive [][]string
 	for n := range 3 {
-		r := f.round(croft.RoundRequest{Session: ses.ID})
+		r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 		f.writeIn(seatOf(f.t, r, "opus"), "n.txt", fmt.Sprint(n))
 		f.endRound(r)
 		alive = append(alive, f.branches())
@@ -146,12 +146,12 @@ func (f *fixture) threeRounds(keep croft.Retention) (croft.Session, [][]string) 
 
 func (roundScenarios) OneBranchPerAgent(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	one := f.round(croft.RoundRequest{Session: ses.ID})
+	one := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	opus := seatOf(t, one, "opus")
 	f.writeIn(opus, "n.txt", "one\n")
 	f.endRound(one)
 	tip := f.Git("rev-parse", opus.Branch)
-	two := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
+	two := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus"}})
 	want := []string{seatOf(t, two, "opus").Branch, opus.Branch, seatOf(t, one, "codex").Branch}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, f.branches()); diff != "" {
@@ -186,7 +186,7 @@ func (roundScenarios) RetentionNumber(t *testing.T, f *fixture) {
 
 func (roundScenarios) AutoCommit(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	opus := seatOf(t, r, "opus")
 	f.writeIn(opus, "README.md", "changed\n")
 	f.writeIn(opus, "new/file.txt", "new\n")
@@ -219,7 +219,7 @@ func (roundScenarios) AutoCommit(t *testing.T, f *fixture) {
 
 func (roundScenarios) NothingToCommit(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	opus := seatOf(t, r, "opus")
 	mine := f.commitIn(opus.Path, "mine.txt", "mine\n")
 	f.endRound(r)
@@ -231,9 +231,9 @@ func (roundScenarios) NothingToCommit(t *testing.T, f *fixture) {
 
 func (roundScenarios) FreshFromHead(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
+	f.endRound(f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)}))
 	head := f.commitIn(f.Dir, "later.txt", "later\n")
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	if w := seatOf(t, r, "opus"); w.Base != head || w.BaseRef != "HEAD" || !f.Exists(filepath.Join(w.Path, "later.txt")) {
 		t.Errorf("%+v", w)
 	}
@@ -241,16 +241,16 @@ func (roundScenarios) FreshFromHead(t *testing.T, f *fixture) {
 
 func (roundScenarios) Base(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	one := f.round(croft.RoundRequest{Session: ses.ID})
+	one := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	f.writeIn(seatOf(t, one, "codex"), "codex.txt", "by codex\n")
 	f.endRound(one)
 	winner := seatOf(t, one, "codex").Branch
-	two := f.round(croft.RoundRequest{Session: ses.ID, Base: winner})
+	two := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Base: winner})
 	for _, w := range two.Workspaces {
 		if w.BaseRef != winner || f.ReadFile(filepath.Join(w.Path, "codex.txt")) != "by codex\n" {
 			t.Errorf("%+v", w)
 		}
 	}
 	f.endRound(two)
-	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Base: "nowhere"})), croft.BaseNotFound)
+	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus"}, Base: "nowhere"})), croft.BaseNotFound)
 }

@@ -18,14 +18,14 @@ func (roundScenarios) Again(t *testing.T, f *fixture) {
 		t.Errorf("%+v, %v", same, err)
 	}
 	wantCode(t, errOf(other.StartSession(t.Context(), croft.SessionRequest{Key: "issue-42", Retention: "3"})), croft.KeyConflict)
-	ask := croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus", "codex"}}
+	ask := croft.RoundRequest{Session: croft.ByID(ses.ID), Number: 1, Agents: []string{"opus", "codex"}}
 	one := f.round(ask)
 	same, err := other.StartRound(t.Context(), ask)
 	must(t, err)
 	if diff := cmp.Diff(one, *same); diff != "" {
 		t.Errorf("started again:\n%s", diff)
 	}
-	wantCode(t, errOf(other.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus"}})), croft.KeyConflict)
+	wantCode(t, errOf(other.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Number: 1, Agents: []string{"opus"}})), croft.KeyConflict)
 	f.writeIn(seatOf(t, one, "opus"), "x.txt", "x\n")
 	first := f.endRound(one)
 	second, err := other.EndRound(t.Context(), croft.EndRoundRequest{Round: one.ID})
@@ -37,9 +37,9 @@ func (roundScenarios) Again(t *testing.T, f *fixture) {
 	if err != nil || started.State != croft.RoundEnded {
 		t.Errorf("started after its end: %+v, %v", started, err)
 	}
-	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
+	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "opus"})
 	must(t, err)
-	if again, err := other.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"}); err != nil || again.ID != fin.ID {
+	if again, err := other.Present(t.Context(), croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "opus"}); err != nil || again.ID != fin.ID {
 		t.Errorf("%+v, %v", again, err)
 	}
 	f.endSession(ses)
@@ -48,7 +48,7 @@ func (roundScenarios) Again(t *testing.T, f *fixture) {
 
 func (roundScenarios) OneFailure(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	opus, codex := seatOf(t, r, "opus"), seatOf(t, r, "codex")
 	f.writeIn(codex, "codex.txt", "codex\n")
 	// Croft cannot commit for an agent whose rebase stopped.
@@ -75,25 +75,25 @@ func (roundScenarios) OneFailure(t *testing.T, f *fixture) {
 
 func (roundScenarios) StillOpen(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
-	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})), croft.RoundBusy)
+	f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus"}})
+	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus"}})), croft.RoundBusy)
 	// Another agent does not have to wait.
-	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"codex"}})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"codex"}})
 	if r.Number != 2 {
 		t.Errorf("round %d", r.Number)
 	}
-	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})), croft.RoundBusy)
+	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "opus"})), croft.RoundBusy)
 }
 
 func (roundScenarios) SessionsApart(t *testing.T, f *fixture) {
 	one, two := f.session(croft.SessionRequest{Name: "one"}), f.session(croft.SessionRequest{Name: "two"})
-	a := f.round(croft.RoundRequest{Session: one.ID})
-	b := f.round(croft.RoundRequest{Session: two.ID})
+	a := f.round(croft.RoundRequest{Session: croft.ByID(one.ID)})
+	b := f.round(croft.RoundRequest{Session: croft.ByID(two.ID)})
 	for _, r := range []croft.Round{a, b} {
 		f.writeIn(seatOf(t, r, "opus"), "x.txt", string(r.Session)+"\n")
 	}
 	f.endRound(a)
-	done := f.endRound(f.round(croft.RoundRequest{Session: one.ID}))
+	done := f.endRound(f.round(croft.RoundRequest{Session: croft.ByID(one.ID)}))
 	if done.Number != 2 {
 		t.Errorf("round %d", done.Number)
 	}
@@ -127,7 +127,7 @@ func (roundScenarios) SessionEnd(t *testing.T, f *fixture) {
 	if err != nil || f.ReadFile(filepath.Join(w.Path, "x.txt")) != "x\n" {
 		t.Errorf("%+v, %v", w, err)
 	}
-	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})), croft.SessionOver)
+	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus"}})), croft.SessionOver)
 }
 
 func (roundScenarios) SessionErrors(t *testing.T, f *fixture) {
@@ -147,18 +147,18 @@ func (roundScenarios) SessionErrors(t *testing.T, f *fixture) {
 		{Agents: []string{"a"}, Carry: "everything"},
 		{Agents: []string{"a"}, Mode: "odd"},
 	} {
-		bad.Session = ses.ID
+		bad.Session = croft.ByID(ses.ID)
 		wantCode(t, errOf(f.StartRound(t.Context(), bad)), croft.InvalidRequest)
 	}
 	wantCode(t, errOf(f.StartSession(t.Context(), croft.SessionRequest{Retention: "none"})), croft.InvalidRequest)
 	wantCode(t, errOf(f.StartSession(t.Context(), croft.SessionRequest{Layout: "swarm"})), croft.InvalidRequest)
-	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "nobody"})), croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: croft.ByID(ses.ID), Winner: "nobody"})), croft.WorktreeNotFound)
 	f.wantNames()
 }
 
 func (roundScenarios) Legacy(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Mode: croft.ModeLegacy})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"opus"}, Mode: croft.ModeLegacy})
 	w := r.Workspaces[0]
 	if w.Path != f.Dir || w.Mode != croft.ModeLegacy {
 		t.Errorf("%+v", w)

@@ -15,7 +15,7 @@ type scratchScenarios struct{}
 func (scratchScenarios) MadeAndExcluded(t *testing.T, f *fixture) {
 	for name, dir := range map[string]string{"rounds": ".croft_scratch", "massgen": ".massgen_scratch"} {
 		ses := f.session(croft.SessionRequest{Layout: name})
-		w := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{name}}).Workspaces[0]
+		w := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{name}}).Workspaces[0]
 		if w.Scratch != filepath.Join(w.Path, dir) || !f.Exists(w.Scratch) {
 			t.Errorf("scratch %q", w.Scratch)
 		}
@@ -32,7 +32,7 @@ func (scratchScenarios) MadeAndExcluded(t *testing.T, f *fixture) {
 
 func (scratchScenarios) InvisibleToReview(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	w := seatOf(t, r, "opus")
 	f.writeIn(w, ".croft_scratch/notes.md", "notes\n")
 	f.writeIn(w, "work.txt", "work\n")
@@ -49,7 +49,7 @@ func (scratchScenarios) InvisibleToReview(t *testing.T, f *fixture) {
 func (scratchScenarios) ExcludedOnce(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	for range 2 {
-		f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
+		f.endRound(f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)}))
 	}
 	if got := strings.Count(f.ReadFile(filepath.Join(f.Dir, ".git", "info", "exclude")), "_scratch"); got != 1 {
 		t.Errorf("excluded %d times", got)
@@ -71,7 +71,7 @@ func archived(home string, w croft.Workspace, name string) string {
 
 func (scratchScenarios) ArchiveLabel(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	w := seatOf(t, r, "opus")
 	f.writeIn(w, ".croft_scratch/eval/run.py", "run\n")
 	f.endRound(r)
@@ -93,7 +93,7 @@ func (scratchScenarios) ArchiveWithoutLabel(t *testing.T, f *fixture) {
 
 func (scratchScenarios) SharedWithAll(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	for _, w := range r.Workspaces {
 		f.writeIn(w, ".croft_scratch/who", w.Agent+"\n")
 	}
@@ -106,7 +106,7 @@ func (scratchScenarios) SharedWithAll(t *testing.T, f *fixture) {
 		}
 	}
 	// An agent that joins later gets them, too.
-	late := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"late"}}).Workspaces[0]
+	late := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"late"}}).Workspaces[0]
 	f.WantFile(archived(late.Env["CROFT_HOME"], r.Workspaces[0], "who"), r.Workspaces[0].Agent+"\n")
 }
 
@@ -115,7 +115,7 @@ func (scratchScenarios) EarlierRoundsAreKept(t *testing.T, f *fixture) {
 	home := map[string]string{}
 	for _, text := range []string{"one", "two", "three"} {
 		for agent, labels := range map[string]map[string]string{"opus": nil, "codex": {"codex": "mine"}} {
-			w := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{agent}, Labels: labels}).Workspaces[0]
+			w := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{agent}, Labels: labels}).Workspaces[0]
 			f.writeIn(w, ".croft_scratch/n", text)
 			home[agent] = w.Env["CROFT_HOME"]
 			f.endRound(croft.Round{ID: f.lastRound(ses)})
@@ -147,7 +147,7 @@ func (f *fixture) lastRound(ses croft.Session) croft.ID {
 
 func (scratchScenarios) ArchiveCall(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	w, o := seatOf(t, r, "opus"), seatOf(t, r, "codex")
 	f.writeIn(w, ".croft_scratch/n", "n")
 	a, err := f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name})
@@ -165,7 +165,7 @@ func (scratchScenarios) ArchiveCall(t *testing.T, f *fixture) {
 
 func (scratchScenarios) NothingToArchive(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	w := seatOf(t, r, "opus")
 	a, err := f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name})
 	if err != nil || len(a.Paths) != 0 {
@@ -181,7 +181,7 @@ func (scratchScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 	secret := filepath.Join(f.Home, "secret")
 	f.WriteFile(secret, "secret")
 	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
+	r := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	w := seatOf(t, r, "opus")
 	f.writeIn(w, ".croft_scratch/n", "n")
 	f.Link(w.Path, ".croft_scratch/out", secret)
@@ -194,7 +194,7 @@ func (scratchScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 		}
 	}
 	// A link that has replaced a scratch directory is not followed either.
-	two := f.round(croft.RoundRequest{Session: ses.ID})
+	two := f.round(croft.RoundRequest{Session: croft.ByID(ses.ID)})
 	w = seatOf(t, two, "opus")
 	f.Link(w.Path, ".croft_scratch", f.Home)
 	f.endRound(two)

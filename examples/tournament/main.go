@@ -43,7 +43,7 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 	}
 	var r *croft.Round
 	for n := 1; n <= rounds; n++ { // after a crash: the same key, the same rounds
-		r, err = svc.StartRound(ctx, croft.RoundRequest{Session: ses.ID, Number: n, Agents: agents, Repos: repos})
+		r, err = svc.StartRound(ctx, croft.RoundRequest{Session: croft.ByID(ses.ID), Number: n, Agents: agents, Repos: repos})
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 		return err
 	}
 	for _, repo := range repos {
-		fin, err := svc.Present(ctx, croft.PresentRequest{Key: key + repo, Session: ses.ID, Winner: winner, Repo: repo})
+		fin, err := svc.Present(ctx, croft.PresentRequest{Key: key + repo, Session: croft.ByID(ses.ID), Winner: winner, Repo: repo})
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 			return errors.New("not applied: " + string(m.Reason)) // the session stays open: try again
 		}
 	}
-	_, err = svc.EndSession(ctx, croft.EndSessionRequest{Session: ses.ID})
+	_, err = svc.EndSession(ctx, croft.EndSessionRequest{Session: croft.ByID(ses.ID)})
 	return err
 }
 

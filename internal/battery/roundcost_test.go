@@ -40,7 +40,7 @@ func TestRoundStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			start := time.Now()
-			if _, err := e.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: names}); err != nil {
+			if _, err := e.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: names}); err != nil {
 				t.Fatal(err)
 			}
 			ours = append(ours, time.Since(start))

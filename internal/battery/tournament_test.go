@@ -85,7 +85,7 @@ func newTournament(t *testing.T, agents, rounds, repos int) *tournament {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := e.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"bystander"}, Repos: g.repos})
+	r, err := e.StartRound(t.Context(), croft.RoundRequest{Session: croft.ByID(ses.ID), Agents: []string{"bystander"}, Repos: g.repos})
 	if err != nil {
 		t.Fatal(err)
 	}

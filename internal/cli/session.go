@@ -74,7 +74,7 @@ can be restored while they are in the trash.`,
 		Args:              takesSession,
 		ValidArgsFunction: completeFirst(a.completeOpenSession),
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			return a.runSessionEnd(ctx, svc, croft.EndSessionRequest{Key: key, Session: croft.ID(args[0])})
+			return a.runSessionEnd(ctx, svc, croft.EndSessionRequest{Key: key, Session: args[0]})
 		}),
 	}
 	addKeyFlag(cmd, &key)

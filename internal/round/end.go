@@ -69,7 +69,7 @@ func (svc *Rounds) holdRound(ctx context.Context, round croft.ID) (heldSession, 
 	}
 	for _, ses := range list {
 		if slices.ContainsFunc(ses.Rounds, func(t journal.Round) bool { return t.ID == round }) {
-			return svc.holdSession(ctx, ses.ID)
+			return svc.holdSession(ctx, croft.ByID(ses.ID))
 		}
 	}
 	return heldSession{}, roundNotFoundError(string(round))
@@ -241,7 +241,7 @@ func (svc *Rounds) EndNamedSession(ctx context.Context, req croft.EndSessionRequ
 		if err != nil {
 			return nil, err
 		}
-		ses, err := svc.holdSession(ctx, id)
+		ses, err := svc.holdSession(ctx, croft.ByID(id))
 		if err != nil {
 			return nil, err
 		}
@@ -257,7 +257,7 @@ func (svc *Rounds) EndNamedSession(ctx context.Context, req croft.EndSessionRequ
 }
 
 // sessionID returns the ID of the session that a name or an ID means.
-func (svc *Rounds) sessionID(ctx context.Context, ref croft.ID) (croft.ID, error) {
+func (svc *Rounds) sessionID(ctx context.Context, ref croft.Ref) (croft.ID, error) {
 	ses, err := svc.findSession(ctx, ref)
 	if err != nil {
 		return "", err

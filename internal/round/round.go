@@ -39,8 +39,8 @@ func (svc *Rounds) NewRound(ctx context.Context, req croft.RoundRequest) (*croft
 
 // keyScope returns the scope of a key for a verb that concerns a session: keys of different
 // sessions differ. A name is that of a session of this project.
-func (svc *Rounds) keyScope(ctx context.Context, verb string, session croft.ID) project.KeyScope {
-	kind, text := croft.CutRef(string(session))
+func (svc *Rounds) keyScope(ctx context.Context, verb string, session croft.Ref) project.KeyScope {
+	kind, text := croft.CutRef(session)
 	in := project.KeyScope{Verb: verb + " " + text}
 	if kind.Is(croft.RefID) && project.IsID(text) {
 		return in

@@ -252,7 +252,7 @@ type heldSession struct {
 func (h heldSession) release() { _ = h.lock.Unlock() }
 
 // holdSession finds a session and takes its lock.
-func (svc *Rounds) holdSession(ctx context.Context, ref croft.ID) (heldSession, error) {
+func (svc *Rounds) holdSession(ctx context.Context, ref croft.Ref) (heldSession, error) {
 	ses, err := svc.findSession(ctx, ref)
 	if err != nil {
 		return heldSession{}, err
@@ -279,14 +279,14 @@ func (svc *Rounds) sessionLockPath(id croft.ID) string {
 	return filepath.Join(svc.Workspaces.SessionDir(id), "lock")
 }
 
-func (svc *Rounds) findSession(ctx context.Context, ref croft.ID) (*journal.Session, error) {
+func (svc *Rounds) findSession(ctx context.Context, ref croft.Ref) (*journal.Session, error) {
 	gone := &croft.Error{Code: croft.SessionNotFound, Message: fmt.Sprintf("there is no session %q", ref), Hint: "croft session list"}
 	if ref == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "no session was named", Hint: "croft session list"}
 	}
 	// A database that was lost is filled from the repository.
 	here, herr := svc.Locate(ctx, "")
-	kind, text := croft.CutRef(string(ref))
+	kind, text := croft.CutRef(ref)
 	ses, err := svc.Journal.Session(ctx, croft.ID(text))
 	if err == nil && kind.Is(croft.RefID) {
 		return &ses, nil
@@ -316,7 +316,7 @@ func (svc *Rounds) findSession(ctx context.Context, ref croft.ID) (*journal.Sess
 
 // SessionNamed finds a session by its ID or name.
 func (svc *Rounds) SessionNamed(ctx context.Context, req croft.GetRequest) (*croft.Session, error) {
-	ses, err := svc.findSession(ctx, croft.ID(req.Ref))
+	ses, err := svc.findSession(ctx, req.Ref)
 	if err != nil {
 		return nil, err
 	}
