@@ -47,8 +47,7 @@ func Problem(commonDir string, err error) string {
 	case errors.Is(statErr, os.ErrNotExist) || errors.Is(statErr, syscall.ENOTDIR):
 		return "not there"
 	case statErr != nil:
-		var path *os.PathError
-		if errors.As(statErr, &path) {
+		if path, ok := errors.AsType[*os.PathError](statErr); ok {
 			statErr = path.Err
 		}
 		return "cannot be read: " + statErr.Error()

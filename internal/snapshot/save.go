@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -142,13 +143,14 @@ func isSameMark(a, b os.FileInfo) bool {
 
 // message returns the commit message, which Describe parses.
 func (s *saver) message() string {
-	text := fmt.Sprintf("%s\n\nFiles: %d\nBytes: %d", cmp.Or(s.sel.Message, "Snapshot"), s.saved.Changed, s.saved.Bytes)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\n\nFiles: %d\nBytes: %d", cmp.Or(s.sel.Message, "Snapshot"), s.saved.Changed, s.saved.Bytes)
 	for _, note := range s.sel.Notes {
 		if note[1] != "" {
-			text += "\n" + note[0] + ": " + note[1]
+			fmt.Fprintf(&text, "\n%s: %s", note[0], note[1])
 		}
 	}
-	return text
+	return text.String()
 }
 
 // saver is one snapshot in the making.
