@@ -54,7 +54,11 @@ func (a *Session) Patch(ctx context.Context, old, now string) ([]FilePatch, erro
 		if s.trees[0] == s.trees[1] {
 			return nil, nil // the trees do not differ
 		}
-		env, old, now = s.Env, s.trees[0], s.trees[1]
+		common, err := s.makeCommonDir()
+		if err != nil {
+			return nil, err
+		}
+		env, old, now = append(s.Env, "GIT_COMMON_DIR="+common), s.trees[0], s.trees[1]
 	}
 	out, err := a.q.Repo.Git.Run(ctx, gitcmd.Target{Repo: a.q.Repo.Core()}, gitcmd.Call{
 		Args: slices.Concat(patchArgs, []string{old, now}), Env: env,

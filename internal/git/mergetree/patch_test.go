@@ -39,7 +39,7 @@ func TestPathsAreQuotedAsGitDoes(t *testing.T) {
 }
 
 // Every kind of change to a file is reported, whatever the file's name and whatever the
-// configuration says about diffs.
+// configuration and the attributes in the git directory say about diffs.
 func TestPatchTellsOfEveryChange(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links and modes of files are not those of Windows")
@@ -49,6 +49,7 @@ func TestPatchTellsOfEveryChange(t *testing.T) {
 	r.Git("config", "diff.suppressBlankEmpty", "true")
 	r.Git("config", "core.quotePath", "false")
 	r.Git("config", "diff.context", "0")
+	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "info", "attributes"), "* -diff\n")
 	r.Write("edit.txt", "1\n2\n3\n\n5\n6\n7\n8\n9\n10\n11\n12\n")
 	r.Write("gone.txt", "@@ -1 +1 @@\ndiff --git a/x b/x\n")
 	r.Write("old name.txt", "a\nb\nc\nd\ne\n")

@@ -44,6 +44,24 @@ func (a *Session) copyRehashed(ctx context.Context, old, now string) (*rehashed,
 	return s, nil
 }
 
+// makeCommonDir makes a common directory for git with the settings of the repository and
+// without its info/attributes: an agent can write that file, and hide changes from a review
+// by it.
+func (s *rehashed) makeCommonDir() (string, error) {
+	if _, err := s.Repo.EnsureHostDir(); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(s.Dir, "common")
+	config, err := os.ReadFile(filepath.Join(s.Repo.HostDir(), "config"))
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(dir, "refs"), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "config"), config, 0o600)
+	}
+	return dir, err
+}
+
 // copyDifferences copies the objects in which the trees of two commits differ into the
 // directory, and rehashes each.
 func (s *rehashed) copyDifferences(ctx context.Context, old, now string) error {
