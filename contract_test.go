@@ -192,7 +192,7 @@ func TestUnimplementedCalls(t *testing.T) {
 			continue
 		}
 		answer := strings.NewReplacer("github.com/croft-sh/croft.", "", "croft.", "").Replace(method.Type.Out(0).Elem().String())
-		fmt.Fprintf(&out, "func (refusing) %s(ctx, %s) (*%s, error) {\n\treturn no[%s]()\n}\n\n", method.Name, method.Type.In(1).Name(), answer, answer)
+		fmt.Fprintf(&out, "func (refusing) %s(ctx, %s) (*%s, error) {\n\treturn no[%s](%q)\n}\n\n", method.Name, method.Type.In(1).Name(), answer, answer, method.Name)
 	}
 	want, err := format.Source([]byte(out.String()))
 	if err != nil {

@@ -42,8 +42,10 @@ type Subjects struct {
 
 // Nouns are the subjects of an event after the change, as they are recorded: an event
 // runs no git, so that what is only looked up (Env, whether a workspace is broken) is not
-// in it. Head and Work of a workspace are as the last act that committed left them, or as a
-// Service that looks by itself has seen them; a list looks and tells nothing. Apply one after the other, or let the package replica do that.
+// in it. The head of a workspace is as the last act that committed left it, or as a Service
+// that looks by itself has seen it. Work is in the events of an act that looked at the
+// files. A list looks and tells nothing. Apply one after the other, or let the package
+// replica do that.
 type Nouns struct {
 	Workspace *Workspace `json:"workspace,omitempty"`
 	Merge     *Merge     `json:"merge,omitempty"`

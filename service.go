@@ -11,8 +11,13 @@ import "io"
 // once, and several Services, in this process and in others, may work on one repository
 // at once.
 //
-// When its context ends, a call stops and rolls back what it has begun. Close releases
-// the leases that were taken through the Service for its own process.
+// When its context ends, a call stops, rolls back what it has begun, and returns after that:
+// a client of a server tells the server, and waits for its answer. Close releases the leases
+// that were taken through the Service for its own process.
+//
+// Texts in requests are UTF-8. A Service refuses others with InvalidName or InvalidRequest;
+// a client that sends JSON has to look before it encodes, because encoding/json replaces
+// what is not UTF-8.
 type Service interface {
 	Repos
 	Workspaces

@@ -15,15 +15,16 @@ type refusing struct{}
 
 type ctx = context.Context
 
-func no[T any]() (*T, error) {
-	return nil, &Error{Code: Unsupported, Message: "this implementation does not have the call"}
+// no refuses a call.
+func no[T any](call string) (*T, error) {
+	return nil, &Error{Code: Unsupported, Op: call, Message: "this implementation does not have the call " + call}
 }
 
 func (refusing) Close() error { return nil }
 
 func (refusing) Events(ctx, EventsRequest) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		_, err := no[Event]()
+		_, err := no[Event]("Events")
 		yield(Event{}, err)
 	}
 }

@@ -3,281 +3,281 @@
 package croft
 
 func (refusing) AcceptGitConfig(ctx, AcceptGitConfigRequest) (*GitConfig, error) {
-	return no[GitConfig]()
+	return no[GitConfig]("AcceptGitConfig")
 }
 
 func (refusing) AcceptTarget(ctx, AcceptRequest) (*Lane, error) {
-	return no[Lane]()
+	return no[Lane]("AcceptTarget")
 }
 
 func (refusing) Approve(ctx, ApproveRequest) (*CheckPlan, error) {
-	return no[CheckPlan]()
+	return no[CheckPlan]("Approve")
 }
 
 func (refusing) ArchiveScratch(ctx, ArchiveRequest) (*Archive, error) {
-	return no[Archive]()
+	return no[Archive]("ArchiveScratch")
 }
 
 func (refusing) Branch(ctx, BranchRequest) (*Branch, error) {
-	return no[Branch]()
+	return no[Branch]("Branch")
 }
 
 func (refusing) ChangeQueue(ctx, QueueRequest) (*QueueResult, error) {
-	return no[QueueResult]()
+	return no[QueueResult]("ChangeQueue")
 }
 
 func (refusing) CheckLog(ctx, CheckLogRequest) (*CheckLog, error) {
-	return no[CheckLog]()
+	return no[CheckLog]("CheckLog")
 }
 
 func (refusing) CheckRepo(ctx, RepoRequest) (*Repo, error) {
-	return no[Repo]()
+	return no[Repo]("CheckRepo")
 }
 
 func (refusing) Checks(ctx, ChecksRequest) (*CheckPlan, error) {
-	return no[CheckPlan]()
+	return no[CheckPlan]("Checks")
 }
 
 func (refusing) Clean(ctx, CleanRequest) (*CleanResult, error) {
-	return no[CleanResult]()
+	return no[CleanResult]("Clean")
 }
 
 func (refusing) Conflicts(ctx, ConflictsRequest) (*Forecast, error) {
-	return no[Forecast]()
+	return no[Forecast]("Conflicts")
 }
 
 func (refusing) CopyRole(ctx, RoleRequest) (*Role, error) {
-	return no[Role]()
+	return no[Role]("CopyRole")
 }
 
 func (refusing) CountActive(ctx, CountRequest) (*Count, error) {
-	return no[Count]()
+	return no[Count]("CountActive")
 }
 
 func (refusing) Create(ctx, CreateRequest) (*Workspace, error) {
-	return no[Workspace]()
+	return no[Workspace]("Create")
 }
 
 func (refusing) CreateAll(ctx, CreateAllRequest) (*CreateResult, error) {
-	return no[CreateResult]()
+	return no[CreateResult]("CreateAll")
 }
 
 func (refusing) CreateReview(ctx, ReviewRequest) (*Review, error) {
-	return no[Review]()
+	return no[Review]("CreateReview")
 }
 
 func (refusing) Diff(ctx, DiffRequest) (*Review, error) {
-	return no[Review]()
+	return no[Review]("Diff")
 }
 
 func (refusing) Discard(ctx, DiscardRequest) (*DiscardResult, error) {
-	return no[DiscardResult]()
+	return no[DiscardResult]("Discard")
 }
 
 func (refusing) Doctor(ctx, DoctorRequest) (*DoctorResult, error) {
-	return no[DoctorResult]()
+	return no[DoctorResult]("Doctor")
 }
 
 func (refusing) DriveLanes(ctx, DriveRequest) (*QueueResult, error) {
-	return no[QueueResult]()
+	return no[QueueResult]("DriveLanes")
 }
 
 func (refusing) EndRound(ctx, EndRoundRequest) (*Round, error) {
-	return no[Round]()
+	return no[Round]("EndRound")
 }
 
 func (refusing) EndSession(ctx, EndSessionRequest) (*Session, error) {
-	return no[Session]()
+	return no[Session]("EndSession")
 }
 
 func (refusing) File(ctx, FileRequest) (*FileContent, error) {
-	return no[FileContent]()
+	return no[FileContent]("File")
 }
 
 func (refusing) Finish(ctx, FinishRequest) (*Merge, error) {
-	return no[Merge]()
+	return no[Merge]("Finish")
 }
 
 func (refusing) GC(ctx, GCRequest) (*GCResult, error) {
-	return no[GCResult]()
+	return no[GCResult]("GC")
 }
 
 func (refusing) GitConfig(ctx, GitConfigRequest) (*GitConfig, error) {
-	return no[GitConfig]()
+	return no[GitConfig]("GitConfig")
 }
 
 func (refusing) History(ctx, HistoryRequest) (*List[Operation], error) {
-	return no[List[Operation]]()
+	return no[List[Operation]]("History")
 }
 
 func (refusing) Lanes(ctx, LanesRequest) (*List[Lane], error) {
-	return no[List[Lane]]()
+	return no[List[Lane]]("Lanes")
 }
 
 func (refusing) Lock(ctx, LockRequest) (*Workspace, error) {
-	return no[Workspace]()
+	return no[Workspace]("Lock")
 }
 
 func (refusing) Merge(ctx, GetRequest) (*Merge, error) {
-	return no[Merge]()
+	return no[Merge]("Merge")
 }
 
 func (refusing) Merges(ctx, MergesRequest) (*List[Merge], error) {
-	return no[List[Merge]]()
+	return no[List[Merge]]("Merges")
 }
 
 func (refusing) Mounts(ctx, MountsRequest) (*Mounts, error) {
-	return no[Mounts]()
+	return no[Mounts]("Mounts")
 }
 
 func (refusing) Operation(ctx, GetRequest) (*Operation, error) {
-	return no[Operation]()
+	return no[Operation]("Operation")
 }
 
 func (refusing) PlanCreate(ctx, CreateAllRequest) (*CreateResult, error) {
-	return no[CreateResult]()
+	return no[CreateResult]("PlanCreate")
 }
 
 func (refusing) PlanRevert(ctx, RevertRequest) (*RevertPlan, error) {
-	return no[RevertPlan]()
+	return no[RevertPlan]("PlanRevert")
 }
 
 func (refusing) PlanUndo(ctx, UndoRequest) (*UndoPlan, error) {
-	return no[UndoPlan]()
+	return no[UndoPlan]("PlanUndo")
 }
 
 func (refusing) Present(ctx, PresentRequest) (*Workspace, error) {
-	return no[Workspace]()
+	return no[Workspace]("Present")
 }
 
 func (refusing) Prompt(ctx, WorkspaceRequest) (*Prompt, error) {
-	return no[Prompt]()
+	return no[Prompt]("Prompt")
 }
 
 func (refusing) Reap(ctx, ReapRequest) (*CleanResult, error) {
-	return no[CleanResult]()
+	return no[CleanResult]("Reap")
 }
 
 func (refusing) Release(ctx, ReleaseRequest) (*Released, error) {
-	return no[Released]()
+	return no[Released]("Release")
 }
 
 func (refusing) Remove(ctx, RemoveRequest) (*RemoveResult, error) {
-	return no[RemoveResult]()
+	return no[RemoveResult]("Remove")
 }
 
 func (refusing) Renew(ctx, RenewRequest) (*Lease, error) {
-	return no[Lease]()
+	return no[Lease]("Renew")
 }
 
 func (refusing) Repo(ctx, RepoRequest) (*Repo, error) {
-	return no[Repo]()
+	return no[Repo]("Repo")
 }
 
 func (refusing) Repos(ctx, ReposRequest) (*List[Repo], error) {
-	return no[List[Repo]]()
+	return no[List[Repo]]("Repos")
 }
 
 func (refusing) Resolve(ctx, MergeRequest) (*Resolution, error) {
-	return no[Resolution]()
+	return no[Resolution]("Resolve")
 }
 
 func (refusing) Restore(ctx, RestoreRequest) (*Workspace, error) {
-	return no[Workspace]()
+	return no[Workspace]("Restore")
 }
 
 func (refusing) Review(ctx, GetRequest) (*Review, error) {
-	return no[Review]()
+	return no[Review]("Review")
 }
 
 func (refusing) Role(ctx, RoleRequest) (*Role, error) {
-	return no[Role]()
+	return no[Role]("Role")
 }
 
 func (refusing) Round(ctx, GetRequest) (*Round, error) {
-	return no[Round]()
+	return no[Round]("Round")
 }
 
 func (refusing) Session(ctx, GetRequest) (*Session, error) {
-	return no[Session]()
+	return no[Session]("Session")
 }
 
 func (refusing) Sessions(ctx, SessionsRequest) (*List[Session], error) {
-	return no[List[Session]]()
+	return no[List[Session]]("Sessions")
 }
 
 func (refusing) Snapshot(ctx, GetRequest) (*Snapshot, error) {
-	return no[Snapshot]()
+	return no[Snapshot]("Snapshot")
 }
 
 func (refusing) Snapshots(ctx, SnapshotsRequest) (*List[Snapshot], error) {
-	return no[List[Snapshot]]()
+	return no[List[Snapshot]]("Snapshots")
 }
 
 func (refusing) StartRound(ctx, RoundRequest) (*Round, error) {
-	return no[Round]()
+	return no[Round]("StartRound")
 }
 
 func (refusing) StartSession(ctx, SessionRequest) (*Session, error) {
-	return no[Session]()
+	return no[Session]("StartSession")
 }
 
 func (refusing) Status(ctx, StatusRequest) (*Status, error) {
-	return no[Status]()
+	return no[Status]("Status")
 }
 
 func (refusing) SubmitApply(ctx, ApplyRequest) (*Merge, error) {
-	return no[Merge]()
+	return no[Merge]("SubmitApply")
 }
 
 func (refusing) SubmitMerge(ctx, MergeRequest) (*Merge, error) {
-	return no[Merge]()
+	return no[Merge]("SubmitMerge")
 }
 
 func (refusing) SubmitRevert(ctx, RevertRequest) (*Merge, error) {
-	return no[Merge]()
+	return no[Merge]("SubmitRevert")
 }
 
 func (refusing) TakeLease(ctx, LeaseRequest) (*Lease, error) {
-	return no[Lease]()
+	return no[Lease]("TakeLease")
 }
 
 func (refusing) TakeSnapshot(ctx, SnapshotRequest) (*Snapshot, error) {
-	return no[Snapshot]()
+	return no[Snapshot]("TakeSnapshot")
 }
 
 func (refusing) Trash(ctx, TrashRequest) (*List[TrashItem], error) {
-	return no[List[TrashItem]]()
+	return no[List[TrashItem]]("Trash")
 }
 
 func (refusing) Undo(ctx, UndoRequest) (*Operation, error) {
-	return no[Operation]()
+	return no[Operation]("Undo")
 }
 
 func (refusing) Uninstall(ctx, UninstallRequest) (*UninstallResult, error) {
-	return no[UninstallResult]()
+	return no[UninstallResult]("Uninstall")
 }
 
 func (refusing) Unlock(ctx, LockRequest) (*Workspace, error) {
-	return no[Workspace]()
+	return no[Workspace]("Unlock")
 }
 
 func (refusing) UpdateWorkspace(ctx, UpdateRequest) (*Workspace, error) {
-	return no[Workspace]()
+	return no[Workspace]("UpdateWorkspace")
 }
 
 func (refusing) WaitMerge(ctx, WaitRequest) (*Merge, error) {
-	return no[Merge]()
+	return no[Merge]("WaitMerge")
 }
 
 func (refusing) Workspace(ctx, WorkspaceRequest) (*Workspace, error) {
-	return no[Workspace]()
+	return no[Workspace]("Workspace")
 }
 
 func (refusing) Workspaces(ctx, WorkspacesRequest) (*List[Workspace], error) {
-	return no[List[Workspace]]()
+	return no[List[Workspace]]("Workspaces")
 }
 
 func (refusing) Worktrees(ctx, WorktreesRequest) (*List[Worktree], error) {
-	return no[List[Worktree]]()
+	return no[List[Worktree]]("Worktrees")
 }

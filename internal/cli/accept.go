@@ -78,10 +78,10 @@ func (a *app) showGitConfig(c *croft.GitConfig) {
 		a.note("nothing to accept")
 	}
 	for _, d := range c.Changes {
-		a.printLine(d.Key + ": " + settingText(d.Was) + " → " + settingText(d.Now))
+		a.printLine(printable(d.Key) + ": " + settingText(d.Was) + " → " + settingText(d.Now))
 	}
 	for _, d := range c.Filters {
-		a.printLine(d.Key + ": runs " + settingText(d.Now))
+		a.printLine(printable(d.Key) + ": runs " + settingText(d.Now))
 	}
 	if len(c.Ignored) > 0 {
 		a.note("Croft's git never sees: %s", printable(strings.Join(c.Ignored, ", ")))

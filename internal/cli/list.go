@@ -158,9 +158,7 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Workspac
 		a.printYielding(rows, yield{"BRANCH", yieldWhole}, yield{"COLLIDES WITH", yieldName}, yield{"AGE", yieldWhole},
 			yield{"HEAD", yieldWhole}, yield{"WHY", yieldName}, yield{"WHY", yieldWhole}, yield{"COLLIDES WITH", yieldWhole}, yield{"NAME", yieldName})
 	}
-	if n := len(workspaces.Unseen); n > 0 && filter.Look > 0 {
-		a.note("%d not looked at: croft list --full", n)
-	}
+	a.noteUnseen(workspaces, filter)
 	if result.Worktrees != nil {
 		a.printTable(a.worktreeRows(*result.Worktrees))
 	}
@@ -255,3 +253,16 @@ func foreignWorktrees(ctx context.Context, svc overviewer, repo string) ([]croft
 }
 
 func orDash(text string) string { return cmp.Or(text, "-") }
+
+// noteUnseen says how many workspaces were not looked at, of which uncommitted work does not
+// show.
+func (a *app) noteUnseen(list *croft.List[croft.Workspace], filter croft.WorkspacesRequest) {
+	if len(list.Unseen) == 0 || a.json {
+		return
+	}
+	command := "croft list --full"
+	if filter.Repos == croft.ScopeAll {
+		command = "croft list -A --full"
+	}
+	a.note("%d not looked at: %s", len(list.Unseen), command)
+}

@@ -40,25 +40,28 @@ func (a *app) patchLine(text string, s style) string {
 }
 
 // patchPath returns a path for the header of a patch, after a prefix such as "a/". A path
-// with a control character, a quote or a backslash is quoted as git does, because git
-// apply could not parse it otherwise. A path that starts with a quote was already quoted
+// with a quote, a backslash or a character that cannot be printed is quoted as git does:
+// git apply could not parse it otherwise, and a terminal could act upon it. A path that starts with a quote was already quoted
 // in the review.
 func patchPath(prefix, path string) string {
 	if inner, ok := strings.CutPrefix(path, `"`); ok {
 		return `"` + prefix + inner
 	}
-	if !strings.ContainsFunc(path, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '"' || r == '\\' }) {
+	if !strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) || r == '"' || r == '\\' }) {
 		return prefix + path
 	}
 	var b strings.Builder
-	for _, c := range []byte(path) {
+	for _, r := range path {
 		switch {
-		case c == '"' || c == '\\':
-			b.Write([]byte{'\\', c})
-		case c < 0x20 || c == 0x7f:
-			fmt.Fprintf(&b, "\\%03o", c)
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
 		default:
-			b.WriteByte(c)
+			for _, c := range []byte(string(r)) {
+				fmt.Fprintf(&b, "\\%03o", c)
+			}
 		}
 	}
 	return `"` + prefix + b.String() + `"`

@@ -28,7 +28,8 @@ func threeFiles() *croft.Review {
 		return croft.Hunk{ID: id, Header: "@@ -1 +1 @@", OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1, Text: text}
 	}
 	return &croft.Review{
-		ID: "r1", WorkspaceName: "fix-login", Workspace: "a1", Target: "main", TargetCommit: "c1", Base: "c0", Head: "c2", CreatedAt: noon,
+		Total: croft.Changes{Files: 3, Added: 4, Deleted: 4},
+		ID:    "r1", WorkspaceName: "fix-login", Workspace: "a1", Target: "main", TargetCommit: "c1", Base: "c0", Head: "c2", CreatedAt: noon,
 		Files: []croft.ReviewFile{
 			{
 				Path: "a.go", Status: croft.FileModified, OldMode: "100644", NewMode: "100644", OldObject: "1", NewObject: "2", Added: 3, Deleted: 3,

@@ -201,6 +201,8 @@ func waiting(f *Facts) (Verdict, bool) {
 		return none()
 	}
 	switch {
+	case f.Queue.IsUnrun && m.State != croft.MergeQueued:
+		return f.verdictFor(croft.Condition(m.State), "interrupted: nobody drives the queue", croft.ActionDrive)
 	case m.State == croft.MergeMerging:
 		return verdict(croft.ConditionMerging, "")
 	case m.State == croft.MergeChecking:

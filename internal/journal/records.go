@@ -75,7 +75,7 @@ type Seen struct {
 	IsLocked   bool   `json:"isLocked,omitempty"`
 	LockReason string `json:"lockReason,omitempty"`
 
-	Uncommitted *int `json:"uncommitted,omitempty"` // paths with uncommitted changes; absent: no act has looked
+	Uncommitted *int `json:"-"` // paths with uncommitted changes, in the events of the act that looked
 }
 
 // SawCommit records the commit that an act left a workspace at, and how many paths with

@@ -137,6 +137,7 @@ func (svc *Lanes) endEmptySubmission(ctx context.Context, m journal.Merge, sub s
 		if err != nil {
 			return err
 		}
+		now.SawCommit(m.Head, len(m.HeldBack))
 		err = svc.recordSubmission(tx, sub, m, &now)
 		return errors.Join(err, tx.PutMerge(&m), tx.PutRecord(now))
 	})

@@ -23,7 +23,7 @@ type Queues interface {
 // placesIn returns the places of the merges that wait in their lanes. Held merges have
 // none. It reads the lanes only if one of merges waits.
 func (svc *Views) placesIn(ctx context.Context, r *project.Project, merges []journal.Merge) (map[croft.ID]condition.Queue, error) {
-	if !slices.ContainsFunc(merges, func(m journal.Merge) bool { return m.State == croft.MergeQueued }) {
+	if !slices.ContainsFunc(merges, func(m journal.Merge) bool { return m.State != croft.MergeDone }) {
 		return nil, nil
 	}
 	waiting, err := svc.Journal.Waiting(ctx, r.ID, "", -1)
