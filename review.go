@@ -65,7 +65,7 @@ type ReviewFile struct {
 	Added       int        `json:"added"` // lines
 	Deleted     int        `json:"deleted"`
 	Hunks       []Hunk     `json:"hunks,omitempty"` // none where the file changes only as a whole
-	IsCut       bool       `json:"cut,omitempty"`   // hunks of it are without their lines: they do not fit on a page
+	IsCut       bool       `json:"cut,omitempty"`   // hunks of it are without their lines, or left out: they do not fit on a page
 }
 
 // Hunk is one place in which a file changed. A range of no lines begins after

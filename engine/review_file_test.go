@@ -5,6 +5,7 @@ package engine_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -203,4 +204,33 @@ func TestDiffsOfMerges(t *testing.T) {
 	create(t, e, croft.CreateRequest{Name: "empty"})
 	m, err = e.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "empty"})
 	want(m, err)
+}
+
+// TestManyHunks: a page of one file with very many hunks is bounded, too.
+func TestManyHunks(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	lines := make([]string, 80_000)
+	for i := range lines {
+		lines[i] = fmt.Sprint(i)
+	}
+	r.Write("a.txt", strings.Join(lines, "\n")+"\n")
+	r.Commit("many lines")
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	for i := 0; i < len(lines); i += 8 {
+		lines[i] += " changed"
+	}
+	gittest.WriteFile(t, filepath.Join(w.Path, "a.txt"), strings.Join(lines, "\n")+"\n")
+	for _, detail := range []croft.Detail{croft.DetailLines, croft.DetailHunks} {
+		d, err := e.Diff(t.Context(), croft.DiffRequest{Workspace: "a", Detail: detail, Page: croft.Page{Limit: 1}})
+		if err != nil || len(d.Files) != 1 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		f := d.Files[0]
+		b, err := json.Marshal(d)
+		if err != nil || len(b) > 4<<20 || !f.IsCut || len(f.Hunks) == 0 || len(f.Hunks) == 10_000 || f.Added != 10_000 {
+			t.Errorf("%q: %d bytes with %d hunks, cut: %v, %d lines, %v", detail, len(b), len(f.Hunks), f.IsCut, f.Added, err)
+		}
+	}
 }

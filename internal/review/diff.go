@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -63,8 +64,11 @@ const maxPageLines = 1 << 20
 func (c *comparison) cutPage(state string, req croft.DiffRequest) error {
 	c.Files = merge.FilesWithin(c.Files, req.Paths)
 	c.Total = merge.Count(c.Files)
-	files := inDetail(c.Review, req.Detail).Files
-	key := func(f croft.ReviewFile) page.Key { return page.Key{ID: state + "\x00" + f.Path} }
+	var files []placedFile
+	for i, f := range inDetail(c.Review, req.Detail).Files {
+		files = append(files, placedFile{f, i})
+	}
+	key := func(f placedFile) page.Key { return page.Key{ID: state + "\x00" + strconv.Itoa(f.place)} }
 	list, err := page.Cut(files, req.Page, page.Listed, key)
 	if errors.Is(err, croft.CursorExpired) {
 		return &croft.Error{
@@ -81,42 +85,61 @@ func (c *comparison) cutPage(state string, req croft.DiffRequest) error {
 			return err
 		}
 	}
-	if req.Limit > 0 && len(list.Items) == 1 {
-		list.Items = []croft.ReviewFile{cutLines(list.Items[0])}
+	c.Files, c.Next = make([]croft.ReviewFile, len(list.Items)), list.Next
+	for i, f := range list.Items {
+		c.Files[i] = f.ReviewFile
 	}
-	c.Files, c.Next = list.Items, list.Next
+	if req.Limit > 0 && len(c.Files) == 1 {
+		c.Files[0] = cutHunks(c.Files[0])
+	}
 	return nil
 }
 
+// placedFile is a file with its place in the list. A tree that an agent wrote may have a
+// path more than once.
+type placedFile struct {
+	croft.ReviewFile
+	place int
+}
+
 // countFitting returns how many files fit on a page, at least one.
-func countFitting(files []croft.ReviewFile) int {
+func countFitting(files []placedFile) int {
 	size := 0
 	for i, f := range files {
-		if size += sizeOfLines(f); size > maxPageLines && i > 0 {
+		places, lines := sizeOf(f.ReviewFile)
+		if size += places + lines; size > maxPageLines && i > 0 {
 			return i
 		}
 	}
 	return len(files)
 }
 
-// sizeOfLines returns how many bytes the lines of a file's hunks have.
-func sizeOfLines(f croft.ReviewFile) int {
-	size := 0
+// hunkSize is about how many bytes a hunk takes besides its header and its lines.
+const hunkSize = 100
+
+// sizeOf returns how many bytes the places of a file's hunks have, and their lines.
+func sizeOf(f croft.ReviewFile) (places, lines int) {
 	for _, h := range f.Hunks {
-		size += len(h.Text) + len(h.Raw)
+		places += hunkSize + len(h.Header)
+		lines += len(h.Text) + len(h.Raw)
 	}
-	return size
+	return places, lines
 }
 
-// cutLines returns a file without the lines of the hunks that do not fit on a page.
-func cutLines(f croft.ReviewFile) croft.ReviewFile {
-	if sizeOfLines(f) <= maxPageLines {
+// cutHunks returns a file without the lines of the hunks that do not fit on a page, and
+// without the hunks of which the places do not.
+func cutHunks(f croft.ReviewFile) croft.ReviewFile {
+	if places, lines := sizeOf(f); places <= maxPageLines && lines <= maxPageLines {
 		return f
 	}
 	f.IsCut, f.Hunks = true, slices.Clone(f.Hunks)
-	size := 0
+	places, lines := 0, 0
 	for i, h := range f.Hunks {
-		if size += len(h.Text) + len(h.Raw); size > maxPageLines {
+		if places += hunkSize + len(h.Header); places > maxPageLines {
+			f.Hunks = f.Hunks[:i]
+			break
+		}
+		if lines += len(h.Text) + len(h.Raw); lines > maxPageLines {
 			f.Hunks[i].Text, f.Hunks[i].Raw = "", nil
 		}
 	}

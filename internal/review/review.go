@@ -123,7 +123,8 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 func (svc *Reviews) endReview(ctx context.Context, rec journal.Record, work *croft.Review, detail croft.Detail) (*croft.Review, error) {
 	answer, lines := work, 0
 	for _, f := range work.Files {
-		lines += sizeOfLines(f)
+		_, of := sizeOf(f)
+		lines += of
 	}
 	if lines > answerLines {
 		answer = withoutLines(work)
