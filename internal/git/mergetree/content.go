@@ -45,6 +45,9 @@ func (a *Session) Copy(ctx context.Context, w io.Writer, oid string) (object.Obj
 	if !errors.Is(err, os.ErrNotExist) {
 		return o, err
 	}
+	if err := a.verify(ctx, oid); err != nil {
+		return object.Object{}, err
+	}
 	if o, err = a.q.Repo.Info(ctx, oid); err != nil {
 		return o, err
 	}
@@ -57,4 +60,20 @@ func (a *Session) Copy(ctx context.Context, w io.Writer, oid string) (object.Obj
 		return object.Object{}, &object.ForgedError{OID: oid, File: "the repository"}
 	}
 	return o, nil
+}
+
+// verify rehashes every copy of an object of the repository. Git waits for the rest of a
+// forged loose object whose header names a size that its content does not have, and with it
+// all other calls that read objects.
+func (a *Session) verify(ctx context.Context, oid string) error {
+	if a.q.Repo.Format.Partial { // git fetches what is missing
+		return nil
+	}
+	files, err := a.q.Repo.OpenObjects()
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	_, err = files.Verify(ctx, oid, object.KeepNothing)
+	return err
 }
