@@ -3,6 +3,7 @@ package odb
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,12 @@ type objectSession struct {
 	seen time.Time        // when the settings were last checked
 	uses int
 	idle gitcmd.Expiry
+	// stall is how long git may print nothing of an object; 0: stallTime. A loose object
+	// whose header names more than there is makes git print what it has, and wait.
+	stall time.Duration
 }
+
+const stallTime = time.Minute
 
 // ObjectProcess returns the git process that reads objects, or nil.
 func (r *Repository) ObjectProcess() *proc.Process {
@@ -102,11 +108,15 @@ func (s *objectSession) ask(ctx context.Context, name string, w io.Writer) (obje
 
 // countingWriter counts the bytes written. Without a writer no content is requested.
 type countingWriter struct {
-	w io.Writer
-	n int
+	w     io.Writer
+	n     int
+	wrote func() // may be nil
 }
 
 func (c *countingWriter) Write(b []byte) (int, error) {
+	if c.wrote != nil {
+		c.wrote()
+	}
 	n, err := c.w.Write(b)
 	c.n += n
 	return n, err
@@ -146,6 +156,11 @@ func (s *objectSession) exchange(ctx context.Context, name string, w *countingWr
 	}
 	ctx, end := s.repo.Git.WatchDeadline(ctx, gitcmd.Target{Repo: s.repo.Core()}, gitcmd.Call{Args: catFileArgs})
 	defer end()
+	if contents != nil && !s.repo.Format.Partial { // a partial clone fetches what it lacks
+		var stop func()
+		ctx, stop = s.watchStall(ctx, name, w)
+		defer stop()
+	}
 	p, killed := s.p, make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		p.Kill()
@@ -175,6 +190,18 @@ func (s *objectSession) exchange(ctx context.Context, name string, w *countingWr
 		err = errors.Join(werr, err)
 	}
 	return object.Object{}, s.repo.Git.Wrap(catFileArgs, s.repo.CommonDir, err)
+}
+
+// watchStall ends the context if nothing of an object has been written for long.
+func (s *objectSession) watchStall(ctx context.Context, name string, w *countingWriter) (context.Context, func()) {
+	after := cmp.Or(s.stall, stallTime)
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(after, func() { cancel(&object.ForgedError{OID: name, File: "the repository"}) })
+	w.wrote = func() { timer.Reset(after) }
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
 }
 
 func (s *objectSession) close() error {
