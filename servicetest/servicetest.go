@@ -91,7 +91,7 @@ func (g group) needing(c harness.Capability, names ...string) group {
 func groups() []group {
 	return withLayout([]group{
 		groupOf("Repos", repoScenarios{}).needing(harness.Environment, "EnvironmentIsIgnored"),
-		groupOf("Create", createScenarios{}).and(harness.SharedDisk, localCreateScenarios{}),
+		groupOf("Create", createScenarios{}).needing(harness.Environment, "GitMissing").and(harness.SharedDisk, localCreateScenarios{}),
 		{name: "AllOrNone", scenarios: allOrNoneScenarios()},
 		groupOf("Base", baseScenarios{}),
 		groupOf("Places", placeScenarios{}).and(harness.SharedDisk, localPlaceScenarios{}),

@@ -45,9 +45,10 @@ type Harness interface {
 //
 // Where workspaces lie on several machines, the Host finds the machine by the path.
 type Host interface {
-	// Root is a directory of the user's, with nothing in it that the suite did not put
-	// there. The suite makes its repositories below it, with Write and Git, and workspaces
-	// may be made there, too.
+	// Root is a directory of the user's. It has the directory "home", which is the home of
+	// the user, and of Git and of the Service with it, and else nothing that the suite did
+	// not put there. The suite makes its repositories below it, with Write and Git, and
+	// workspaces may be made there, too.
 	Root() string
 
 	// Open opens the Service under test in a directory, which may be one of a project, of a
@@ -57,8 +58,8 @@ type Host interface {
 	Open(t *testing.T, dir string, env ...string) croft.Service
 
 	// Git runs git in a directory and returns what it printed, without the last newline. It
-	// has an identity, and no configuration of the machine's. If git fails, the error has
-	// what git wrote to standard error.
+	// has the identity "Ada <ada@example.com>", as the Service has, and no configuration of
+	// the machine's. If git fails, the error has what git wrote to standard error.
 	Git(dir string, args ...string) (string, error)
 
 	// Write writes a file, and makes the directories above it.
