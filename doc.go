@@ -62,8 +62,9 @@
 // The main checkout, its index and its HEAD are written only by merges, applies and
 // reverts on the branch that is checked out there, and by the undoing of these, which
 // leave the user's changes alone; and by agents in legacy mode, who work there. The
-// repository's git directory gets refs below refs/croft, ignore rules for the files that
-// Croft puts into checkouts, and a line of configuration for those. Refs move only by
+// repository's git directory gets the branches and the registrations of workspaces, refs
+// below refs/croft, ignore rules for the files that Croft puts into checkouts, and a line
+// of configuration for those. Refs move only by
 // compare-and-swap. Nothing is removed but what Croft recorded when it made it, no link is
 // followed out of a workspace, and unknown files are kept. No file in a repository or a
 // workspace decides about that: agents can write there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/croft-sh/croft"
@@ -161,8 +162,12 @@ func (a *app) checkStateText(c croft.Check, target string) string {
 			state = string(croft.TryPassed)
 		}
 	}
-	if !c.StartedAt.IsZero() {
-		state += " " + ageText(a.env.Now(), c.StartedAt) + " ago"
+	switch {
+	case c.StartedAt.IsZero():
+	case c.State == croft.TryRunning:
+		state += " for " + ageText(a.env.Now(), c.StartedAt)
+	default:
+		state += " " + ageText(a.env.Now(), c.StartedAt.Add(time.Duration(c.Took))) + " ago"
 	}
 	return state + ", merged with " + target
 }
