@@ -59,7 +59,9 @@ func connect(ctx context.Context, path string, lock locking) (*sql.DB, os.FileIn
 func isSame(a, b os.FileInfo) bool { return a != nil && b != nil && os.SameFile(a, b) }
 
 func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error) {
-	q := url.Values{"_pragma": {
+	// Only makeFile makes the file: SQLite would make one without the lock, if another
+	// process sets the database aside at this moment.
+	q := url.Values{"mode": {"rw"}, "_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busySlice.Milliseconds()), "synchronous(FULL)",
 	}, "_txlock": {"immediate"}}
 	if err := makePrivate(ctx, path, lock); err != nil {
