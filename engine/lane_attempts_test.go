@@ -98,6 +98,9 @@ func wantCheckEvents(t *testing.T, e *engine.Engine, want int) {
 	var order []croft.ID
 	for _, ev := range all {
 		noun := strings.TrimPrefix(ev.Kind, "check.")
+		if noun == "output" && strings.Contains(stories[ev.Check], "output") {
+			continue // a slow check prints in several parts
+		}
 		if noun == "output" {
 			noun += fmt.Sprintf("(%q)", ev.After.Output.Text[:len("looked at\n")])
 		}
