@@ -253,3 +253,24 @@ func TestNoticesOfLongCommands(t *testing.T) {
 		}
 	})
 }
+
+// TestUnprintableNames: a path of a diff and a key of git's configuration that an agent
+// chose bring nothing to a terminal that it would act upon.
+func TestUnprintableNames(t *testing.T) {
+	const name = "a\x1b[31m\u009b2J\u202eb"
+	if got, want := patchPath("a/", name), `"a/a\033[31m\302\2332J\342\200\256b"`; got != want {
+		t.Errorf("patchPath = %s, want %s", got, want)
+	}
+	if got := patchPath("a/", "caf\u00e9 x"); got != "a/caf\u00e9 x" {
+		t.Errorf("a printable path is quoted: %s", got)
+	}
+	var w bytes.Buffer
+	a := &app{out: &output{w: &w}, env: Env{Stderr: &w}}
+	change := croft.GitConfigChange{Key: "filter." + name + ".clean", Now: []string{"x"}}
+	a.showGitConfig(&croft.GitConfig{Hash: "h", Changes: []croft.GitConfigChange{change}, Filters: []croft.GitConfigChange{change}, Ignored: []string{name}})
+	for _, r := range strings.ReplaceAll(w.String(), "\n", "") {
+		if !unicode.IsPrint(r) {
+			t.Errorf("%U is printed in %q", r, w.String())
+		}
+	}
+}
