@@ -34,6 +34,23 @@ type past struct {
 }
 
 // pick returns one of the names that workspaces have or had.
+// newPast begins the nth random history of a kind, in a project with a check.
+func newPast(t *testing.T, kind uint64, n int) *past {
+	t.Helper()
+	p := &past{Rand: rand.New(rand.NewPCG(kind, uint64(n))), t: t, r: gittest.New(t)}
+	p.r.Write("croft.toml", "[merge]\nchecks = [\"test ! -e bad\"]\n")
+	p.r.Commit("checks")
+	p.e = engineIn(t, p.r, 0)
+	checks, err := p.e.Checks(t.Context(), croft.ChecksRequest{})
+	if err == nil {
+		_, err = p.e.Approve(t.Context(), croft.ApproveRequest{Hash: checks.Hash})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func (p *past) pick() string { return fmt.Sprint("w", p.IntN(6)) }
 
 // act chooses the next call: the name of a method and its request.
@@ -283,17 +300,7 @@ func TestEventsRebuildLists(t *testing.T) {
 	}
 	for n := range histories {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			p := &past{Rand: rand.New(rand.NewPCG(14, uint64(n))), t: t, r: gittest.New(t)}
-			p.r.Write("croft.toml", "[merge]\nchecks = [\"test ! -e bad\"]\n")
-			p.r.Commit("checks")
-			p.e = engineIn(t, p.r, 0)
-			checks, err := p.e.Checks(t.Context(), croft.ChecksRequest{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := p.e.Approve(t.Context(), croft.ApproveRequest{Hash: checks.Hash}); err != nil {
-				t.Fatal(err)
-			}
+			p := newPast(t, 14, n)
 			seen := replica.New()
 			if n%2 == 1 {
 				var err error

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"database/sql"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -356,17 +354,7 @@ func TestConditionsEqualAnOracle(t *testing.T) {
 	seen := map[croft.Condition]int{}
 	for n := range histories {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			p := &past{Rand: rand.New(rand.NewPCG(15, uint64(n))), t: t, r: gittest.New(t)}
-			p.r.Write("croft.toml", "[merge]\nchecks = [\"test ! -e bad\"]\n")
-			p.r.Commit("checks")
-			p.e = engineIn(t, p.r, 0)
-			checks, err := p.e.Checks(t.Context(), croft.ChecksRequest{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := p.e.Approve(t.Context(), croft.ApproveRequest{Hash: checks.Hash}); err != nil {
-				t.Fatal(err)
-			}
+			p := newPast(t, 15, n)
 			o := &oracle{past: p, broken: map[string]string{}}
 			t.Cleanup(func() {
 				if t.Failed() {

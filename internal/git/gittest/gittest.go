@@ -3,8 +3,11 @@
 package gittest
 
 import (
+	"bytes"
+	"compress/zlib"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,4 +170,18 @@ func (r *Repo) Roles(names ...string) {
 	for _, n := range names {
 		r.Write("roles/"+n+"/CLAUDE.md", "You are the "+n+".\n")
 	}
+}
+
+// ForgeSize puts another loose object in the place of one: its header names a size, and it
+// has 1,000 bytes.
+func (r *Repo) ForgeSize(oid string, size int64) {
+	r.t.Helper()
+	var forged bytes.Buffer
+	w := zlib.NewWriter(&forged)
+	_, err := w.Write(append(fmt.Appendf(nil, "blob %d\x00", size), make([]byte, 1000)...))
+	file := filepath.Join(r.Dir, ".git", "objects", oid[:2], oid[2:])
+	if err := errors.Join(err, w.Close(), os.Remove(file)); err != nil {
+		r.t.Fatal(err)
+	}
+	WriteFile(r.t, file, forged.String())
 }

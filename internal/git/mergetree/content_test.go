@@ -1,13 +1,9 @@
 package mergetree
 
 import (
-	"bytes"
-	"compress/zlib"
 	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -22,15 +18,7 @@ func TestCopyOfAForgedBlob(t *testing.T) {
 	r.Write("a.txt", "a\n")
 	r.Commit("a")
 	oid := r.Git("rev-parse", "HEAD:a.txt")
-	var forged bytes.Buffer
-	w := zlib.NewWriter(&forged)
-	_, _ = w.Write(append([]byte("blob 1099511627776\x00"), make([]byte, 1000)...))
-	_ = w.Close()
-	file := filepath.Join(r.Dir, ".git", "objects", oid[:2], oid[2:])
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	gittest.WriteFile(t, file, forged.String())
+	r.ForgeSize(oid, 1<<40)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if _, err := attempts(t, open(t, r)).Copy(ctx, io.Discard, oid); !errors.Is(err, object.ErrForged) {

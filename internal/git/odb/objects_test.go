@@ -1,11 +1,7 @@
 package odb
 
 import (
-	"bytes"
-	"compress/zlib"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,15 +17,7 @@ func TestStalledObject(t *testing.T) {
 	r.Write("b.txt", "b\n")
 	r.Commit("files")
 	oid := r.Git("rev-parse", "HEAD:a.txt")
-	var forged bytes.Buffer
-	w := zlib.NewWriter(&forged)
-	_, _ = w.Write(append([]byte("blob 1000000\x00"), make([]byte, 1000)...))
-	_ = w.Close()
-	file := filepath.Join(r.Dir, ".git", "objects", oid[:2], oid[2:])
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	gittest.WriteFile(t, file, forged.String())
+	r.ForgeSize(oid, 1_000_000)
 	repo := open(t, r)
 	repo.session.stall = 500 * time.Millisecond
 	begun := time.Now()
