@@ -129,9 +129,10 @@ type Reviews interface {
 	Diff(ctx context.Context, req DiffRequest) (*Review, error)
 
 	// File returns a part of a file as it is on one side of work, uncommitted work
-	// included. Links are not followed, but for one that an
-	// agent puts in the place of a directory while it is read (docs/security.md). Only files that a commit of the work would have are
-	// read: others are FileNotFound, and those that are held back FileHeldBack.
+	// included. Links are not followed, but for one that an agent puts in the place of a
+	// directory while that is read (docs/security.md). Only files that a commit of the work
+	// would have are read: others are FileNotFound, and those that are held back
+	// FileHeldBack.
 	File(ctx context.Context, req FileRequest) (*FileContent, error)
 
 	// CreateReview freezes the work of a workspace without disturbing it. The review is
