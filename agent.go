@@ -20,12 +20,13 @@ type Access string
 
 // The kinds of access.
 const (
-	// AccessRead may make the calls whose requests have no Key, but for Renew, Release and
-	// DriveLanes, in all projects.
+	// AccessRead may make the calls that list, show, plan and wait, in all projects, and
+	// Doctor if it only looks.
 	AccessRead Access = "read"
 	// AccessWorkspace is an agent's: it acts as the Actor of one workspace, and finds nothing
-	// but that workspace, its merges, snapshots and reviews. Anything else is not found, as if
-	// it did not exist.
+	// but that workspace, its merges, snapshots, reviews, leases and events. Anything else is
+	// not found, as if it did not exist; calls that reach further, locks and sessions are
+	// AccessDenied.
 	AccessWorkspace Access = "workspace"
 	// AccessAll may make all calls, also those by which a person decides: Approve,
 	// AcceptTarget and AcceptGitConfig.
@@ -33,7 +34,7 @@ const (
 )
 
 // Token is the right to call a Service from elsewhere. The secret is shown once, when the
-// token is made, and is not in it. No Service has tokens yet.
+// token is made, and is not in it. No Service has tokens: those who serve one have them.
 type Token struct {
 	ID        ID        `json:"id"`
 	Name      string    `json:"name"`

@@ -222,6 +222,8 @@ var mayImport = map[string][]string{
 	// The surfaces: they see the Service, never an engine.
 	"internal/cli":    {"."},
 	"internal/caller": {"."},
+	"internal/scope":  {"."},
+	"internal/token":  {".", "internal/flock", "internal/fsx"},
 	"docs/schema":     {},
 	"cmd/croft":       {".", "connect", "docs/schema", "internal/cli", "internal/config", "internal/proc"},
 }

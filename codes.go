@@ -74,6 +74,11 @@ var codeTable = []struct {
 	{CheckNotFound, 404, ExitConflict},
 	{FileNotFound, 404, ExitConflict},
 	{FileHeldBack, 403, ExitRefused},
+	{Unauthenticated, 401, ExitRefused},
+	{AccessDenied, 403, ExitRefused},
+	{TokenNotFound, 404, ExitConflict},
+	{DaemonRunning, 409, ExitConflict},
+	{DaemonUnreachable, 503, ExitEnvironment},
 	{GitNotFound, 503, ExitEnvironment},
 	{GitTooOld, 503, ExitEnvironment},
 	{GitUnsafe, 503, ExitEnvironment},
@@ -112,7 +117,7 @@ func (c Code) HTTPStatus() int {
 
 // passing are the codes of what may pass without anybody changing the request: another
 // process is done, the disk has room again, the Service is reachable.
-var passing = []Code{LimitReached, NoSpace, WorkspaceBusy, HostDirty, RoundBusy, GitTimeout, StateUnavailable, Canceled, Closed}
+var passing = []Code{LimitReached, NoSpace, WorkspaceBusy, HostDirty, RoundBusy, GitTimeout, DaemonUnreachable, StateUnavailable, Canceled, Closed}
 
 // Retryable reports whether the same request may succeed later as it is. A request that is
 // sent again should carry the same Key.

@@ -156,6 +156,18 @@ const (
 	// large, is a repository, or git was told not to look at it.
 	FileHeldBack Code = "FILE_HELD_BACK"
 
+	// Unauthenticated: the request shows neither a token nor a session that the daemon knows.
+	Unauthenticated Code = "UNAUTHENTICATED"
+	// AccessDenied: the caller's token does not allow the call, or the request came from
+	// where the daemon takes none.
+	AccessDenied Code = "ACCESS_DENIED"
+	// TokenNotFound: no token of that name or ID.
+	TokenNotFound Code = "TOKEN_NOT_FOUND"
+	// DaemonRunning: another daemon serves this user and this state.
+	DaemonRunning Code = "DAEMON_RUNNING"
+	// DaemonUnreachable: no daemon answers.
+	DaemonUnreachable Code = "DAEMON_UNREACHABLE"
+
 	// GitNotFound: there is no git to run.
 	GitNotFound Code = "GIT_NOT_FOUND"
 	// GitTooOld: git is older than the oldest version that Croft can use.
