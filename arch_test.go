@@ -213,11 +213,17 @@ var mayImport = map[string][]string{
 	// Changes of the code that tests must find.
 	"internal/mutant": {},
 
+	// A browser for the tests of pages.
+	"internal/browsertest": {"internal/proc"},
+
 	// What programs that use Croft look like.
 	"examples/landing":    {".", "connect"},
 	"examples/pool":       {".", "connect"},
 	"examples/spawn":      {".", "connect"},
 	"examples/tournament": {".", "connect"},
+
+	// The web pages, for people.
+	"internal/dashboard": {".", "internal/caller"},
 
 	// The surfaces: they see the Service, never an engine.
 	"internal/cli":    {"."},
@@ -246,7 +252,7 @@ var rooms = []string{
 // testSupport are the packages that only tests import. Nothing else may link
 // the testing package.
 var testSupport = []string{
-	"internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "servicetest", "servicetest/harness", "servicetest/wire",
+	"internal/browsertest", "internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "servicetest", "servicetest/harness", "servicetest/wire",
 }
 
 // onlyIn names, for imports that have one place, that place. A row ends in
@@ -257,6 +263,7 @@ var onlyIn = map[string][]string{
 	"database/sql": {"internal/journal", "internal/journal/prepared"},
 	"testing/...":  testSupport,
 
+	"github.com/coder/websocket/...":      {"internal/browsertest"},
 	"github.com/google/go-cmp/...":        testSupport,
 	"github.com/pelletier/go-toml/...":    {"internal/config"},
 	"github.com/rogpeppe/go-internal/...": testSupport,
