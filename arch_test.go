@@ -105,6 +105,7 @@ var mayImport = map[string][]string{
 	"internal/progress":  {".", "internal/journal"},
 	"internal/condition": {"."},
 	"internal/actor":     {"."},
+	"internal/owner":     {".", "internal/proc"},
 	"internal/oplog":     {".", "internal/flock", "internal/fsx", "internal/journal"},
 	"internal/once":      {".", "internal/failpoint", "internal/flock", "internal/journal", "internal/layout"},
 	"internal/explain": {
@@ -117,7 +118,7 @@ var mayImport = map[string][]string{
 	"internal/project": {
 		".", "internal/actor", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/config", "internal/explain",
 		"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout",
-		"internal/lifetime", "internal/once", "internal/oplog", "internal/proc", "internal/provision", "internal/snapshot/restore",
+		"internal/lifetime", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/provision", "internal/snapshot/restore",
 	},
 	"internal/everywhere": {".", "internal/journal", "internal/page", "internal/project"},
 	"internal/work": {
@@ -128,17 +129,17 @@ var mayImport = map[string][]string{
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/project", "internal/work",
 	},
 	"internal/view": {
-		".", "internal/everywhere", "internal/checkout", "internal/condition", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/page", "internal/parallel",
+		".", "internal/everywhere", "internal/checkout", "internal/condition", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/owner", "internal/page", "internal/parallel",
 		"internal/proc", "internal/project", "internal/radar",
 	},
 	"internal/workspace": {
 		".", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/fsx",
-		"internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/oplog", "internal/proc", "internal/progress", "internal/project", "internal/provision",
+		"internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/provision",
 		"internal/scratch", "internal/view", "internal/work",
 	},
 	"internal/removal": {
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/proc", "internal/progress", "internal/project", "internal/snapshot", "internal/view",
+		"internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/snapshot", "internal/view",
 	},
 	"internal/trash": {
 		".", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
@@ -156,7 +157,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
-		"internal/git/...", "internal/journal", "internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/page", "internal/project", "internal/removal", "internal/rules",
+		"internal/git/...", "internal/journal", "internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/owner", "internal/page", "internal/project", "internal/removal", "internal/rules",
 		"internal/work", "internal/workspace",
 	},
 	"internal/resolve": {
@@ -173,12 +174,12 @@ var mayImport = map[string][]string{
 	},
 	"internal/upkeep": {
 		".", "internal/checkout/worktree", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/lane", "internal/once", "internal/proc", "internal/progress", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
+		"internal/lane", "internal/once", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
 		"internal/workspace",
 	},
 	"internal/uninstall": {
 		".", "internal/checkout/worktree", "internal/explain", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/lane", "internal/once", "internal/proc", "internal/project", "internal/radar", "internal/trash", "internal/workspace",
+		"internal/lane", "internal/once", "internal/owner", "internal/proc", "internal/project", "internal/radar", "internal/trash", "internal/workspace",
 	},
 	"internal/doctor": {
 		".", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/fsx", "internal/git/...", "internal/journal",
@@ -186,17 +187,18 @@ var mayImport = map[string][]string{
 		"internal/workspace",
 	},
 	"internal/history": {
-		".", "internal/actor", "internal/explain", "internal/journal", "internal/lane", "internal/once", "internal/page", "internal/project", "internal/removal",
+		".", "internal/actor", "internal/explain", "internal/journal", "internal/lane", "internal/once", "internal/owner", "internal/page", "internal/project", "internal/removal",
 		"internal/rewind", "internal/trash", "internal/words",
 	},
 
 	// The Service in this process, and who opens it.
 	"engine": {
 		".", "internal/attempt", "internal/config", "internal/doctor", "internal/everywhere", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
-		"internal/lane", "internal/oplog", "internal/page", "internal/proc", "internal/project", "internal/radar", "internal/removal", "internal/resolve",
+		"internal/lane", "internal/oplog", "internal/owner", "internal/page", "internal/proc", "internal/project", "internal/radar", "internal/removal", "internal/resolve",
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
 	},
+	"client":              {".", "internal/api", "internal/lifetime", "internal/owner"},
 	"connect":             {".", "engine", "internal/config"},
 	"replica":             {"."},
 	"servicetest":         {".", "servicetest/harness"},
@@ -209,12 +211,10 @@ var mayImport = map[string][]string{
 
 	// JSON Schemas of the answers, made and checked by tests.
 	"internal/jsonschema": {"."},
+	"internal/openapi":    {".", "internal/api", "internal/jsonschema"},
 
 	// Changes of the code that tests must find.
 	"internal/mutant": {},
-
-	// A browser for the tests of pages.
-	"internal/browsertest": {"internal/proc"},
 
 	// What programs that use Croft look like.
 	"examples/landing":    {".", "connect"},
@@ -222,16 +222,19 @@ var mayImport = map[string][]string{
 	"examples/spawn":      {".", "connect"},
 	"examples/tournament": {".", "connect"},
 
-	// The web pages, for people.
-	"internal/dashboard": {".", "internal/caller"},
-
 	// The surfaces: they see the Service, never an engine.
 	"internal/cli":    {"."},
 	"internal/caller": {"."},
-	"internal/scope":  {"."},
-	"internal/token":  {".", "internal/flock", "internal/fsx"},
-	"docs/schema":     {},
-	"cmd/croft":       {".", "connect", "docs/schema", "internal/cli", "internal/config", "internal/proc"},
+
+	// The daemon: the API over the Service, and the streams of events.
+	"internal/api":           {"."},
+	"internal/daemon/rest":   {".", "internal/api", "internal/caller"},
+	"internal/daemon/stream": {".", "internal/api", "internal/caller"},
+	"internal/scope":         {"."},
+	"internal/token":         {".", "internal/flock", "internal/fsx"},
+	"docs/schema":            {},
+	"docs/openapi":           {},
+	"cmd/croft":              {".", "connect", "docs/schema", "internal/cli", "internal/config", "internal/proc"},
 }
 
 // engineParts are siblings: what one of them needs of another, the engine
@@ -252,7 +255,7 @@ var rooms = []string{
 // testSupport are the packages that only tests import. Nothing else may link
 // the testing package.
 var testSupport = []string{
-	"internal/browsertest", "internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "servicetest", "servicetest/harness", "servicetest/wire",
+	"internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "internal/openapi", "servicetest", "servicetest/harness", "servicetest/wire",
 }
 
 // onlyIn names, for imports that have one place, that place. A row ends in
@@ -263,7 +266,6 @@ var onlyIn = map[string][]string{
 	"database/sql": {"internal/journal", "internal/journal/prepared"},
 	"testing/...":  testSupport,
 
-	"github.com/coder/websocket/...":      {"internal/browsertest"},
 	"github.com/google/go-cmp/...":        testSupport,
 	"github.com/pelletier/go-toml/...":    {"internal/config"},
 	"github.com/rogpeppe/go-internal/...": testSupport,
@@ -273,7 +275,7 @@ var onlyIn = map[string][]string{
 }
 
 // web are the packages that speak HTTP.
-var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/...", "internal/dashboard", "internal/dashboard/..."}
+var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/rest", "internal/daemon/stream", "internal/dashboard", "internal/dashboard/...", "internal/openapi"}
 
 // anywhere lists the third-party modules that every package but the root may
 // import. A module that is neither here nor in onlyIn fails the test.

@@ -109,7 +109,7 @@ func compareGenerated(t *testing.T, path, want string) {
 // schemaGenerator knows what the types do not say.
 func schemaGenerator(t *testing.T) *jsonschema.Generator {
 	t.Helper()
-	comments, err := jsonschema.ReadComments(map[string]string{"Event": "EventKind"}, ".", "internal/cli")
+	comments, err := jsonschema.ReadComments(map[string]string{"Event": "EventKind"}, ".", "internal/cli", "internal/api")
 	if err != nil {
 		t.Fatal(err)
 	}

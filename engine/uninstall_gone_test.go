@@ -8,6 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -33,7 +34,7 @@ func TestForgetBesideOthers(t *testing.T) {
 	if !ok {
 		t.Skip("no other process can be seen")
 	}
-	op := journal.Operation{ID: project.NewID(), Act: project.NewID(), Kind: "create", Repo: repos[0].ID, Input: []byte("{}"), Owner: project.OwnerOf(other), StartedAt: e.projects.Now()}
+	op := journal.Operation{ID: project.NewID(), Act: project.NewID(), Kind: "create", Repo: repos[0].ID, Input: []byte("{}"), Owner: owner.Of(other), StartedAt: e.projects.Now()}
 	if err := e.projects.Journal.Update(t.Context(), func(tx *journal.Tx) error { return tx.Begin(op) }); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/history"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/radar"
@@ -66,8 +67,8 @@ func (e *Engine) newOplog() *oplog.Log[*project.Project] {
 		}
 	}
 	return oplog.New(oplog.Options[*project.Project]{
-		Journal: e.projects.Journal, Dir: filepath.Join(e.projects.Settings.Config().StateDir, "ops"), Now: e.projects.Now, Self: project.Self(),
-		IsDead:  func(o croft.Owner) bool { return project.Liveness(o) == proc.Dead },
+		Journal: e.projects.Journal, Dir: filepath.Join(e.projects.Settings.Config().StateDir, "ops"), Now: e.projects.Now, Self: owner.Self(),
+		IsDead:  func(o croft.Owner) bool { return owner.Life(o) == proc.Dead },
 		Project: e.projects.FormerByID, Why: project.WhyUnsettled,
 	}, map[string]oplog.Recoverer[*project.Project]{
 		"create":  settle(e.workspaces.RecoverCreate),

@@ -75,6 +75,26 @@ func (actorScenarios) Author(t *testing.T, f *fixture) {
 	}
 }
 
+// Stands: a caller's directory says which project is meant, and who acts if it lies in a
+// workspace, whatever else the caller says.
+func (actorScenarios) Stands(t *testing.T, f *fixture) {
+	w, other := f.create(croft.CreateRequest{Name: "a", Agent: "claude"}), f.another()
+	there := croft.WithActor(t.Context(), croft.Actor{Name: "ada", Dir: other.Dir})
+	b, err := f.Create(there, croft.CreateRequest{Name: "b"})
+	must(t, err)
+	if names := f.names(); b.Repo != other.Dir || strings.Join(names, " ") != "a" {
+		t.Errorf("made in %s, beside %q", b.Repo, names)
+	}
+	inside := croft.WithActor(t.Context(), croft.Actor{Name: "ada", Dir: w.Path})
+	locked, err := f.Lock(inside, croft.LockRequest{Workspace: "a"})
+	must(t, err)
+	if op := f.last("lock", "done"); locked.ID != w.ID || op.Actor != "claude in a" || op.ActorWorkspace != w.ID {
+		t.Errorf("locked by %q in %q", op.Actor, op.ActorWorkspace)
+	}
+	wantCode(t, errOf(f.AcceptTarget(inside, croft.AcceptRequest{Target: "main"})), croft.TargetMoved)
+	wantCode(t, errOf(f.Workspaces(croft.WithActor(t.Context(), croft.Actor{Dir: "src"}), croft.WorkspacesRequest{})), croft.InvalidRequest)
+}
+
 // Agent: the agent of a workspace is named, and decides nothing that is a person's.
 func (actorScenarios) Agent(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a", Agent: "claude"})

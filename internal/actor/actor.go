@@ -9,6 +9,7 @@ package actor
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,6 +29,9 @@ func Check(a croft.Actor) error {
 			return &croft.Error{Code: croft.InvalidName, Message: "an author has a name and an address"}
 		}
 		names = append(names, by.Name, by.Email)
+	}
+	if a.Dir != "" && !filepath.IsAbs(a.Dir) {
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%.80q is not the absolute path of a directory", a.Dir)}
 	}
 	for _, text := range names {
 		if !utf8.ValidString(text) || len(text) > maxName || strings.ContainsFunc(text, unicode.IsControl) || strings.ContainsAny(text, "<>") {

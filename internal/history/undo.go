@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/once"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 )
@@ -142,7 +143,7 @@ func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journa
 func (svc *History) emptyUndo(ctx context.Context, undone []journal.Operation, a project.Act) journal.Operation {
 	op := journal.Operation{
 		ID: project.NewID(), Act: a.ID, Undoes: a.Undoes, Kind: "undo", Actor: svc.Actor(ctx), Repo: undone[0].Repo, State: journal.OpDone,
-		Input: []byte("{}"), Owner: project.Self(), StartedAt: svc.Now(), EndedAt: svc.Now(),
+		Input: []byte("{}"), Owner: owner.Self(), StartedAt: svc.Now(), EndedAt: svc.Now(),
 	}
 	for _, was := range undone {
 		op.Workspaces, op.Names = append(op.Workspaces, was.Workspaces...), append(op.Names, was.Names...)

@@ -21,13 +21,15 @@ type Comments struct {
 	Types  map[string]string
 	Fields map[string]string
 	Words  map[string][]Word // of string types, in the order of the source
-	consts map[string]string // the values of all constants, by their names
+	// Methods are those of interfaces, by the name of the package and of the method.
+	Methods map[string]string
+	consts  map[string]string // the values of all constants, by their names
 }
 
 // ReadComments reads the Go files of directories, without their tests. Untyped constants
 // whose names begin with a key of untyped are words of the type that is its value.
 func ReadComments(untyped map[string]string, dirs ...string) (*Comments, error) {
-	c := &Comments{Types: map[string]string{}, Fields: map[string]string{}, Words: map[string][]Word{}, consts: map[string]string{}}
+	c := &Comments{Types: map[string]string{}, Fields: map[string]string{}, Words: map[string][]Word{}, Methods: map[string]string{}, consts: map[string]string{}}
 	fset := token.NewFileSet()
 	for _, dir := range dirs {
 		names, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -63,8 +65,15 @@ func (c *Comments) readFile(fset *token.FileSet, file *ast.File, untyped map[str
 					doc = gen.Doc
 				}
 				c.Types[pkg+spec.Name.Name] = joined(doc)
-				if at, ok := spec.Type.(*ast.StructType); ok {
+				switch at := spec.Type.(type) {
+				case *ast.StructType:
 					c.readFields(fset, pkg+spec.Name.Name, at)
+				case *ast.InterfaceType:
+					for _, method := range at.Methods.List {
+						for _, name := range method.Names {
+							c.Methods[pkg+name.Name] = strings.TrimSpace(method.Doc.Text())
+						}
+					}
 				}
 			case *ast.ValueSpec:
 				if gen.Tok == token.CONST {
@@ -165,6 +174,9 @@ var (
 	goName    = regexp.MustCompile(`\b[A-Z]\w*\b`)
 	humpsOnly = regexp.MustCompile(`^[A-Z][a-z]+[A-Z]\w*$`)
 )
+
+// InJSON rewrites a comment for readers of JSON: constants by their values.
+func (c *Comments) InJSON(comment string) string { return c.inJSON(comment, nil) }
 
 // inJSON rewrites a comment for readers of JSON: fields of the same struct by their names
 // there, and constants by their values.

@@ -23,6 +23,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -271,7 +272,7 @@ func (svc *Lanes) endPublication(ctx context.Context, op *oplog.Op, pub publicat
 		if err != nil {
 			return err
 		}
-		owner := project.Self()
+		owner := owner.Self()
 		for i, p := range pub.Items {
 			if err := svc.endMerge(tx, p, n+int64(i)+1, owner); err != nil {
 				return err

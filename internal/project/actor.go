@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/actor"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/owner"
 )
 
 // caller is the key of the full name of the actor of a call, in its context.
@@ -41,6 +42,9 @@ func (p *Projects) EnterActor(ctx context.Context) (context.Context, error) {
 	if _, inside := actor.Cut(p.Who); inside != "" {
 		return ctx, nil // the agent of a workspace stays that, whatever it says
 	}
+	if in, err := p.agentIn(ctx, a.Dir); err != nil || in != "" {
+		return context.WithValue(ctx, caller{}, in), err
+	}
 	name := a.Name
 	if name == "" && a.Author != nil {
 		name = a.Author.Name
@@ -68,20 +72,32 @@ func (p *Projects) Identity(ctx context.Context, r *Project) (gitcmd.Identity, e
 // workspace, while the process that started Croft chose name. Elsewhere it is name, by
 // default "user".
 func (p *Projects) FindActor(ctx context.Context, name string) (string, error) {
-	user := cmp.Or(name, "user")
-	dir, err := filepath.EvalSymlinks(cmp.Or(p.From, p.Dir))
-	if err != nil {
-		return user, nil // the directory does not exist, so it is in no workspace
+	agent, err := p.agentIn(ctx, cmp.Or(p.From, p.Dir))
+	return cmp.Or(agent, name, "user"), err
+}
+
+// agentIn returns the full name of the agent of the workspace that a directory lies in, or
+// the empty string if it lies in none.
+func (p *Projects) agentIn(ctx context.Context, dir string) (string, error) {
+	if dir == "" {
+		return "", nil
 	}
-	rec, err := p.Journal.WorkspaceAt(ctx, dir)
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", nil // the directory does not exist, so it is in no workspace
+	}
+	rec, err := p.Journal.WorkspaceAt(ctx, real)
 	if errors.Is(err, journal.ErrNotFound) {
-		return user, nil
+		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
 	return actor.In(rec.Workspace), nil
 }
+
+// dirOf returns the directory that the caller stands in.
+func (p *Projects) dirOf(ctx context.Context) string { return cmp.Or(croft.ActorFrom(ctx).Dir, p.Dir) }
 
 // ActorOfCall returns the name of the actor to show, and its workspace.
 func (p *Projects) ActorOfCall(ctx context.Context) (shown string, workspace croft.ID) {
@@ -98,7 +114,7 @@ func (p *Projects) SetActor(ctx context.Context, m *journal.Merge) {
 // history shows it. It cannot be undone.
 func (p *Projects) Note(tx *journal.Tx, kind string, repo croft.ID, about ...journal.Record) error {
 	op := journal.Operation{
-		ID: NewID(), Act: NewID(), Kind: kind, Actor: p.Actor(tx.Context()), Repo: repo, Input: []byte("{}"), Owner: Self(), StartedAt: p.Now(), EndedAt: p.Now(),
+		ID: NewID(), Act: NewID(), Kind: kind, Actor: p.Actor(tx.Context()), Repo: repo, Input: []byte("{}"), Owner: owner.Self(), StartedAt: p.Now(), EndedAt: p.Now(),
 	}
 	for _, rec := range about {
 		op.Workspaces, op.Names = append(op.Workspaces, rec.Workspace.ID), append(op.Names, rec.Workspace.Name)

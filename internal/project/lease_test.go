@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -13,10 +14,10 @@ import (
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	alive, elsewhere := Self(), Self()
+	alive, elsewhere := owner.Self(), owner.Self()
 	elsewhere.Host = "another machine"
-	dead := Self()
-	if dead.Start = "never"; Liveness(dead) != proc.Dead {
+	dead := owner.Self()
+	if dead.Start = "never"; owner.Life(dead) != proc.Dead {
 		t.Skip("this platform does not tell a process from another of its number")
 	}
 	for name, c := range map[string]struct {

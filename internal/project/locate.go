@@ -121,7 +121,7 @@ func (p *Projects) LocateAs(ctx context.Context, ref croft.Ref, plain PlainMode)
 func (p *Projects) RepoDir(ctx context.Context, ref croft.Ref) (string, error) {
 	kind, text := croft.CutRef(ref)
 	if kind.Is(croft.RefPath) {
-		return p.absolute(text), nil
+		return p.absolute(ctx, text), nil
 	}
 	if kind == croft.RefName {
 		return "", &croft.Error{Code: croft.InvalidRequest, Message: "a project is named by a directory or by its ID, and has no name", Details: ref}
@@ -137,12 +137,12 @@ func (p *Projects) RepoDir(ctx context.Context, ref croft.Ref) (string, error) {
 }
 
 // absolute returns the absolute path for a path in a request: a relative one is taken
-// from p.Dir.
-func (p *Projects) absolute(path string) string {
+// from where the caller stands.
+func (p *Projects) absolute(ctx context.Context, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(p.Dir, path)
+	return filepath.Join(p.dirOf(ctx), path)
 }
 
 // withKnownRoot returns place with the main checkout that the journal records, if

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
@@ -161,7 +162,7 @@ func (p *Projects) UnsettledIn(ctx context.Context, r *Project) (Unsettled, erro
 			case "rewind", "resolve":
 				out.Rewinding[id] = op.Error
 			case "remove":
-				out.HalfRemoved[id] = Liveness(op.Owner) == proc.Dead
+				out.HalfRemoved[id] = owner.Life(op.Owner) == proc.Dead
 			}
 		}
 	}

@@ -1,52 +1,23 @@
 package project
 
 import (
-	"fmt"
 	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
 // Now returns the time, in UTC.
 func (p *Projects) Now() time.Time { return p.Clock().UTC() }
 
-// Self returns this process as an owner of leases and operations.
-func Self() croft.Owner {
-	return OwnerOf(proc.Self())
-}
-
-// OwnerOf returns a process as an owner of leases and operations.
-func OwnerOf(id proc.Identity) croft.Owner {
-	return croft.Owner{Host: id.Host, Boot: id.Boot, Space: id.Space, PID: id.PID, Start: id.Start}
-}
-
-func identityOf(o croft.Owner) proc.Identity {
-	return proc.Identity{Host: o.Host, Boot: o.Boot, Space: o.Space, PID: o.PID, Start: o.Start}
-}
-
-// Liveness says whether the process of an owner is alive, dead, or cannot be seen.
-func Liveness(o croft.Owner) proc.Life { return proc.LifeOf(identityOf(o)) }
-
-// OwnerName returns the name of an owner's program, or the empty string if it is not
-// known.
-func OwnerName(o croft.Owner) string { return proc.NameOf(identityOf(o)) }
-
-// ProcessName returns the name of a process in messages: its program, if that is known.
-func ProcessName(program string, pid int) string {
-	if program == "" {
-		return fmt.Sprintf("process %d", pid)
-	}
-	return fmt.Sprintf("%s (%d)", program, pid)
-}
-
 // LeasedError returns the WorkspaceBusy error that names the holder of a lease. It does not
 // check whether the lease is active.
 func LeasedError(l croft.Lease) error {
 	e := &croft.Error{
-		Code: croft.WorkspaceBusy, Message: ProcessName(OwnerName(l.Owner), l.Owner.PID),
+		Code: croft.WorkspaceBusy, Message: owner.ProcessName(owner.Name(l.Owner), l.Owner.PID),
 		Fields: map[string]string{"lease": string(l.ID), "pid": strconv.Itoa(l.Owner.PID), "host": l.Owner.Host},
 	}
 	if l.Owner.Host != proc.Here().Host && l.Owner.Host != "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/once"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -36,9 +37,9 @@ func SpecOf(rec journal.Record) checkout.Spec {
 // owner is not known to be dead, or it lasts as long as its owner, which lives.
 func IsActive(l croft.Lease, now time.Time) bool {
 	if l.ExpiresAt.After(now) {
-		return Liveness(l.Owner) != proc.Dead
+		return owner.Life(l.Owner) != proc.Dead
 	}
-	return l.Term == croft.TermProcess && Liveness(l.Owner) == proc.Alive
+	return l.Term == croft.TermProcess && owner.Life(l.Owner) == proc.Alive
 }
 
 // Find finds a live workspace by its name, its ID, or a path in it. If ref is empty, it
@@ -73,7 +74,7 @@ func (p *Projects) Find(ctx context.Context, s Location, ref string) (journal.Re
 		}
 	}
 	if kind == croft.RefPath || kind == croft.RefAny && (strings.ContainsRune(text, filepath.Separator) || text == ".") {
-		if rec, ok, err := p.findPath(ctx, s.Project, p.absolute(text)); err != nil || ok {
+		if rec, ok, err := p.findPath(ctx, s.Project, p.absolute(ctx, text)); err != nil || ok {
 			return rec, err
 		}
 	}
@@ -181,12 +182,12 @@ func (p *Projects) WorkspaceAround(ctx context.Context, dirs ...string) (*journa
 			return &rec, err
 		}
 	}
-	for _, dir := range append(dirs, p.Dir, p.From) {
+	for _, dir := range append(dirs, p.dirOf(ctx), p.From) {
 		kind, dir := croft.CutRef(dir)
 		if dir == "" || kind == croft.RefID {
 			continue
 		}
-		real, err := filepath.EvalSymlinks(p.absolute(dir))
+		real, err := filepath.EvalSymlinks(p.absolute(ctx, dir))
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -140,7 +141,7 @@ func processNames(found []proc.Occupant) string {
 	const most = 3
 	var names []string
 	for _, o := range found[:min(len(found), most)] {
-		names = append(names, project.ProcessName(o.Name, o.PID))
+		names = append(names, owner.ProcessName(o.Name, o.PID))
 	}
 	if n := len(found) - most; n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
@@ -168,7 +169,7 @@ func occupiedError(found []proc.Occupant) error {
 	}
 	var lines []string
 	for _, o := range found {
-		line := project.ProcessName(o.Name, o.PID)
+		line := owner.ProcessName(o.Name, o.PID)
 		if o.File != "" {
 			line += ": " + o.File
 		}
@@ -224,7 +225,7 @@ func (svc *Removals) guardLeases(ctx context.Context, r *project.Project, w crof
 	if err != nil {
 		return err
 	}
-	me := project.Self()
+	me := owner.Self()
 	for _, l := range leases[w.ID] {
 		if project.IsActive(l, svc.Now()) && l.Owner != me {
 			return project.LeasedError(l)

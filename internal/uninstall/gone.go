@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/trash"
@@ -132,7 +133,7 @@ func (svc *Uninstaller) planGone(ctx context.Context, known journal.Repo) (*unin
 		return nil, err
 	}
 	for _, op := range running {
-		if project.Liveness(op.Owner) != proc.Dead {
+		if owner.Life(op.Owner) != proc.Dead {
 			return nil, atWorkError(op, "wait until it has ended, then the same command again")
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/once"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/progress"
 	"github.com/croft-sh/croft/internal/project"
@@ -104,7 +105,7 @@ func (svc *Upkeep) isOrphaned(leases []croft.Lease) bool {
 // alive.
 func (svc *Upkeep) guardOwners(leases []croft.Lease) error {
 	for _, l := range leases {
-		if l.ExpiresAt.After(svc.Now()) || project.Liveness(l.Owner) != proc.Dead {
+		if l.ExpiresAt.After(svc.Now()) || owner.Life(l.Owner) != proc.Dead {
 			return project.LeasedError(l)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/condition"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/parallel"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
@@ -99,7 +100,7 @@ func (v *view) factsOf(rec journal.Record, w croft.Workspace) condition.Facts {
 		return f
 	}
 	if w.State == croft.Creating {
-		f.IsMakerDead = rec.Maker != nil && project.Liveness(*rec.Maker) == proc.Dead
+		f.IsMakerDead = rec.Maker != nil && owner.Life(*rec.Maker) == proc.Dead
 		return f
 	}
 	f.IsHalfRemoved = v.unsettled.HalfRemoved[w.ID]
@@ -144,7 +145,7 @@ func (v *view) isOrphan(w croft.Workspace) bool {
 	}
 	isLater := w.Finished == nil
 	for _, l := range leases {
-		if l.ExpiresAt.After(v.now) || project.Liveness(l.Owner) != proc.Dead {
+		if l.ExpiresAt.After(v.now) || owner.Life(l.Owner) != proc.Dead {
 			return false
 		}
 		isLater = isLater || l.ExpiresAt.Add(-time.Duration(l.TTL)).After(w.Finished.At)

@@ -23,6 +23,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/page"
 	"github.com/croft-sh/croft/internal/parallel"
 	"github.com/croft-sh/croft/internal/proc"
@@ -177,7 +178,7 @@ func (v *view) head(ctx context.Context, tree *git.Worktree) (branch, oid string
 func (v *view) lease(id croft.ID) *croft.Lease {
 	for _, l := range slices.Backward(v.leases[id]) {
 		if project.IsActive(l, v.now) {
-			l.Process = project.OwnerName(l.Owner)
+			l.Process = owner.Name(l.Owner)
 			return &l
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/once"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -46,10 +47,10 @@ func (svc *Workspaces) TakeRequested(ctx context.Context, req croft.LeaseRequest
 	if err := svc.takeLease(ctx, r, rec, &asked, key); err != nil {
 		return nil, explain.WithWorkspace(rec.Workspace.Name, svc.VanishedError(ctx, rec, err))
 	}
-	if asked.Owner == project.Self() {
+	if asked.Owner == owner.Self() {
 		svc.leases.add(asked)
 	}
-	asked.Process = project.OwnerName(asked.Owner)
+	asked.Process = owner.Name(asked.Owner)
 	return &asked, failpoint.Hit("lease.taken")
 }
 
@@ -78,17 +79,17 @@ func (svc *Workspaces) askedLease(req croft.LeaseRequest) (croft.Lease, error) {
 	}
 	switch o := req.Owner; {
 	case o == (croft.Owner{}):
-		l.Owner = project.Self()
+		l.Owner = owner.Self()
 	case o.Host == "":
 		id, seen := proc.Of(o.PID)
 		if !seen {
 			return l, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no process %d that could hold a lease", o.PID), Hint: "croft hold NAME --pid $$"}
 		}
-		l.Owner = project.OwnerOf(id)
+		l.Owner = owner.Of(id)
 	case o.PID < 0 || slices.ContainsFunc([]string{o.Host, o.Boot, o.Space, o.Start}, isNoName):
 		return l, &croft.Error{Code: croft.InvalidRequest, Message: "the owner of the lease has a field that is too long, or no plain text"}
 	}
-	switch life := project.Liveness(l.Owner); {
+	switch life := owner.Life(l.Owner); {
 	case life == proc.Dead:
 		return l, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("process %d has ended", l.Owner.PID)}
 	case life == proc.Unknown && l.Term == croft.TermProcess:
@@ -387,7 +388,7 @@ func (svc *Workspaces) putLease(tx *journal.Tx, rec journal.Record, l *croft.Lea
 			isNew, l.ID, l.Mode, l.Epoch = false, o.ID, o.Mode, o.Epoch
 		case isExclusive && isActive:
 			return project.LeasedError(o)
-		case !isExclusive && project.Liveness(o.Owner) != proc.Dead:
+		case !isExclusive && owner.Life(o.Owner) != proc.Dead:
 			continue
 		}
 		if err := tx.DeleteLease(o.ID); err != nil {

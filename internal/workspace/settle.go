@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -35,7 +36,7 @@ func (svc *Workspaces) settlePlan(tx *journal.Tx, s project.Location, p *plan) e
 	if w.Name, err = settleName(tx, s.Project, w.Name); err != nil {
 		return err
 	}
-	maker := project.Self()
+	maker := owner.Self()
 	p.record = journal.Record{Workspace: w, RepoID: s.ID, Boot: proc.Here().Boot, Maker: &maker, Carried: p.seat.Carried}
 	if p.mode == croft.ModeLegacy {
 		p.record.Workspace.Path = s.Path

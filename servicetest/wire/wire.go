@@ -31,12 +31,19 @@ func send[R, T any](ctx context.Context, w wire, req R, method func(context.Cont
 		// be named on its own machine.
 		return nil, &croft.Error{Code: croft.InvalidName, Op: "call", Message: "the request is not UTF-8"}
 	}
-	out, err := method(ctx, passed(w.t, req, w.toHere))
+	out, err := method(w.from(ctx), passed(w.t, req, w.toHere))
 	if err != nil {
 		var none *T // over a wire there is an answer or an error
 		return none, w.failure(err)
 	}
 	return passed(w.t, out, w.toThere), nil
+}
+
+// from returns the context of a call with the caller's directory on the other end.
+func (w wire) from(ctx context.Context) context.Context {
+	a := croft.ActorFrom(ctx)
+	a.Dir = w.toHere(a.Dir)
+	return croft.WithActor(ctx, a)
 }
 
 // passed returns a value as it is on the other end of a wire, where paths are translated.

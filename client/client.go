@@ -1,0 +1,180 @@
+// Package client is Croft's Service over a daemon's socket or HTTP.
+//
+//	svc, err := client.Open(ctx, client.Options{Socket: path, Dir: "."})
+//
+// Most programs want package connect instead, which finds the daemon and does without one.
+//
+// A call whose context ends is canceled at the daemon, and returns when the daemon has rolled
+// back what it had begun. If the daemon goes away in the middle of a call, one that only reads
+// and one that has a Key are made again, for a few seconds; another one fails with Closed, and
+// what it had begun is finished or rolled back by the next process that opens Croft.
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/api"
+	"github.com/croft-sh/croft/internal/lifetime"
+	"github.com/croft-sh/croft/internal/owner"
+)
+
+// Options say where the daemon is, and who calls.
+type Options struct {
+	// Socket is the path of the daemon's socket. Either it or Address is required.
+	Socket string
+	// Address is the daemon's address, such as "http://127.0.0.1:7777", and Token the secret
+	// of the token that it asks for there.
+	Address string
+	Token   string
+	// Dir is the directory that the caller stands in: requests that name no project mean
+	// the one that it lies in. Default: none.
+	Dir string
+	// Actor is the name of the caller for the history. Default: the user of the daemon.
+	Actor string
+	// Patience is how long a call is tried again while the daemon is away. Default: 5
+	// seconds; less than zero: not at all.
+	Patience time.Duration
+}
+
+// Client implements croft.Service.
+type Client struct {
+	http     *http.Client
+	base     string
+	token    string
+	dir      string
+	actor    string
+	patience time.Duration
+	self     croft.Owner
+	life     *lifetime.Lifetime
+
+	waits    context.Context // of the calls that only wait
+	endWaits context.CancelFunc
+
+	mu      sync.Mutex
+	leases  map[croft.ID]bool // that this process took for itself
+	notices []string
+}
+
+var _ croft.Service = (*Client)(nil)
+
+// Open returns a Service of the daemon. It does not ask whether there is one; About does.
+func Open(_ context.Context, o Options) (*Client, error) {
+	c := &Client{base: o.Address, token: o.Token, actor: o.Actor, patience: o.Patience, life: lifetime.New(), leases: map[croft.ID]bool{}}
+	if c.patience == 0 {
+		c.patience = 5 * time.Second
+	}
+	c.waits, c.endWaits = context.WithCancel(context.Background())
+	transport := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}
+	if o.Socket != "" {
+		c.base = "http://croft"
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", o.Socket)
+		}
+	}
+	c.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if o.Dir != "" {
+		dir, err := filepath.Abs(o.Dir)
+		if err != nil {
+			return nil, croft.AsError("open", err)
+		}
+		c.dir = dir
+	}
+	c.self = owner.Self()
+	return c, nil
+}
+
+// About asks the daemon what it is.
+func (c *Client) About(ctx context.Context) (*api.About, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+api.AboutPath, nil)
+	if err != nil {
+		return nil, err
+	}
+	c.authorize(r)
+	response, err := c.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var about api.About
+	return &about, api.ReadAnswer(response, &about)
+}
+
+// Notices returns the sentences for the user that came with answers and were not returned
+// before.
+func (c *Client) Notices() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.notices
+	c.notices = nil
+	return out
+}
+
+// Close waits for the calls that are at work, cancels those that only wait, and releases
+// the leases that were taken for this process.
+func (c *Client) Close() error {
+	c.endWaits()
+	isFirst, err := c.life.Close(30 * time.Second)
+	if !isFirst {
+		return nil
+	}
+	defer c.life.Cancel()
+	errs := []error{err}
+	c.mu.Lock()
+	held := c.leases
+	c.leases = nil
+	c.mu.Unlock()
+	for id := range held {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		_, err := exchange[croft.ReleaseRequest, croft.Released](ctx, c, api.ByName("Release"), croft.ReleaseRequest{Lease: id})
+		if cancel(); !errors.Is(err, croft.LeaseLost) {
+			errs = append(errs, err)
+		}
+	}
+	c.life.Wait()
+	c.http.CloseIdleConnections()
+	return errors.Join(errs...)
+}
+
+// authorize adds the token.
+func (c *Client) authorize(r *http.Request) {
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+}
+
+// context returns the context of a call with its actor, where the caller said nothing else.
+func (c *Client) context(ctx context.Context) context.Context {
+	a := croft.ActorFrom(ctx)
+	if a.Dir == "" {
+		a.Dir = c.dir
+	}
+	if a.Name == "" && a.Author == nil && a.Workspace == "" {
+		a.Name = c.actor
+	}
+	return croft.WithActor(ctx, a)
+}
+
+// newCall returns a name for a call that nobody can guess.
+func newCall() string { return rand.Text() }
+
+// gone says that the daemon went away.
+func gone(op string, err error) error {
+	return &croft.Error{
+		Code: croft.Closed, Op: op, Message: "the daemon does not answer", Err: err,
+		Details: "What the call had begun is finished or rolled back by the next process that opens Croft.",
+		Hint:    "croft serve --status",
+	}
+}
+
+// closed says that the Service was closed.
+func closed(op string) error {
+	return &croft.Error{Code: croft.Closed, Op: op, Message: "the service was closed", Hint: "open another one"}
+}

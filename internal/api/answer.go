@@ -1,0 +1,106 @@
+package api
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/croft-sh/croft"
+)
+
+// Problem is the body of an answer to a request that failed: a problem by RFC 9457 that
+// has all that a croft.Error has.
+type Problem struct {
+	Type   string `json:"type"`   // a page about the code
+	Title  string `json:"title"`  // the code in words
+	Status int    `json:"status"` // of HTTP
+	Detail string `json:"detail"` // the message
+	croft.Error
+}
+
+// ProblemType is the media type of a Problem.
+const ProblemType = "application/problem+json"
+
+// ProblemOf returns an error as a problem.
+func ProblemOf(op string, err error) Problem {
+	e := *croft.AsError(op, err)
+	if e.Op == "" {
+		e.Op = op
+	}
+	return problem(e.Code.HTTPStatus(), e)
+}
+
+func problem(status int, e croft.Error) Problem {
+	title := http.StatusText(status)
+	if e.Code == croft.Canceled {
+		title = "Canceled"
+	}
+	return Problem{Type: "urn:croft:error:" + string(e.Code), Title: title, Status: status, Detail: e.Message, Error: e}
+}
+
+// WriteError answers with an error.
+func WriteError(w http.ResponseWriter, op string, err error) {
+	p := ProblemOf(op, err)
+	if p.Code.Retryable() {
+		w.Header().Set("Retry-After", "1")
+	}
+	writeJSON(w, ProblemType, p.Status, p)
+}
+
+// WriteProblem answers with an error under a status of its own.
+func WriteProblem(w http.ResponseWriter, status int, e *croft.Error) {
+	writeJSON(w, ProblemType, status, problem(status, *e))
+}
+
+// WriteAnswer answers with the result of a call.
+func WriteAnswer(w http.ResponseWriter, status int, answer any) {
+	if revision := revisionOf(answer); revision > 0 {
+		w.Header().Set("ETag", strconv.Quote(strconv.Itoa(revision)))
+	}
+	writeJSON(w, "application/json", status, answer)
+}
+
+func writeJSON(w http.ResponseWriter, media string, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		status, data = http.StatusInternalServerError, []byte(`{"code":"INTERNAL","message":"the answer cannot be sent"}`)
+	}
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n')) // the caller is gone, and with it whom to tell
+}
+
+// revisionOf returns the revision of a noun, or 0.
+func revisionOf(answer any) int {
+	v := reflect.Indirect(reflect.ValueOf(answer))
+	if v.Kind() != reflect.Struct {
+		return 0
+	}
+	if f := v.FieldByName("Revision"); f.IsValid() && f.CanInt() {
+		return int(f.Int())
+	}
+	return 0
+}
+
+// maxAnswer is the largest answer that a client reads.
+const maxAnswer = 1 << 30
+
+// ReadAnswer reads the result of a call, or its error.
+func ReadAnswer(r *http.Response, answer any) error {
+	body := io.LimitReader(r.Body, maxAnswer)
+	if r.StatusCode/100 != 2 {
+		var p Problem
+		if err := json.NewDecoder(body).Decode(&p); err != nil || p.Code == "" {
+			return &croft.Error{Code: croft.Internal, Message: "the daemon answered with " + r.Status}
+		}
+		e := p.Error
+		return &e
+	}
+	if err := json.NewDecoder(body).Decode(answer); err != nil {
+		return &croft.Error{Code: croft.Internal, Message: "the daemon's answer cannot be read", Err: err}
+	}
+	return nil
+}

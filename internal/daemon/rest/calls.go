@@ -1,0 +1,102 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/api"
+	"github.com/croft-sh/croft/internal/caller"
+)
+
+type server struct {
+	Options
+	mux *http.ServeMux
+
+	mu    sync.Mutex
+	calls map[string]context.CancelFunc // the calls at work that have a name, by caller and name
+}
+
+func (s *server) serviceFor(r *http.Request) (croft.Service, error) {
+	return s.ServiceFor(caller.From(r.Context()))
+}
+
+// begin returns the context of a call: it has the actor that the caller may be, and ends
+// when the caller is gone or cancels the call by its name.
+func (s *server) begin(r *http.Request) (context.Context, func(), error) {
+	actor, err := ActorFor(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(croft.WithActor(r.Context(), actor))
+	name := callName(r, r.Header.Get(api.HeaderCall))
+	if name == "" {
+		return ctx, cancel, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, isThere := s.calls[name]; isThere {
+		cancel()
+		return nil, nil, &croft.Error{Code: croft.InvalidRequest, Message: "another call has this name in " + api.HeaderCall}
+	}
+	s.calls[name] = cancel
+	return ctx, func() {
+		s.mu.Lock()
+		delete(s.calls, name)
+		s.mu.Unlock()
+		cancel()
+	}, nil
+}
+
+// callName returns the name of a call with that of its caller, so that nobody cancels the
+// calls of others.
+func callName(r *http.Request, name string) string {
+	if name == "" || len(name) > 100 {
+		return ""
+	}
+	return string(caller.From(r.Context()).Token) + "/" + name
+}
+
+// cancel cancels a call. Its caller waits for the answer of the call itself.
+func (s *server) cancel(w http.ResponseWriter, r *http.Request) {
+	if _, err := s.serviceFor(r); err != nil {
+		api.WriteError(w, "cancel", err)
+		return
+	}
+	s.mu.Lock()
+	cancel := s.calls[callName(r, r.PathValue("call"))]
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// ActorFor returns who acts by a request. A caller with access to everything acts for whom
+// it says; one with a token of a workspace is that workspace's agent.
+func ActorFor(r *http.Request) (croft.Actor, error) {
+	by := caller.From(r.Context())
+	if by.Access == croft.AccessWorkspace {
+		return croft.Actor{Workspace: by.Workspace}, nil
+	}
+	actor, err := api.ActorOf(r)
+	if err != nil || by.Access == croft.AccessRead {
+		return croft.Actor{Name: by.Name}, err
+	}
+	actor.Name = cmp.Or(actor.Name, by.Name)
+	return actor, nil
+}
+
+// addNotices sends the sentences for the user with the answer, to a caller who may read
+// everything.
+func (s *server) addNotices(w http.ResponseWriter, r *http.Request) {
+	if caller.From(r.Context()).Access != croft.AccessAll {
+		return
+	}
+	for _, text := range s.Notices() {
+		w.Header().Add(api.HeaderNotice, url.PathEscape(text))
+	}
+}
