@@ -228,6 +228,7 @@ var mayImport = map[string][]string{
 
 	// The daemon: the API over the Service, and the streams of events.
 	"internal/api":           {"."},
+	"internal/daemon/agents": {".", "internal/api", "internal/caller"},
 	"internal/daemon/rest":   {".", "internal/api", "internal/caller"},
 	"internal/daemon/stream": {".", "internal/api", "internal/caller"},
 	"internal/scope":         {"."},
@@ -266,6 +267,7 @@ var onlyIn = map[string][]string{
 	"database/sql": {"internal/journal", "internal/journal/prepared"},
 	"testing/...":  testSupport,
 
+	"github.com/coder/websocket/...":      {"internal/browsertest", "internal/daemon/stream"},
 	"github.com/google/go-cmp/...":        testSupport,
 	"github.com/pelletier/go-toml/...":    {"internal/config"},
 	"github.com/rogpeppe/go-internal/...": testSupport,
@@ -275,7 +277,7 @@ var onlyIn = map[string][]string{
 }
 
 // web are the packages that speak HTTP.
-var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/rest", "internal/daemon/stream", "internal/dashboard", "internal/dashboard/...", "internal/openapi"}
+var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/agents", "internal/daemon/rest", "internal/daemon/stream", "internal/dashboard", "internal/dashboard/...", "internal/openapi"}
 
 // anywhere lists the third-party modules that every package but the root may
 // import. A module that is neither here nor in onlyIn fails the test.

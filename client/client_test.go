@@ -45,7 +45,7 @@ func open(t *testing.T, dir string, env []string) croft.Service {
 	all := func(caller.Caller) (croft.Service, error) { return hub, nil }
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", rest.New(rest.Options{ServiceFor: all, Notices: e.Notices}))
-	mux.Handle("GET "+api.EventsPath, stream.Options{ServiceFor: all})
+	mux.Handle("GET "+api.EventsPath, stream.Options{ServiceFor: all, Now: hub.Now})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mux.ServeHTTP(w, r.WithContext(caller.With(r.Context(), caller.Caller{Access: croft.AccessAll})))
 	})}

@@ -48,6 +48,10 @@ func (d *document) addRequest(op object, c api.Call, request reflect.Type) error
 		op["requestBody"] = object{"required": len(s.Required) > len(inPath), "content": object{"application/json": object{"schema": ref(name)}}}
 		parameters = append(parameters, headers(s)...)
 	}
+	if c.Name == "CheckLog" {
+		parameters = append(parameters, object{"name": "follow", "in": "query", "description": "if it is there, the answer is the output as text, as it is printed, until the check has ended", "schema": object{"type": "string"}, "allowEmptyValue": true})
+		op["responses"].(object)["200"].(object)["content"].(object)["text/plain"] = object{"schema": object{"type": "string"}}
+	}
 	if c.Answer == api.AnswerMerge {
 		parameters = append(parameters, header("Prefer", "`wait=30`: answer when the merge has ended, or after so many seconds, 60 at most", "string"))
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/caller"
 )
 
-// Options say what the handlers call. All fields are required.
+// Options say what the handlers call.
 type Options struct {
 	// ServiceFor returns the Service for what a caller may do, or an error if that is
 	// nothing.
@@ -26,6 +26,8 @@ type Options struct {
 	About api.About
 	// Document is the OpenAPI document.
 	Document []byte
+	// Stopping ends what is followed when it is closed: the daemon stops.
+	Stopping <-chan struct{}
 }
 
 // New returns the handler of everything below /v1, but for the streams of events.
@@ -63,6 +65,10 @@ func handle[R, T any](s *server, name string, method func(croft.Service, context
 	c := api.ByName(name)
 	op := strings.ToLower(name)
 	s.mux.HandleFunc(c.Method+" "+c.Path, func(w http.ResponseWriter, r *http.Request) {
+		if name == "CheckLog" && r.URL.Query().Has("follow") {
+			s.followLog(w, r)
+			return
+		}
 		svc, err := s.serviceFor(r)
 		if err != nil {
 			api.WriteError(w, op, err)

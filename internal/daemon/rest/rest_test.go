@@ -230,6 +230,36 @@ func TestActors(t *testing.T) {
 	}
 }
 
+// running is a check whose output grows with every look, and that ends.
+type running struct {
+	croft.UnimplementedService
+	parts []string
+}
+
+func (s *running) CheckLog(_ context.Context, req croft.CheckLogRequest) (*croft.CheckLog, error) {
+	if req.Merge != "m1" || req.Offset > 0 && req.Check != "c1" {
+		return nil, &croft.Error{Code: croft.CheckNotFound, Message: "no such check"}
+	}
+	text := strings.Join(s.parts[:min(1+int(req.Offset), len(s.parts))], "")
+	log := croft.CheckLog{Merge: "m1", Check: croft.Check{ID: "c1", State: croft.TryRunning}, Data: []byte(text[min(int(req.Offset), len(text)):]), Next: int64(len(text)), Size: int64(len(text))}
+	if len(text) == len(strings.Join(s.parts, "")) {
+		log.Check.State = croft.TryPassed
+	}
+	return &log, nil
+}
+
+// TestFollowLog: the output of a check comes as it is printed, and the stream ends with it.
+func TestFollowLog(t *testing.T) {
+	url := serve(t, &running{parts: []string{"a", "b", "<script>\x1b[31m"}}, everything)
+	r, body := do(t, "GET", url+"/v1/merges/m1/log?follow", "")
+	if r.StatusCode != http.StatusOK || body != "ab<script>\x1b[31m" || r.Header.Get("Content-Type") != "text/plain; charset=utf-8" || r.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%s %q %v", r.Status, body, r.Header)
+	}
+	if r, _ := do(t, "GET", url+"/v1/merges/m2/log?follow", ""); r.StatusCode != http.StatusNotFound {
+		t.Errorf("%s", r.Status)
+	}
+}
+
 // TestNoAccess: a caller without access gets nothing, also where there is nothing.
 func TestNoAccess(t *testing.T) {
 	url := serve(t, &stub{}, caller.Caller{})

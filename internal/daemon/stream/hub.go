@@ -76,7 +76,7 @@ func (h *Hub) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[cro
 // follow yields what was before, then what comes. It returns nil if yield wanted no more.
 func (h *Hub) follow(ctx context.Context, req croft.EventsRequest, yield func(croft.Event, error) bool) error {
 	if req.From == croft.FromNow && req.After == "" {
-		now, err := h.now(ctx)
+		now, err := h.Now(ctx)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (h *Hub) follow(ctx context.Context, req croft.EventsRequest, yield func(cr
 	}
 	defer h.leave(r)
 	// What the tail has still to hand out up to here, the reader has seen, or gets as past.
-	until, err := h.now(ctx)
+	until, err := h.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,8 +141,8 @@ func matches(req croft.EventsRequest, ev croft.Event) bool {
 	return (req.Repo == "" || req.Repo == ev.Repo) && (len(req.Kinds) == 0 || slices.Contains(req.Kinds, ev.Kind))
 }
 
-// now returns the cursor of the last event: every list that events tell of has it.
-func (h *Hub) now(ctx context.Context) (croft.Cursor, error) {
+// Now returns the cursor of the last event: every list that events tell of has it.
+func (h *Hub) Now(ctx context.Context) (croft.Cursor, error) {
 	list, err := h.Sessions(ctx, croft.SessionsRequest{Repos: croft.ScopeAll, Page: croft.Page{Limit: 1}})
 	if err != nil {
 		return "", err
@@ -156,7 +156,7 @@ func (h *Hub) subscribe(ctx context.Context) (*reader, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.tail == nil {
-		now, err := h.now(croft.WithActor(ctx, croft.Actor{}))
+		now, err := h.Now(croft.WithActor(ctx, croft.Actor{}))
 		if err != nil {
 			return nil, err
 		}

@@ -19,6 +19,8 @@ type Options struct {
 	// ServiceFor returns the Service for what a caller may see. Its events should come from
 	// a Hub.
 	ServiceFor func(caller.Caller) (croft.Service, error)
+	// Now returns the cursor of the last event.
+	Now func(context.Context) (croft.Cursor, error)
 	// Stopping ends all streams when it is closed: the daemon stops.
 	Stopping <-chan struct{}
 	// Beat is how often a silent stream shows that it is alive. Default: 15 seconds.
@@ -36,10 +38,7 @@ func (o Options) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		api.WriteError(w, "events", err)
 		return
 	}
-	req, err := readRequest(r)
-	if err == nil {
-		err = o.precheck(r.Context(), svc, req)
-	}
+	req, err := o.begin(r, svc, croft.FromStart)
 	if err != nil {
 		api.WriteError(w, "events", err)
 		return
@@ -50,7 +49,7 @@ func (o Options) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	out := &sse{w: w, rc: http.NewResponseController(w)}
-	if out.write("retry: 1000\n\n") != nil {
+	if out.write("retry: 1000\nid: "+string(req.After)+"\n\n") != nil {
 		return
 	}
 	o.pump(ctx, svc.Events(ctx, req), out)
@@ -82,6 +81,22 @@ func readRequest(r *http.Request) (croft.EventsRequest, error) {
 		req.After, req.From = croft.Cursor(last), croft.FromStart
 	}
 	return req, nil
+}
+
+// begin reads what events a caller asks for, and fixes where they begin before the answer
+// does: what happens after the caller has seen the answer is in the stream.
+func (o Options) begin(r *http.Request, svc croft.Service, from croft.From) (croft.EventsRequest, error) {
+	req, err := readRequest(r)
+	if err != nil {
+		return req, err
+	}
+	if req.After == "" && (req.From == croft.FromNow || from == croft.FromNow && !r.URL.Query().Has("from")) {
+		if req.After, err = o.Now(r.Context()); err != nil {
+			return req, err
+		}
+		req.From = croft.FromStart
+	}
+	return req, o.precheck(r.Context(), svc, req)
 }
 
 // precheck returns the error that a stream would begin with, so that it becomes the status

@@ -206,7 +206,7 @@ func serve(t *testing.T, l *log, stopping <-chan struct{}) string {
 	t.Helper()
 	hub := stream.NewHub(l)
 	server := httptest.NewServer(stream.Options{
-		ServiceFor: func(caller.Caller) (croft.Service, error) { return hub, nil }, Stopping: stopping, Beat: 50 * time.Millisecond,
+		ServiceFor: func(caller.Caller) (croft.Service, error) { return hub, nil }, Now: hub.Now, Stopping: stopping, Beat: 50 * time.Millisecond,
 	})
 	t.Cleanup(server.Close)
 	return server.URL
@@ -250,12 +250,12 @@ func TestServerSentEvents(t *testing.T) {
 		}
 	}
 	text := strings.Join(got, "\n")
-	for _, want := range []string{"retry: 1000\n", "id: 2\nevent: b\ndata: {\"cursor\":\"2\"", "id: 3\nevent: c\n", ": alive\n"} {
+	for _, want := range []string{"retry: 1000\nid: 1\n\nid: 2\nevent: b\ndata: {\"cursor\":\"2\"", "id: 3\nevent: c\n", ": alive\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "id: 1\n") || response.Header.Get("Content-Type") != "text/event-stream" {
+	if strings.Contains(text, "id: 1\nevent") || response.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%v\n%s", response.Header, text)
 	}
 }
@@ -283,7 +283,7 @@ func TestExpired(t *testing.T) {
 	for lines.Scan() {
 		fmt.Fprintln(&text, lines.Text())
 	}
-	if !strings.HasSuffix(text.String(), "event: end\ndata: {}\n\n") || strings.Count(text.String(), "id: ") != 2 {
+	if !strings.HasSuffix(text.String(), "event: end\ndata: {}\n\n") || strings.Count(text.String(), "event: a\n") != 2 {
 		t.Errorf("%s", text.String())
 	}
 }
