@@ -11,11 +11,13 @@ type Actor struct {
 	// Workspace is the workspace whose agent calls. Its name is shown, and what only a
 	// person may decide (AcceptTarget, Approve, AcceptGitConfig) is refused.
 	Workspace ID `json:"workspace,omitempty"`
-	// Dir is the directory that the caller stands in, as an absolute path where the Service
-	// runs. Requests that name no project mean the one that it lies in, relative paths are
-	// taken from it, and if it lies in a workspace, that workspace's agent calls, whatever
-	// Name and Workspace say. Default: the Service's own.
+	// Dir is the directory that the call is about, as an absolute path where the Service
+	// runs: requests that name no project mean the one that it lies in, and relative paths
+	// are taken from it. Default: the Service's own.
 	Dir string `json:"dir,omitempty"`
+	// From is the directory that the caller stands in. If it lies in a workspace, that
+	// workspace's agent calls, whatever Name and Workspace say. Default: Dir.
+	From string `json:"from,omitempty"`
 	// Author is whose name the commits have that the call makes, also later in a lane.
 	// Default: whom git knows where the Service runs.
 	Author *Author `json:"author,omitempty"`

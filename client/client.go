@@ -28,15 +28,19 @@ import (
 
 // Options say where the daemon is, and who calls.
 type Options struct {
-	// Socket is the path of the daemon's socket. Either it or Address is required.
+	// Dial connects to the daemon's socket. Either it, Socket or Address is required.
+	Dial func(context.Context) (net.Conn, error)
+	// Socket is the path of the daemon's socket.
 	Socket string
 	// Address is the daemon's address, such as "http://127.0.0.1:7777", and Token the secret
 	// of the token that it asks for there.
 	Address string
 	Token   string
-	// Dir is the directory that the caller stands in: requests that name no project mean
-	// the one that it lies in. Default: none.
+	// Dir is the directory that calls are about: requests that name no project mean the one
+	// that it lies in. Default: none.
 	Dir string
+	// From is the directory that the caller stands in. Default: Dir.
+	From string
 	// Actor is the name of the caller for the history. Default: the user of the daemon.
 	Actor string
 	// Patience is how long a call is tried again while the daemon is away. Default: 5
@@ -50,6 +54,7 @@ type Client struct {
 	base     string
 	token    string
 	dir      string
+	from     string
 	actor    string
 	patience time.Duration
 	self     croft.Owner
@@ -73,22 +78,31 @@ func Open(_ context.Context, o Options) (*Client, error) {
 	}
 	c.waits, c.endWaits = context.WithCancel(context.Background())
 	transport := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}
-	if o.Socket != "" {
-		c.base = "http://croft"
-		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", o.Socket)
+	if dial := o.Dial; dial != nil || o.Socket != "" {
+		if dial == nil {
+			dial = func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "unix", o.Socket) }
 		}
+		c.base = "http://croft"
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
 	}
 	c.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if o.Dir != "" {
-		dir, err := filepath.Abs(o.Dir)
-		if err != nil {
-			return nil, croft.AsError("open", err)
-		}
-		c.dir = dir
+	var err error
+	if c.dir, err = absolute(o.Dir); err != nil {
+		return nil, croft.AsError("open", err)
+	}
+	if c.from, err = absolute(o.From); err != nil {
+		return nil, croft.AsError("open", err)
 	}
 	c.self = owner.Self()
 	return c, nil
+}
+
+// absolute returns the absolute path of a directory; none stays none.
+func absolute(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	return filepath.Abs(dir)
 }
 
 // About asks the daemon what it is.
@@ -155,6 +169,9 @@ func (c *Client) context(ctx context.Context) context.Context {
 	a := croft.ActorFrom(ctx)
 	if a.Dir == "" {
 		a.Dir = c.dir
+	}
+	if a.From == "" {
+		a.From = c.from
 	}
 	if a.Name == "" && a.Author == nil && a.Workspace == "" {
 		a.Name = c.actor

@@ -75,8 +75,8 @@ func (actorScenarios) Author(t *testing.T, f *fixture) {
 	}
 }
 
-// Stands: a caller's directory says which project is meant, and who acts if it lies in a
-// workspace, whatever else the caller says.
+// Stands: a caller's directories say which project is meant, and who acts if the caller
+// stands in a workspace, whatever else it says.
 func (actorScenarios) Stands(t *testing.T, f *fixture) {
 	w, other := f.create(croft.CreateRequest{Name: "a", Agent: "claude"}), f.another()
 	there := croft.WithActor(t.Context(), croft.Actor{Name: "ada", Dir: other.Dir})
@@ -85,7 +85,7 @@ func (actorScenarios) Stands(t *testing.T, f *fixture) {
 	if names := f.names(); b.Repo != other.Dir || strings.Join(names, " ") != "a" {
 		t.Errorf("made in %s, beside %q", b.Repo, names)
 	}
-	inside := croft.WithActor(t.Context(), croft.Actor{Name: "ada", Dir: w.Path})
+	inside := croft.WithActor(t.Context(), croft.Actor{Name: "ada", Dir: f.Dir, From: w.Path})
 	locked, err := f.Lock(inside, croft.LockRequest{Workspace: "a"})
 	must(t, err)
 	if op := f.last("lock", "done"); locked.ID != w.ID || op.Actor != "claude in a" || op.ActorWorkspace != w.ID {

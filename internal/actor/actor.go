@@ -30,8 +30,10 @@ func Check(a croft.Actor) error {
 		}
 		names = append(names, by.Name, by.Email)
 	}
-	if a.Dir != "" && !filepath.IsAbs(a.Dir) {
-		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%.80q is not the absolute path of a directory", a.Dir)}
+	for _, dir := range []string{a.Dir, a.From} {
+		if dir != "" && !filepath.IsAbs(dir) {
+			return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%.80q is not the absolute path of a directory", dir)}
+		}
 	}
 	for _, text := range names {
 		if !utf8.ValidString(text) || len(text) > maxName || strings.ContainsFunc(text, unicode.IsControl) || strings.ContainsAny(text, "<>") {

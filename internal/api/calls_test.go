@@ -158,7 +158,7 @@ func same(a, b reflect.Value) bool {
 
 // TestActorArrives: so does the actor.
 func TestActorArrives(t *testing.T) {
-	want := croft.Actor{Name: "a & b=c", Workspace: "0123", Dir: "/tmp/ü x", Author: &croft.Author{Name: "Ada; Byron", Email: "a@b"}}
+	want := croft.Actor{Name: "a & b=c", Workspace: "0123", Dir: "/tmp/ü x", From: "/y", Author: &croft.Author{Name: "Ada; Byron", Email: "a@b"}}
 	r, err := NewRequest(croft.WithActor(t.Context(), want), "http://x", ByName("Repos"), croft.ReposRequest{})
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ const (
 	// HeaderRevision has the request's IfRevision, as an entity tag.
 	HeaderRevision = "If-Match"
 	// HeaderActor has the croft.Actor of a call, as a query: name, workspace, dir,
-	// authorName, authorEmail.
+	// from, authorName, authorEmail.
 	HeaderActor = "Croft-Actor"
 	// HeaderCall names a call, so that its caller can cancel it at CancelPath.
 	HeaderCall = "Croft-Call"
@@ -112,7 +112,7 @@ func setActor(r *http.Request, a croft.Actor) error {
 		return nil
 	}
 	q := url.Values{}
-	for name, value := range map[string]string{"name": a.Name, "workspace": string(a.Workspace), "dir": a.Dir} {
+	for name, value := range map[string]string{"name": a.Name, "workspace": string(a.Workspace), "dir": a.Dir, "from": a.From} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -131,7 +131,7 @@ func ActorOf(r *http.Request) (croft.Actor, error) {
 	if err != nil {
 		return croft.Actor{}, invalid("the header %s cannot be read", HeaderActor)
 	}
-	a := croft.Actor{Name: q.Get("name"), Workspace: croft.ID(q.Get("workspace")), Dir: q.Get("dir")}
+	a := croft.Actor{Name: q.Get("name"), Workspace: croft.ID(q.Get("workspace")), Dir: q.Get("dir"), From: q.Get("from")}
 	if q.Has("authorName") || q.Has("authorEmail") {
 		a.Author = &croft.Author{Name: q.Get("authorName"), Email: q.Get("authorEmail")}
 	}

@@ -42,7 +42,7 @@ func (p *Projects) EnterActor(ctx context.Context) (context.Context, error) {
 	if _, inside := actor.Cut(p.Who); inside != "" {
 		return ctx, nil // the agent of a workspace stays that, whatever it says
 	}
-	if in, err := p.agentIn(ctx, a.Dir); err != nil || in != "" {
+	if in, err := p.agentIn(ctx, cmp.Or(a.From, a.Dir)); err != nil || in != "" {
 		return context.WithValue(ctx, caller{}, in), err
 	}
 	name := a.Name

@@ -182,7 +182,7 @@ func (p *Projects) WorkspaceAround(ctx context.Context, dirs ...string) (*journa
 			return &rec, err
 		}
 	}
-	for _, dir := range append(dirs, p.dirOf(ctx), p.From) {
+	for _, dir := range append(dirs, p.dirOf(ctx), croft.ActorFrom(ctx).From, p.From) {
 		kind, dir := croft.CutRef(dir)
 		if dir == "" || kind == croft.RefID {
 			continue

@@ -39,10 +39,10 @@ func send[R, T any](ctx context.Context, w wire, req R, method func(context.Cont
 	return passed(w.t, out, w.toThere), nil
 }
 
-// from returns the context of a call with the caller's directory on the other end.
+// from returns the context of a call with the caller's directories on the other end.
 func (w wire) from(ctx context.Context) context.Context {
 	a := croft.ActorFrom(ctx)
-	a.Dir = w.toHere(a.Dir)
+	a.Dir, a.From = w.toHere(a.Dir), w.toHere(a.From)
 	return croft.WithActor(ctx, a)
 }
 
