@@ -24,6 +24,7 @@ type Config struct {
 	Snapshot Snapshot `key:"snapshot"`
 	Lease    Lease    `key:"lease"`
 	GC       GC       `key:"gc"`
+	Daemon   Daemon   `key:"daemon"`
 	History  History  `key:"history"`
 	Checkout Checkout `key:"checkout"`
 	Git      Git      `key:"git"`
@@ -80,6 +81,11 @@ type Lease struct {
 // GC says when Croft tidies up.
 type GC struct {
 	Auto bool `key:"auto"`
+}
+
+// Daemon says whether programs call the daemon.
+type Daemon struct {
+	Use string `key:"use"` // "auto" or "never"
 }
 
 // History says how long Croft remembers what is over.

@@ -208,6 +208,11 @@ func engineKeys() []Key {
 			Doc: "Whether Croft tidies up unasked, at most once an hour, after a command that changed something.",
 		},
 		{
+			Name: "daemon.use", Type: TypeString, Default: "auto", Guard: GuardUser,
+			Doc:   "Whether a program calls the daemon: `auto` where one runs with the same settings, `never` otherwise.",
+			check: checkOneOf("auto", "never"),
+		},
+		{
 			Name: "history.retention", Type: TypeDuration, Default: "2160h", Guard: GuardUser,
 			Doc: "How far the history and the events go back, and how long removed workspaces are remembered of which nothing is left.",
 			max: longest,
