@@ -1,0 +1,231 @@
+// Package daemon serves a croft.Service over HTTP to programs and browsers of its user, on a
+// Unix socket and, if asked, on a port of the loopback interface. It has no behaviour of its
+// own: it knows a Service, and the handlers that it is given.
+//
+// A request goes
+//
+//	listener      socket: the peer's user is checked; port: 127.0.0.1 and ::1 only
+//	log, metrics  one line and one count for each, with the pattern of its route
+//	guard         Host, Origin, token or session, form, size: or it ends here
+//	handler       /v1/ and /api/ go to Options.API, everything else to Options.Pages;
+//	              /healthz, /readyz, /metrics and, on the socket, /daemon/ are the daemon's
+//
+// and a handler finds who calls in its context ([caller.From]), and what they may do by
+// package scope. Handlers of streams end when Options.Stopping is closed.
+//
+// Packages below this one: socket has the listeners and the way to find them, guard decides
+// about requests, keeper drives queues and keeps house, metrics counts; rest, agents and stream
+// are handlers.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/daemon/guard"
+	"github.com/croft-sh/croft/internal/daemon/metrics"
+)
+
+const (
+	// drainTime is how long requests may take to end when the daemon stops.
+	drainTime = 30 * time.Second
+	// headerTime is how long a client may take to send the headers of a request.
+	headerTime = 10 * time.Second
+	// idleTime is how long a connection may wait for its next request.
+	idleTime   = 2 * time.Minute
+	maxHeaders = 32 << 10
+)
+
+// Listeners are where a daemon listens. Those of Unix give connections of the user only, as
+// package socket makes them.
+type Listeners struct {
+	Unix []net.Listener
+	TCP  []net.Listener
+}
+
+// Options are what a Server needs. All but Service, Guard and Listeners may be left out.
+type Options struct {
+	Service   croft.Service // closed when the server has stopped
+	Listeners Listeners
+	Guard     guard.Options
+	// API answers /v1/ and /api/, and Pages everything else. Default: 404.
+	API, Pages http.Handler
+	Version    string
+	Log        *slog.Logger
+	Metrics    *metrics.Set
+	// Stopping is closed by the server when it begins to stop: handlers of streams wait for
+	// it, and end. Streams says how many there are. Default: none.
+	Stopping chan struct{}
+	Streams  func() int
+	// Background, if not nil, runs as long as the server does: it ends with its context.
+	Background func(ctx context.Context)
+}
+
+// Server is one daemon.
+type Server struct {
+	o       Options
+	guard   *guard.Guard
+	started time.Time
+	stop    chan struct{} // closed by a request to stop
+	stopped sync.Once
+	servers []*http.Server
+	readied atomic.Int64 // when Service last answered, for readyz
+
+	queues queueCounts
+}
+
+// New returns a server that does not serve yet.
+func New(o Options) *Server {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = metrics.New()
+	}
+	if o.Stopping == nil {
+		o.Stopping = make(chan struct{})
+	}
+	if o.Streams == nil {
+		o.Streams = func() int { return 0 }
+	}
+	if o.Guard.Log == nil {
+		o.Guard.Log = o.Log
+	}
+	s := &Server{o: o, guard: guard.New(o.Guard), started: time.Now(), stop: make(chan struct{})}
+	s.o.Metrics.Ask(s.gauges)
+	return s
+}
+
+// Once returns a link by which a browser logs in, or "" without a port.
+func (s *Server) Once() string {
+	for _, l := range s.o.Listeners.TCP {
+		if addr, ok := l.Addr().(*net.TCPAddr); ok {
+			return s.guard.Once(addr.Port)
+		}
+	}
+	return ""
+}
+
+// Run serves until the context ends or a request stops the daemon. Then it takes no new
+// connections, tells streams to end, waits for requests up to 30 seconds, and closes the
+// Service. force ends the waiting.
+func (s *Server) Run(ctx context.Context, force <-chan struct{}) error {
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBackground()
+	var keeping sync.WaitGroup
+	if s.o.Background != nil {
+		keeping.Go(func() { s.o.Background(background) })
+	}
+	failed := make(chan error, len(s.o.Listeners.Unix)+len(s.o.Listeners.TCP))
+	var serving sync.WaitGroup
+	s.serveAll(&serving, failed)
+	var err error
+	select {
+	case <-ctx.Done():
+	case <-s.stop:
+	case err = <-failed:
+		s.o.Log.Error("a listener failed", "error", err.Error())
+	}
+	s.o.Log.Info("stopping")
+	s.drain(force)
+	serving.Wait()
+	stopBackground()
+	keeping.Wait()
+	return errors.Join(err, s.o.Service.Close())
+}
+
+// serveAll begins to serve at all listeners.
+func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
+	mux := s.routes()
+	serve := func(l net.Listener, h http.Handler) {
+		server := s.newServer(h)
+		s.servers = append(s.servers, server)
+		serving.Go(func() {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		})
+	}
+	for _, l := range s.o.Listeners.Unix {
+		serve(l, s.observe(s.guard.Unix(noting(withOwn(mux, s.ownRoutes())))))
+	}
+	for _, l := range s.o.Listeners.TCP {
+		port := 0
+		if addr, ok := l.Addr().(*net.TCPAddr); ok {
+			port = addr.Port
+		}
+		serve(l, s.observe(s.guard.TCP(port, noting(mux))))
+	}
+}
+
+func (s *Server) newServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// drain ends all servers: new connections are not accepted, streams are told to end, requests
+// may end by themselves for a while.
+func (s *Server) drain(force <-chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	go func() {
+		select {
+		case <-force:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	close(s.o.Stopping)
+	var draining sync.WaitGroup
+	for _, server := range s.servers {
+		draining.Go(func() {
+			if err := server.Shutdown(ctx); err != nil {
+				s.o.Log.Warn("requests were cut off", "error", err.Error())
+				_ = server.Close()
+			}
+		})
+	}
+	draining.Wait()
+	// A WebSocket is no request any more.
+	for s.o.Streams() > 0 && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Stop stops the daemon as a request would.
+func (s *Server) Stop() { s.stopped.Do(func() { close(s.stop) }) }
+
+// Status is what the daemon tells of itself on its socket.
+type Status struct {
+	PID       int       `json:"pid"`
+	Version   string    `json:"version,omitempty"`
+	StartedAt time.Time `json:"startedAt"`
+	Sockets   []string  `json:"sockets"`
+	TCP       []string  `json:"tcp"`
+	Streams   int       `json:"streams"`
+}
+
+func (s *Server) status() Status {
+	st := Status{PID: os.Getpid(), Version: s.o.Version, StartedAt: s.started.UTC().Truncate(time.Second), Sockets: []string{}, TCP: []string{}, Streams: s.o.Streams()}
+	for _, l := range s.o.Listeners.Unix {
+		st.Sockets = append(st.Sockets, l.Addr().String())
+	}
+	for _, l := range s.o.Listeners.TCP {
+		st.TCP = append(st.TCP, l.Addr().String())
+	}
+	return st
+}

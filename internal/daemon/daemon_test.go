@@ -1,0 +1,294 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/daemon/guard"
+	"github.com/croft-sh/croft/internal/token"
+)
+
+// service is a Service that answers what the server itself asks, and notes that it was closed.
+type service struct {
+	croft.UnimplementedService
+	mu     sync.Mutex
+	closed bool
+	fails  error
+}
+
+func (s *service) Repos(context.Context, croft.ReposRequest) (*croft.List[croft.Repo], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &croft.List[croft.Repo]{}, s.fails
+}
+
+func (s *service) Merges(context.Context, croft.MergesRequest) (*croft.List[croft.Merge], error) {
+	return &croft.List[croft.Merge]{Items: []croft.Merge{{State: croft.MergeQueued}, {State: croft.MergeQueued, IsHeld: true}}}, nil
+}
+
+func (s *service) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// log collects lines.
+type log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// running is a server under test at a port.
+type running struct {
+	*Server
+	svc    *service
+	url    string
+	token  string
+	log    *log
+	cancel context.CancelFunc
+	force  chan struct{}
+	done   chan error
+}
+
+func start(t *testing.T, api http.Handler) *running {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := token.Open(t.TempDir())
+	_, secret, err := tokens.Make(t.Context(), token.Request{Name: "test", Access: croft.AccessAll})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &running{svc: &service{}, url: "http://" + l.Addr().String(), token: secret, log: &log{}, cancel: cancel, force: make(chan struct{}), done: make(chan error, 1)}
+	r.Server = New(Options{
+		Service: r.svc, Listeners: Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: tokens, User: "ada"}, API: api,
+		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	go func() { r.done <- r.Run(ctx, r.force) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case <-r.done:
+		case <-time.After(20 * time.Second):
+			t.Error("the server does not end")
+		}
+	})
+	return r
+}
+
+func (r *running) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+r.token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+// wait ends the test if the server has not ended in time.
+func (r *running) wait(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-r.done:
+		r.done <- nil // for the cleanup
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server does not end")
+		return nil
+	}
+}
+
+func TestHealth(t *testing.T) {
+	r := start(t, nil)
+	if code, body := r.get(t, "/healthz"); code != 200 || body != "ok\n" {
+		t.Errorf("%d %q", code, body)
+	}
+	r.svc.fails = croft.StateUnavailable
+	if code, body := r.get(t, "/readyz"); code != 503 || !strings.Contains(body, "STATE_UNAVAILABLE") {
+		t.Errorf("%d %q", code, body)
+	}
+	r.svc.mu.Lock()
+	r.svc.fails = nil
+	r.svc.mu.Unlock()
+	if code, _ := r.get(t, "/readyz"); code != 200 {
+		t.Errorf("%d", code)
+	}
+	for _, path := range []string{"/v1/repos", "/api/agents", "/"} {
+		if code, _ := r.get(t, path); code != 404 {
+			t.Errorf("%s: %d", path, code)
+		}
+	}
+}
+
+func TestMetricsAndLog(t *testing.T) {
+	api := http.NewServeMux()
+	api.HandleFunc("GET /v1/things/{id}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "x") })
+	api.HandleFunc("GET /v1/panic", func(http.ResponseWriter, *http.Request) { panic("of a test") })
+	r := start(t, api)
+	for range 3 {
+		r.get(t, "/v1/things/a%1b%0anew?secret=hush")
+	}
+	if code, body := r.get(t, "/v1/panic"); code != 500 || !strings.Contains(body, "INTERNAL") {
+		t.Errorf("%d %s", code, body)
+	}
+	_, text := r.get(t, "/metrics")
+	for _, want := range []string{
+		`croft_http_request_duration_seconds_count{route="GET /v1/things/{id}",method="GET",status="2xx"} 3`,
+		`croft_http_request_duration_seconds_bucket{route="GET /v1/things/{id}",method="GET",status="2xx",le="+Inf"} 3`,
+		`croft_queue_merges{state="queued"} 1`, `croft_queue_merges{state="held"} 1`,
+		"croft_panics_total 1", "croft_open_streams 0", "croft_uptime_seconds ", "croft_goroutines ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	log := r.log.String()
+	if !strings.Contains(log, "/v1/things/a") || strings.Contains(log, "hush") || strings.Contains(log, r.token) || strings.ContainsAny(log, "\x1b\r") || strings.Contains(log, "\nnew") {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+// TestDrain: a request that has begun is answered, streams end at once, and then the Service is
+// closed; no connection is taken meanwhile.
+func TestDrain(t *testing.T) {
+	begun, release, streaming := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var stopping <-chan struct{}
+	api := http.NewServeMux()
+	api.HandleFunc("GET /v1/slow", func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		<-release
+		fmt.Fprint(w, "done")
+	})
+	api.HandleFunc("GET /v1/stream", func(w http.ResponseWriter, _ *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		close(streaming)
+		<-stopping
+		fmt.Fprint(w, "stopping")
+	})
+	r := start(t, api)
+	stopping = r.o.Stopping
+	slow, streamed := make(chan string, 1), make(chan string, 1)
+	go func() { _, body := r.get(t, "/v1/slow"); slow <- body }()
+	go func() { _, body := r.get(t, "/v1/stream"); streamed <- body }()
+	<-begun
+	<-streaming
+	r.cancel()
+	if body := <-streamed; body != "stopping" {
+		t.Errorf("stream: %q", body)
+	}
+	r.svc.mu.Lock()
+	closed := r.svc.closed
+	r.svc.mu.Unlock()
+	if closed {
+		t.Error("the Service was closed under a request")
+	}
+	close(release)
+	if body := <-slow; body != "done" {
+		t.Errorf("request: %q", body)
+	}
+	if err := r.wait(t); err != nil {
+		t.Error(err)
+	}
+	if !r.svc.closed {
+		t.Error("the Service is open")
+	}
+	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(r.url, "http://"), time.Second); err == nil {
+		t.Error("somebody listens")
+	}
+}
+
+// TestForce: a second signal does not wait for requests.
+func TestForce(t *testing.T) {
+	begun := make(chan struct{})
+	r := start(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+	}))
+	go func() {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/v1/x", nil)
+		req.Header.Set("Authorization", "Bearer "+r.token)
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_ = res.Body.Close()
+		}
+	}()
+	<-begun
+	r.cancel()
+	close(r.force)
+	if err := r.wait(t); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBackgroundEndsBeforeTheServiceIsClosed(t *testing.T) {
+	svc := &service{}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := false
+	s := New(Options{
+		Service: svc, Listeners: Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: token.Open(t.TempDir())},
+		Background: func(ctx context.Context) {
+			<-ctx.Done()
+			svc.mu.Lock()
+			defer svc.mu.Unlock()
+			ended = !svc.closed
+		},
+	})
+	s.Stop()
+	if err := s.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if !ended || !svc.closed {
+		t.Errorf("ended before: %v, closed: %v", ended, svc.closed)
+	}
+}
+
+func TestFailedListenerEndsTheDaemon(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	s := New(Options{Service: &service{}, Listeners: Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: token.Open(t.TempDir())}})
+	if err := s.Run(t.Context(), nil); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,209 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+// fake is a Service whose projects, events and failures the test chooses.
+type fake struct {
+	mu      sync.Mutex
+	repos   []croft.Repo
+	drives  map[croft.Ref]int // until stopped
+	retries map[croft.Ref]int // until empty
+	gcs     map[croft.Ref]int
+	reaps   map[croft.Ref]int
+	running int // upkeeps at this moment
+	most    int
+	fails   error // of DriveLanes
+	events  chan croft.Event
+}
+
+func newFake(ids ...croft.ID) *fake {
+	f := &fake{
+		drives: map[croft.Ref]int{}, retries: map[croft.Ref]int{}, gcs: map[croft.Ref]int{}, reaps: map[croft.Ref]int{}, events: make(chan croft.Event, 100),
+	}
+	for _, id := range ids {
+		f.repos = append(f.repos, croft.Repo{ID: id})
+	}
+	return f
+}
+
+func (f *fake) Repos(_ context.Context, req croft.ReposRequest) (*croft.List[croft.Repo], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if req.After == "" && len(f.repos) > 1 {
+		return &croft.List[croft.Repo]{Items: f.repos[:1], Next: "x"}, nil
+	}
+	if req.After == "x" {
+		return &croft.List[croft.Repo]{Items: f.repos[1:]}, nil
+	}
+	return &croft.List[croft.Repo]{Items: f.repos}, nil
+}
+
+func (f *fake) Merges(context.Context, croft.MergesRequest) (*croft.List[croft.Merge], error) {
+	return &croft.List[croft.Merge]{}, nil
+}
+
+func (f *fake) DriveLanes(ctx context.Context, req croft.DriveRequest) (*croft.QueueResult, error) {
+	f.mu.Lock()
+	err := f.fails
+	if req.Until == croft.UntilStopped {
+		f.drives[req.Repo]++
+	} else {
+		f.retries[req.Repo]++
+	}
+	f.mu.Unlock()
+	if err != nil || req.Until != croft.UntilStopped {
+		return &croft.QueueResult{}, err
+	}
+	<-ctx.Done()
+	return &croft.QueueResult{}, nil
+}
+
+func (f *fake) Reap(_ context.Context, req croft.ReapRequest) (*croft.CleanResult, error) {
+	f.mu.Lock()
+	f.running++
+	f.most = max(f.most, f.running)
+	f.reaps[req.Repo]++
+	f.mu.Unlock()
+	time.Sleep(time.Millisecond)
+	return &croft.CleanResult{}, errors.New("reaping fails and does not keep gc from running")
+}
+
+func (f *fake) GC(_ context.Context, req croft.GCRequest) (*croft.GCResult, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running--
+	f.gcs[req.Repo]++
+	return &croft.GCResult{}, nil
+}
+
+func (f *fake) Events(ctx context.Context, _ croft.EventsRequest) iter.Seq2[croft.Event, error] {
+	return func(yield func(croft.Event, error) bool) {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case e := <-f.events:
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (f *fake) count(m map[croft.Ref]int, ref croft.Ref) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return m[ref]
+}
+
+// run runs a keeper until the test ends, and sees that it ends.
+func run(t *testing.T, o Options) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { New(o).Run(ctx); close(done) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Error("the keeper does not end")
+		}
+	})
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func TestQueuesOfAllProjectsAreDriven(t *testing.T) {
+	f := newFake("a", "b", "c")
+	f.repos[2].IsMissing = true
+	run(t, Options{Service: f})
+	eventually(t, "both are driven", func() bool { return f.count(f.drives, "id:a") == 1 && f.count(f.drives, "id:b") == 1 })
+	if n := f.count(f.drives, "id:c"); n > 0 {
+		t.Errorf("a project that is not there is driven")
+	}
+	// A project that comes later is found by its first event.
+	f.mu.Lock()
+	f.repos = append(f.repos, croft.Repo{ID: "d"})
+	f.mu.Unlock()
+	f.events <- croft.Event{Kind: croft.EventWorkspaceCreated, Subjects: croft.Subjects{Repo: "d"}}
+	eventually(t, "the new one is driven", func() bool { return f.count(f.drives, "id:d") == 1 })
+	if n := f.count(f.drives, "id:a"); n != 1 {
+		t.Errorf("a is driven %d times", n)
+	}
+}
+
+func TestFailingQueueIsDrivenEverLessOften(t *testing.T) {
+	f := newFake("a")
+	f.fails = croft.NoSpace
+	run(t, Options{Service: f, Times: Times{Again: 2 * time.Millisecond}})
+	eventually(t, "it is tried again", func() bool { return f.count(f.drives, "id:a") >= 3 })
+	before := f.count(f.drives, "id:a")
+	time.Sleep(100 * time.Millisecond)
+	if n := f.count(f.drives, "id:a") - before; n > 8 {
+		t.Errorf("tried %d times in 100 ms", n)
+	}
+}
+
+func TestWaitingMergeIsTriedAgain(t *testing.T) {
+	f := newFake("a")
+	run(t, Options{Service: f, Times: Times{Retry: 5 * time.Millisecond}})
+	eventually(t, "it is driven", func() bool { return f.count(f.drives, "id:a") == 1 })
+	pending := func(reason croft.Code) croft.Event {
+		return croft.Event{
+			Kind: croft.EventMergePending, Subjects: croft.Subjects{Repo: "a"},
+			After: &croft.Nouns{Merge: &croft.Merge{ID: "m", RepoID: "a", State: croft.MergeDone, Reason: reason}},
+		}
+	}
+	f.events <- pending(croft.Conflict)
+	time.Sleep(30 * time.Millisecond)
+	if n := f.count(f.retries, "id:a"); n > 0 {
+		t.Errorf("a conflict was tried again")
+	}
+	f.events <- pending(croft.HostDirty)
+	eventually(t, "it is tried again", func() bool { return f.count(f.retries, "id:a") == 1 })
+	f.events <- pending(croft.HostDirty)
+	eventually(t, "it is tried a third time", func() bool { return f.count(f.retries, "id:a") == 2 })
+}
+
+func TestUpkeepOneAfterTheOther(t *testing.T) {
+	f := newFake("a", "b")
+	run(t, Options{
+		Service: f, Times: Times{Upkeep: 20 * time.Millisecond, Retry: time.Millisecond},
+		IsUpkeepDue: func(repo croft.Repo) bool { return repo.ID != "off" },
+	})
+	f.mu.Lock()
+	f.repos = append(f.repos, croft.Repo{ID: "off"})
+	f.mu.Unlock()
+	f.events <- croft.Event{Subjects: croft.Subjects{Repo: "off"}}
+	for _, ref := range []croft.Ref{"id:a", "id:b"} {
+		eventually(t, "garbage of "+ref, func() bool { return f.count(f.gcs, ref) >= 3 })
+	}
+	f.mu.Lock()
+	most := f.most
+	f.mu.Unlock()
+	if most > 1 {
+		t.Errorf("%d upkeeps at once", most)
+	}
+	if n := f.count(f.gcs, "id:off"); n > 0 {
+		t.Errorf("upkeep that is off was done %d times", n)
+	}
+}

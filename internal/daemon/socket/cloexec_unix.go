@@ -1,0 +1,7 @@
+//go:build unix
+
+package socket
+
+import "syscall"
+
+func closeOnExec(fd int) { syscall.CloseOnExec(fd) }
