@@ -281,7 +281,7 @@ var onlyIn = map[string][]string{
 }
 
 // web are the packages that speak HTTP.
-var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/agents", "internal/daemon/rest", "internal/daemon/stream", "internal/dashboard", "internal/dashboard/...", "internal/openapi"}
+var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/agents", "internal/daemon/guard", "internal/daemon/rest", "internal/daemon/stream", "internal/dashboard", "internal/dashboard/...", "internal/openapi"}
 
 // anywhere lists the third-party modules that every package but the root may
 // import. A module that is neither here nor in onlyIn fails the test.

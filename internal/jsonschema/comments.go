@@ -27,7 +27,7 @@ type Comments struct {
 }
 
 // ReadComments reads the Go files of directories, without their tests. Untyped constants
-// whose names begin with a key of untyped are words of the type that is its value.
+// of the package croft whose names begin with a key of untyped are words of the type that is its value.
 func ReadComments(untyped map[string]string, dirs ...string) (*Comments, error) {
 	c := &Comments{Types: map[string]string{}, Fields: map[string]string{}, Words: map[string][]Word{}, Methods: map[string]string{}, consts: map[string]string{}}
 	fset := token.NewFileSet()
@@ -139,7 +139,7 @@ func (c *Comments) readWord(pkg string, spec *ast.ValueSpec, untyped map[string]
 		at = typ.Name
 	}
 	for prefix, of := range untyped {
-		if at == "" && strings.HasPrefix(name, prefix) {
+		if at == "" && pkg == "croft." && strings.HasPrefix(name, prefix) {
 			at = of
 		}
 	}
