@@ -1,0 +1,64 @@
+package dashboard
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/caller"
+)
+
+// Options are what a dashboard may be told. The zero value is good.
+type Options struct {
+	// Log is told of pages that could not be made because of a defect. Default: none is.
+	Log *slog.Logger
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+}
+
+// dashboard makes pages from a Service.
+type dashboard struct {
+	svc       croft.Service
+	now       func() time.Time
+	log       *slog.Logger
+	mux       *http.ServeMux
+	assets    *assets
+	templates templates
+	lists     *lists
+	live      *hub
+}
+
+// New returns a handler that serves the pages of a Service.
+func New(svc croft.Service, o Options) http.Handler {
+	d := &dashboard{svc: svc, now: o.Now, log: o.Log, mux: http.NewServeMux(), assets: newAssets(), lists: newLists(svc)}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	d.templates = parseTemplates(d.assets)
+	d.live = newHub(svc)
+	d.routes()
+	return d
+}
+
+// ServeHTTP refuses callers who may not see all projects, and serves the others.
+func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if d.assets.serve(w, r) {
+		return
+	}
+	switch who := caller.From(r.Context()); who.Access {
+	case croft.AccessAll, croft.AccessRead:
+		ctx := croft.WithActor(r.Context(), croft.Actor{Name: who.Name})
+		d.mux.ServeHTTP(w, r.WithContext(ctx))
+	default:
+		d.fail(w, &request{Request: r, d: d, Caller: who}, &refusal{
+			status: http.StatusForbidden, title: "This token opens no dashboard",
+			happened: "The dashboard shows all projects. The token that you came with is an agent's, or none at all.",
+			left:     "Nothing was shown or changed.",
+			next:     "Log in with a token of your own.",
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package dashboard
+
+import (
+	"strings"
+
+	"github.com/croft-sh/croft"
+)
+
+// diffHunk is a hunk as rows of a table.
+type diffHunk struct {
+	Header string
+	Lines  []diffLine
+}
+
+// diffLine is a line of a diff: its numbers in both files, its sign and its text.
+type diffLine struct {
+	Old, New int // zero: it is not in that file
+	Sign     string
+	Class    string // a: added, d: deleted
+	Text     string
+}
+
+// hunksOf turns the lines of patches into rows.
+func hunksOf(hunks []croft.Hunk) []diffHunk {
+	var all []diffHunk
+	for _, h := range hunks {
+		out := diffHunk{Header: h.Header}
+		old, now := h.OldStart, h.NewStart
+		for line := range strings.SplitSeq(strings.TrimSuffix(h.Text, "\n"), "\n") {
+			if line == "" {
+				continue // a hunk without its lines
+			}
+			text := line[1:]
+			if t, ok := strings.CutSuffix(text, "\r"); ok {
+				text = t + "␍"
+			}
+			switch line[0] {
+			case '+':
+				out.Lines = append(out.Lines, diffLine{0, now, "+", "a", text})
+				now++
+			case '-':
+				out.Lines = append(out.Lines, diffLine{old, 0, "−", "d", text})
+				old++
+			case '\\':
+				out.Lines = append(out.Lines, diffLine{Text: text, Class: "c"})
+			default:
+				out.Lines = append(out.Lines, diffLine{old, now, "", "", text})
+				old++
+				now++
+			}
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// cutLines returns the rows of hunks from a place on, at most so many, and how many there are in all.
+func cutLines(hunks []diffHunk, from, limit int) ([]diffHunk, int) {
+	var out []diffHunk
+	total := 0
+	for _, h := range hunks {
+		begin, end := max(from-total, 0), min(from+limit-total, len(h.Lines))
+		if begin < end || len(h.Lines) == 0 && total >= from && total < from+limit {
+			out = append(out, diffHunk{h.Header, h.Lines[min(begin, len(h.Lines)):max(end, 0)]})
+		}
+		total += len(h.Lines)
+	}
+	return out, total
+}
+
+// baseName is the last part of a path.
+func baseName(p string) string { return p[strings.LastIndexByte(p, '/')+1:] }

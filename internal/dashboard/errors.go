@@ -1,0 +1,135 @@
+package dashboard
+
+import (
+	"bytes"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/croft-sh/croft"
+)
+
+// refusal is a failure of the dashboard itself.
+type refusal struct {
+	status                      int
+	title, happened, left, next string
+}
+
+func (r *refusal) Error() string { return r.title }
+
+// errNoPage is for a stream of a page that there is not.
+var errNoPage = &refusal{
+	status: http.StatusNotFound, title: "There is no such page", happened: "Updates were asked for of a page that there is not.",
+	left: "Nothing was changed.", next: "Load the page again.",
+}
+
+// errorData is what the page of an error shows.
+type errorData struct {
+	Code     croft.Code
+	Status   int
+	Title    string
+	Happened string
+	Details  string
+	Left     string
+	Next     string
+	Command  string
+	Back     string // the page that the form was on
+	Inbox    string
+}
+
+// fail writes the page of an error.
+func (d *dashboard) fail(w http.ResponseWriter, r *request, err error) {
+	data := describe(err)
+	if data.Status >= http.StatusInternalServerError {
+		d.log.ErrorContext(r.Context(), "page", "path", r.URL.Path, "error", err)
+	}
+	data.Inbox = r.path("")
+	if r.Method == http.MethodPost {
+		data.Back = localPath(r.FormValue("back"))
+	}
+	f := d.bareFrame(r)
+	f.Title = data.Title
+	set := d.templates.pages["error"]
+	var main bytes.Buffer
+	if err := set.ExecuteTemplate(&main, "main", view{f, data}); err != nil {
+		d.log.ErrorContext(r.Context(), "page of an error", "error", err)
+		http.Error(w, "the page could not be made", http.StatusInternalServerError)
+		return
+	}
+	f.Main = template.HTML(main.String()) //nolint:gosec // html/template made it
+	d.write(w, r, data.Status, set, "alone", f)
+}
+
+// describe turns an error into what its page says. What state a failure of the Service left is in
+// its message, where the code does not say it.
+func describe(err error) errorData {
+	if own, ok := errors.AsType[*refusal](err); ok {
+		return errorData{Status: own.status, Title: own.title, Happened: own.happened, Left: own.left, Next: own.next}
+	}
+	e := croft.AsError("show", err)
+	data := errorData{Code: e.Code, Status: e.Code.HTTPStatus(), Title: titles[e.Code], Happened: e.Message, Details: e.Details, Left: leftBy(e.Code)}
+	if data.Title == "" {
+		data.Title = "That was not done"
+	}
+	if e.Workspace != "" {
+		data.Happened = e.Workspace + ": " + e.Message
+	}
+	data.Command = e.Hint
+	data.Next = "Go back and look at what is there now."
+	if e.Hint != "" {
+		data.Next = "In a terminal:"
+	}
+	return data
+}
+
+// titles say in a line what a code means to the person who pressed a button.
+var titles = map[croft.Code]string{
+	croft.WorktreeNotFound:  "There is no such workspace now",
+	croft.WorkspaceBusy:     "A process is at work in it",
+	croft.WorkspaceDirty:    "It holds uncommitted work",
+	croft.WorkspaceLocked:   "A person locked it",
+	croft.WorkspaceBroken:   "The workspace is not as Croft left it",
+	croft.WorkChanged:       "The work has changed since you saw it",
+	croft.RevisionChanged:   "It has changed since you saw it",
+	croft.TargetMoved:       "The target has moved since you saw it",
+	croft.TargetNotFound:    "The target branch is not there",
+	croft.MergeNotFound:     "There is no such merge now",
+	croft.NotMerged:         "It is not in its target",
+	croft.SnapshotNotFound:  "There is no such snapshot now",
+	croft.OperationNotFound: "There is no such act in the history",
+	croft.CheckNotFound:     "There is no such output now",
+	croft.FileNotFound:      "The work has no such file",
+	croft.FileHeldBack:      "The file is held back",
+	croft.CursorExpired:     "The list has changed",
+	croft.Conflict:          "Two sides changed the same place",
+	croft.InProgress:        "The workspace is in the middle of something",
+	croft.NoSpace:           "The disk is full",
+	croft.NotARepo:          "The project is not where it was",
+	croft.StateUnavailable:  "Croft's own state cannot be read",
+	croft.Closed:            "Croft is being stopped",
+	croft.Canceled:          "It took too long",
+	croft.InvalidRequest:    "That cannot be done",
+	croft.Unsupported:       "Croft cannot do that yet",
+	croft.Internal:          "A defect in Croft",
+}
+
+// leftBy says what state a failure with the code left.
+func leftBy(code croft.Code) string {
+	switch code {
+	case croft.GitFailed, croft.CleanupFailed, croft.DiskError, croft.Internal, croft.GitTimeout:
+		return "What had been begun was rolled back, or is finished by the next call. The history says which."
+	case croft.Canceled:
+		return "What had been begun was rolled back, or the message says what goes on."
+	}
+	return "Everything is as it was. Nothing was moved or deleted."
+}
+
+// localPath is a path of this dashboard, or nothing: no form sends a browser elsewhere.
+func localPath(to string) string {
+	isOdd := func(r rune) bool { return r <= ' ' || r == '\\' || r >= 0x7f }
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, isOdd) {
+		return ""
+	}
+	return to
+}

@@ -1,0 +1,350 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+const (
+	maxReaders = 1000                   // streams at a time
+	maxBehind  = 64                     // messages that a reader may be behind before it is cut
+	quiet      = 150 * time.Millisecond // how long events gather before a page is made again
+	pace       = 500 * time.Millisecond // the least time between two makings of one page
+	maxOutput  = 64 << 10               // bytes of output that are sent at once
+)
+
+// hub brings events to the pages that are open in browsers. It follows the events of the
+// Service once for all of them, while there are any. Pages that are the same for several readers are
+// made once.
+type hub struct {
+	svc croft.Service
+
+	mu      sync.Mutex
+	screens map[string]*screen
+	readers int
+	stop    context.CancelFunc // of the tail; nil: nobody reads
+	ready   chan struct{}      // closed when the tail misses no event any more
+}
+
+func newHub(svc croft.Service) *hub { return &hub{svc: svc, screens: map[string]*screen{}} }
+
+// message is one event of a stream to a browser.
+type message struct {
+	name, data string
+}
+
+// reader is one stream to a browser.
+type reader struct {
+	messages chan message  // closed when the reader is cut
+	ready    chan struct{} // closed when the tail misses no event any more
+	shape    string        // of the page that it shows
+	out      output        // how much output it has
+	isCut    bool          // under the hub's lock
+}
+
+// output is a place in the output of a check.
+type output struct {
+	Merge, Check croft.ID
+	Offset       int64
+}
+
+// made is a page made for a screen: its parts by name, and the output that it has.
+type made struct {
+	elements []element
+	watch    func(*croft.Event) bool
+	output   *output
+	shape    string
+}
+
+// element is a region of a page as it was made.
+type element struct {
+	key  uint64
+	html string
+}
+
+// screen is a page that is open, for all readers who see the same.
+type screen struct {
+	hub     *hub
+	key     string
+	make    func(context.Context) (*made, error)
+	changed chan struct{} // an event came that the page wants
+	printed chan struct{} // its check printed something
+	joined  chan *reader
+
+	// Under the hub's lock.
+	readers map[*reader]bool
+	watch   func(*croft.Event) bool
+	output  *output
+}
+
+// join adds a reader of a page. The reader gets the page as it is now, and then what
+// changes.
+func (h *hub) join(key, shape string, makePage func(context.Context) (*made, error)) (*reader, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.readers >= maxReaders {
+		return nil, false
+	}
+	h.readers++
+	if h.stop == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		h.stop, h.ready = stop, make(chan struct{})
+		go h.tail(ctx, h.ready)
+	}
+	s := h.screens[key]
+	if s == nil {
+		s = &screen{
+			hub: h, key: key, make: makePage, readers: map[*reader]bool{},
+			changed: make(chan struct{}, 1), printed: make(chan struct{}, 1), joined: make(chan *reader, maxReaders),
+		}
+		h.screens[key] = s
+		go s.run()
+	}
+	r := &reader{messages: make(chan message, maxBehind), ready: h.ready, shape: shape}
+	s.readers[r] = true
+	s.joined <- r
+	return r, true
+}
+
+// leave removes a reader. With the last one the tail ends.
+func (h *hub) leave(key string, r *reader) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.screens[key]
+	if s == nil || !s.readers[r] {
+		return
+	}
+	h.drop(s, r)
+}
+
+// drop forgets a reader, under the lock.
+func (h *hub) drop(s *screen, r *reader) {
+	delete(s.readers, r)
+	h.readers--
+	if len(s.readers) == 0 {
+		delete(h.screens, s.key)
+		close(s.changed)
+	}
+	if h.readers == 0 && h.stop != nil {
+		h.stop()
+		h.stop = nil
+	}
+}
+
+// send gives a message to a reader, or cuts one that is too far behind: it is never
+// waited for. Its browser asks again, and gets the page as it is then.
+func (h *hub) send(s *screen, r *reader, m message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r.isCut || !s.readers[r] {
+		return
+	}
+	select {
+	case r.messages <- m:
+	default:
+		r.isCut = true
+		close(r.messages)
+		h.drop(s, r)
+	}
+}
+
+// tail follows the events until it is stopped. It begins at a place that it knows, so that a page
+// made after that misses nothing. If it loses its place, every page is made again.
+func (h *hub) tail(ctx context.Context, ready chan struct{}) {
+	wait := time.Second
+	for ctx.Err() == nil {
+		list, err := h.svc.Workspaces(ctx, croft.WorkspacesRequest{Repos: croft.ScopeAll, Page: croft.Page{Limit: 1}})
+		h.tell(nil)
+		if ready != nil {
+			close(ready)
+			ready = nil
+		}
+		if err == nil {
+			for e, err := range h.svc.Events(ctx, croft.EventsRequest{After: list.Cursor, From: croft.FromNow, Follow: croft.FollowNew}) {
+				if err != nil {
+					break
+				}
+				wait = time.Second
+				h.tell(&e)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+			wait = min(2*wait, 30*time.Second)
+		}
+	}
+}
+
+// tell marks the pages that an event changes; nil changes all.
+func (h *hub) tell(e *croft.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.screens {
+		if e != nil && e.Kind == croft.EventCheckOutput {
+			if s.output != nil && s.output.Check == e.Check {
+				signal(s.printed)
+			}
+			continue
+		}
+		if e == nil || s.watch == nil || s.watch(e) {
+			signal(s.changed)
+		}
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// run makes the page again when it may have changed, until nobody reads it.
+func (s *screen) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	last := map[int]uint64{} // the keys of what was sent last
+	for {
+		select {
+		case r := <-s.joined:
+			<-r.ready
+			m, ok := s.remake(ctx)
+			if !ok {
+				continue
+			}
+			s.sendAll(r, m)
+			s.remember(last, m)
+		case _, ok := <-s.changed:
+			if !ok {
+				return
+			}
+			time.Sleep(quiet)
+			begun := time.Now()
+			if m, ok := s.remake(ctx); ok {
+				s.sendChanged(last, m)
+			}
+			time.Sleep(pace - min(pace, time.Since(begun)))
+		case <-s.printed:
+			time.Sleep(quiet)
+			s.sendOutput(ctx)
+		}
+	}
+}
+
+// remake makes the page. One that cannot be made any more is loaded again by the browsers,
+// which then show why.
+func (s *screen) remake(ctx context.Context) (*made, bool) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	m, err := s.make(ctx)
+	if err != nil {
+		for _, r := range s.all() {
+			s.hub.send(s, r, message{"reload", "again"})
+		}
+		return nil, false
+	}
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	s.watch, s.output = m.watch, m.output
+	return m, true
+}
+
+// all are the readers of the page now.
+func (s *screen) all() []*reader {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	var all []*reader
+	for r := range s.readers {
+		all = append(all, r)
+	}
+	return all
+}
+
+func (s *screen) sendAll(r *reader, m *made) {
+	if r.shape != m.shape {
+		s.hub.send(s, r, message{"reload", "again"})
+		return
+	}
+	for _, e := range m.elements {
+		s.hub.send(s, r, message{"element", e.html})
+	}
+	if m.output != nil {
+		r.out = *m.output
+	}
+}
+
+func (s *screen) remember(last map[int]uint64, m *made) {
+	clear(last)
+	for i, e := range m.elements {
+		last[i] = e.key
+	}
+}
+
+func (s *screen) sendChanged(last map[int]uint64, m *made) {
+	for _, r := range s.all() {
+		if r.shape != m.shape {
+			s.hub.send(s, r, message{"reload", "again"})
+			continue
+		}
+		for i, e := range m.elements {
+			if key, ok := last[i]; !ok || key != e.key {
+				s.hub.send(s, r, message{"element", e.html})
+			}
+		}
+		if m.output != nil && r.out.Check != m.output.Check {
+			r.out = *m.output // the element with the output of the next check was sent with it
+		}
+	}
+	s.remember(last, m)
+}
+
+// sendOutput sends each reader the output that it does not have yet.
+func (s *screen) sendOutput(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	texts := map[output]message{}
+	next := map[output]int64{}
+	for _, r := range s.all() {
+		if r.out.Check == "" {
+			continue
+		}
+		at := r.out
+		if _, ok := texts[at]; !ok {
+			texts[at], next[at] = readOutput(ctx, s.hub.svc, at)
+		}
+		if next[at] > at.Offset {
+			r.out.Offset = next[at]
+			s.hub.send(s, r, texts[at])
+		}
+	}
+}
+
+// readOutput reads whole lines of output from a place on, as long as they are not too long,
+// and returns where they end.
+func readOutput(ctx context.Context, svc croft.Merges, at output) (message, int64) {
+	log, err := svc.CheckLog(ctx, croft.CheckLogRequest{Merge: at.Merge, Check: at.Check, Offset: at.Offset, Limit: maxOutput})
+	if err != nil || log.Offset != at.Offset {
+		return message{}, 0
+	}
+	data := log.Data
+	if i := bytes.LastIndexByte(data, '\n'); i >= 0 {
+		data = data[:i+1]
+	} else if len(data) < maxOutput {
+		return message{}, 0
+	}
+	return message{"append", appendText("out", plain(data))}, at.Offset + int64(len(data))
+}
+
+// keyOf is the key of a region: that which its page gave it, or its contents.
+func keyOf(seed maphash.Seed, g region, html string) uint64 {
+	if g.Key != "" {
+		return maphash.String(seed, g.Key)
+	}
+	return maphash.String(seed, html)
+}

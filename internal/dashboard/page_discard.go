@@ -1,0 +1,186 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+)
+
+// discardData is the question before workspaces are discarded.
+type discardData struct {
+	Items  []discardItem
+	Action string // where the answer goes
+	Back   string
+	Ready  int // how many can be discarded
+}
+
+// discardItem is a workspace that would be discarded, or the reason why it would not.
+type discardItem struct {
+	WS      *croft.Workspace
+	Refused *croft.Error
+	Name    string
+}
+
+// discardPage asks before one workspace is discarded.
+func (d *dashboard) discardPage(r *request) (*page, error) {
+	ws, err := d.workspaceOf(r)
+	if err != nil {
+		return nil, err
+	}
+	data := &discardData{Back: workspacePath(r.Repo.ID, ws.ID, "")}
+	data.Action = data.Back + "/discard"
+	if err := d.planDiscard(r, data, r.Repo.ID, ws.ID); err != nil {
+		return nil, err
+	}
+	return &page{Template: "discard", Title: "Discard " + ws.Name, Data: data}, nil
+}
+
+// planDiscard adds a workspace with what would become of it.
+func (d *dashboard) planDiscard(r *request, data *discardData, repo, id croft.ID) error {
+	ws, err := d.svc.Workspace(r.Context(), croft.WorkspaceRequest{Repo: croft.ByID(repo), Ref: croft.ByID(id), Look: oneLook})
+	if err != nil {
+		return err
+	}
+	result, err := d.svc.Discard(r.Context(), croft.DiscardRequest{Repo: croft.ByID(repo), Workspaces: []croft.Ref{croft.ByID(id)}, DryRun: croft.DryRunOn})
+	if err != nil {
+		return err
+	}
+	item := discardItem{WS: ws, Name: ws.Name}
+	for i := range result.Merges {
+		item.Refused = refusedBy(&result.Merges[i])
+	}
+	if item.Refused == nil {
+		data.Ready++
+	}
+	data.Items = append(data.Items, item)
+	return nil
+}
+
+// refusedBy is why a workspace was not discarded.
+func refusedBy(m *croft.Merge) *croft.Error {
+	if m.Status == croft.MergeDiscarded {
+		return nil
+	}
+	return &croft.Error{Code: m.Reason, Op: "discard", Workspace: m.WorkspaceName, Message: m.Message, Details: m.Details, Hint: m.Hint}
+}
+
+// discardOne discards the workspace that the path names, as the person was shown it.
+func (d *dashboard) discardOne(r *request) (string, error) {
+	id := croft.ID(r.PathValue("ws"))
+	if err := d.discard(r, r.Repo.ID, id, slices.Contains(r.PostForm["work"], string(id))); err != nil {
+		return "", err
+	}
+	return repoPath(r.Repo.ID, ""), nil
+}
+
+// discard discards a workspace. One that has uncommitted work which the person was not shown is
+// kept.
+func (d *dashboard) discard(r *request, repo, id croft.ID, isWithWork bool) error {
+	agreed := &croft.Agreed{Workspaces: []croft.ID{id}}
+	if isWithWork {
+		agreed.WithWork = []croft.ID{id}
+	}
+	result, err := d.svc.Discard(r.Context(), croft.DiscardRequest{Repo: croft.ByID(repo), Workspaces: []croft.Ref{croft.ByID(id)}, Agreed: agreed})
+	if err != nil {
+		return err
+	}
+	for i := range result.Merges {
+		if refused := refusedBy(&result.Merges[i]); refused != nil {
+			return refused
+		}
+	}
+	return nil
+}
+
+// discardSomePage asks before the workspaces that were selected in the list are discarded.
+func (d *dashboard) discardSomePage(r *request) (*page, error) {
+	chosen, err := chosenOf(r.URL.Query()["w"])
+	if err != nil {
+		return nil, err
+	}
+	data := &discardData{Action: "/discard", Back: "/"}
+	for _, c := range chosen {
+		if err := d.planDiscard(r, data, c.repo, c.id); err != nil {
+			return nil, err
+		}
+	}
+	return &page{Template: "discard", Title: "Discard " + countText(len(chosen), "workspace"), Data: data}, nil
+}
+
+// discardSome discards the workspaces that the question showed.
+func (d *dashboard) discardSome(r *request) (string, error) {
+	chosen, err := chosenOf(r.PostForm["w"])
+	if err != nil {
+		return "", err
+	}
+	work := r.PostForm["work"]
+	for _, c := range chosen {
+		if err := d.discard(r, c.repo, c.id, slices.Contains(work, string(c.id))); err != nil {
+			return "", err
+		}
+	}
+	return "/", nil
+}
+
+// chosenWorkspace is a workspace that was selected in a list, as REPO/ID.
+type chosenWorkspace struct{ repo, id croft.ID }
+
+const maxChosen = 200
+
+func chosenOf(values []string) ([]chosenWorkspace, error) {
+	var chosen []chosenWorkspace
+	for _, v := range values {
+		repo, id, ok := strings.Cut(v, "/")
+		if !ok {
+			continue
+		}
+		chosen = append(chosen, chosenWorkspace{croft.ID(repo), croft.ID(id)})
+	}
+	if len(chosen) == 0 || len(chosen) > maxChosen {
+		return nil, &refusal{
+			status: http.StatusBadRequest, title: "Nothing is selected", happened: "The form names no workspace, or too many.",
+			left: "Nothing was changed.", next: "Go back and select some workspaces, at most " + numberText(maxChosen) + ".",
+		}
+	}
+	return chosen, nil
+}
+
+// bulk does one thing to all selected workspaces, one after the other. The first that fails ends
+// it, and its page says so; what was done before stays done, and is in the history.
+func (d *dashboard) bulk(r *request) (string, error) {
+	chosen, err := chosenOf(r.PostForm["w"])
+	if err != nil {
+		return "", err
+	}
+	do := r.PostFormValue("do")
+	if do == "discard" {
+		return "/discard?" + url.Values{"w": r.PostForm["w"]}.Encode(), nil
+	}
+	for i, c := range chosen {
+		repo, ref := croft.ByID(c.repo), croft.ByID(c.id)
+		switch do {
+		case "merge":
+			_, err = d.svc.SubmitMerge(r.Context(), croft.MergeRequest{Repo: repo, Workspace: ref})
+		case "snapshot":
+			_, err = d.svc.TakeSnapshot(r.Context(), croft.SnapshotRequest{Repo: repo, Workspace: ref})
+		case "lock":
+			_, err = d.svc.Lock(r.Context(), croft.LockRequest{Repo: repo, Workspace: ref})
+		default:
+			err = croft.InvalidRequest
+		}
+		if err != nil {
+			e := *croft.AsError(do, err)
+			if i > 0 {
+				e.Message += "; it was done for the " + numberText(i) + " before it"
+			}
+			return "", &e
+		}
+	}
+	if do == "merge" {
+		return "/queue", nil
+	}
+	return r.back(), nil
+}

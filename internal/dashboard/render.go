@@ -1,0 +1,319 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/caller"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// page is what a handler answers with.
+type page struct {
+	Template string // templates/<Template>.html, whose "main" is shown
+	Title    string // without "· Croft"
+	Data     any
+
+	// Live are the parts that are sent again when they have changed; none: the page stays as
+	// it is. Watch says after which events that is looked at; nil: after all of the project's.
+	Live  []region
+	Watch func(*croft.Event) bool
+	// Shape stands for what is not in the regions: a page of another shape is loaded again.
+	Shape string
+	// Output is the output of a check that runs, and is sent as it is printed.
+	Output *output
+
+	// Part is the template of a part that is sent alone, for the script to put into another page.
+	Part string
+
+	nav string // the entry of the navigation that it belongs to
+}
+
+// region is a part of a page: one element with an id.
+type region struct {
+	Template string
+	Data     any
+	// Key stands for its contents: it is sent when its key has changed. Default: all of it.
+	Key string
+}
+
+// frame is what is around a page, and what its forms need.
+type frame struct {
+	Caller   caller.Caller
+	Theme    string // light, dark or auto
+	Keys     string // off, or empty
+	Title    string
+	Nav      []navEntry
+	Repo     *croft.Repo
+	Repos    []repoEntry
+	Total    int // live workspaces
+	Working  int
+	Events   string // the address of the page's stream
+	Now      time.Time
+	Main     template.HTML
+	Icons    template.HTML
+	MayAct   bool
+	Here     string // the address of the page, for forms that come back to it
+	projects map[croft.ID]string
+}
+
+type navEntry struct {
+	Name, Icon, Key, Path string
+	Count                 int
+	IsHot, IsCurrent      bool
+}
+
+type repoEntry struct {
+	Name, Path string
+	Count      int
+	IsCurrent  bool
+	IsMissing  bool
+}
+
+// view is what a template gets.
+type view struct {
+	F *frame
+	D any
+}
+
+// templates has a set of templates for each page.
+type templates struct {
+	pages map[string]*template.Template
+	icons map[string]string // symbols by name
+}
+
+var symbol = regexp.MustCompile(`<symbol id="i-([a-z]+)".*</symbol>`)
+
+func parseTemplates(a *assets) templates {
+	shared := template.Must(template.New("shared").Funcs(functions(a)).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	t := templates{pages: map[string]*template.Template{}, icons: map[string]string{}}
+	names, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range names {
+		set := template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, name))
+		t.pages[strings.TrimSuffix(path.Base(name), ".html")] = set
+	}
+	symbols, err := templateFiles.ReadFile("templates/icons.svg")
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range symbol.FindAllStringSubmatch(string(symbols), -1) {
+		t.icons[m[1]] = m[0]
+	}
+	return t
+}
+
+var usedIcon = regexp.MustCompile(`href="#i-([a-z]+)"`)
+
+// frameIcons are those of the layout.
+var frameIcons = []string{"folder", "down", "auto", "sun", "moon", "x", "working", "copy"}
+
+// iconsOf are the symbols that a page uses, and those of states that an update may bring.
+func (t *templates) iconsOf(f *frame) template.HTML {
+	var b strings.Builder
+	seen := map[string]bool{}
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			b.WriteString(t.icons[name])
+		}
+	}
+	for _, m := range usedIcon.FindAllStringSubmatch(string(f.Main), -1) {
+		add(m[1])
+	}
+	for _, name := range frameIcons {
+		add(name)
+	}
+	for _, e := range f.Nav {
+		add(e.Icon)
+	}
+	for _, c := range croft.Conditions() {
+		add(states[c].Icon)
+	}
+	return template.HTML(b.String()) //nolint:gosec // symbols of icons.svg, which is in the binary
+}
+
+// frameOf makes the frame of a page.
+func (d *dashboard) frameOf(r *request, p *page) *frame {
+	f := d.bareFrame(r)
+	f.Title, f.Repo = p.Title, r.Repo
+	f.Here = r.URL.RequestURI()
+	if len(p.Live) > 0 || p.Output != nil {
+		f.Events = "/live?page=" + url.QueryEscape(f.Here) + "&shape=" + url.QueryEscape(p.Shape)
+	}
+	for _, repo := range r.Repos {
+		f.projects[repo.ID] = repo.Name
+	}
+	counts := d.count(r)
+	f.Total, f.Working = counts.all, counts.working
+	for _, row := range d.pages() {
+		if row.nav.name == "" {
+			continue
+		}
+		e := navEntry{Name: row.nav.name, Icon: row.nav.icon, Key: row.nav.key, Path: r.path(row.path), IsCurrent: row.nav.name == p.nav}
+		switch row.path {
+		case "":
+			e.Count, e.IsHot = counts.need, counts.need > 0
+		case "queue":
+			e.Count = counts.waiting
+		case "conflicts":
+			e.Count = counts.colliding
+		}
+		f.Nav = append(f.Nav, e)
+	}
+	f.Repos = append(f.Repos, repoEntry{Name: "All repositories", Path: "/", Count: counts.everywhere, IsCurrent: r.Repo == nil})
+	for _, repo := range r.Repos {
+		f.Repos = append(f.Repos, repoEntry{
+			Name: repo.Name, Path: repoPath(repo.ID, ""), Count: counts.byRepo[repo.ID],
+			IsCurrent: r.Repo != nil && r.Repo.ID == repo.ID, IsMissing: repo.IsMissing,
+		})
+	}
+	return f
+}
+
+// bareFrame is the frame of a page that stands alone, such as that of an error.
+func (d *dashboard) bareFrame(r *request) *frame {
+	f := &frame{Caller: r.Caller, Theme: "auto", Now: d.now(), MayAct: r.mayAct(), projects: map[croft.ID]string{}}
+	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
+		f.Theme = c.Value
+	}
+	if c, err := r.Cookie("keys"); err == nil && c.Value == "off" {
+		f.Keys = "off"
+	}
+	return f
+}
+
+// counts are the numbers in the frame.
+type counts struct {
+	all, working, need, waiting, colliding, everywhere int
+	byRepo                                             map[croft.ID]int
+}
+
+// count counts workspaces and merges. What cannot be read is not counted: the page
+// itself says why.
+func (d *dashboard) count(r *request) counts {
+	c := counts{byRepo: map[croft.ID]int{}}
+	workspaces, err := d.lists.workspaces(r)
+	if err != nil {
+		return c
+	}
+	for i := range workspaces {
+		ws := &workspaces[i]
+		c.everywhere++
+		c.byRepo[ws.RepoID]++
+		if r.Repo != nil && ws.RepoID != r.Repo.ID {
+			continue
+		}
+		c.all++
+		if len(ws.Collides) > 0 {
+			c.colliding++
+		}
+		switch groupOf(ws) {
+		case groupAsks, groupStuck, groupAllow:
+			c.need++
+		case groupWork:
+			c.working++
+		}
+	}
+	merges, err := d.lists.waiting(r)
+	if err != nil {
+		return c
+	}
+	for _, m := range merges {
+		if (r.Repo == nil || m.RepoID == r.Repo.ID) && m.State != croft.MergeDone {
+			c.waiting++
+		}
+	}
+	return c
+}
+
+// show writes a page.
+func (d *dashboard) show(w http.ResponseWriter, r *request, p *page) {
+	f := d.frameOf(r, p)
+	var main bytes.Buffer
+	set := d.templates.pages[p.Template]
+	name := "main"
+	if p.Part != "" {
+		name = p.Part
+	}
+	if err := set.ExecuteTemplate(&main, name, view{f, p.Data}); err != nil {
+		d.fail(w, r, err)
+		return
+	}
+	if p.Part != "" {
+		d.send(w, r, http.StatusOK, main.Bytes())
+		return
+	}
+	f.Main = template.HTML(main.String()) //nolint:gosec // html/template made it
+	d.write(w, r, http.StatusOK, set, "frame", f)
+}
+
+// write writes the document around a page.
+func (d *dashboard) write(w http.ResponseWriter, r *request, status int, set *template.Template, name string, f *frame) {
+	var doc bytes.Buffer
+	f.Icons = d.templates.iconsOf(f)
+	if err := set.ExecuteTemplate(&doc, name, f); err != nil {
+		d.log.ErrorContext(r.Context(), "page", "path", r.URL.Path, "error", err)
+		http.Error(w, "the page could not be made", http.StatusInternalServerError)
+		return
+	}
+	d.send(w, r, status, doc.Bytes())
+}
+
+// send writes markup, without characters that are not seen.
+func (d *dashboard) send(w http.ResponseWriter, r *request, status int, html []byte) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if r.Method == http.MethodHead {
+		return
+	}
+	(&filter{w: w}).Write(html) //nolint:errcheck // the browser has gone
+}
+
+// element makes one region of a page, as text without characters that are not seen.
+func (d *dashboard) element(f *frame, p *page, g region) (string, error) {
+	var b, out bytes.Buffer
+	if err := d.templates.pages[p.Template].ExecuteTemplate(&b, g.Template, view{f, g.Data}); err != nil {
+		return "", err
+	}
+	_, err := (&filter{w: &out}).Write(b.Bytes())
+	return out.String(), err
+}
+
+// capture makes the page of an address for a caller, without writing it.
+func (d *dashboard) capture(ctx context.Context, r *http.Request, address string) (*captured, error) {
+	u, err := url.ParseRequestURI(address)
+	if err != nil || u.Host != "" || u.Scheme != "" {
+		return nil, errNoPage
+	}
+	c := &captured{}
+	inner := r.Clone(context.WithValue(ctx, captureKey{}, c))
+	inner.Method, inner.URL, inner.RequestURI, inner.Pattern = http.MethodGet, u, "", ""
+	d.mux.ServeHTTP(discard{http.Header{}}, inner)
+	if c.err == nil && c.page == nil {
+		return nil, errNoPage
+	}
+	return c, c.err
+}
+
+// discard is where the answers of captured requests go.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d discard) WriteHeader(int)             {}
