@@ -198,8 +198,10 @@ var mayImport = map[string][]string{
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
 	},
-	"client":              {".", "internal/api", "internal/lifetime", "internal/owner"},
-	"connect":             {".", "engine", "internal/config"},
+	"client": {".", "internal/api", "internal/lifetime", "internal/owner"},
+	"connect": {
+		".", "client", "docs/openapi", "engine", "internal/api", "internal/config", "internal/daemon/socket", "internal/proc",
+	},
 	"replica":             {"."},
 	"servicetest":         {".", "servicetest/harness"},
 	"servicetest/harness": {".", "internal/git/gittest"},
@@ -241,11 +243,14 @@ var mayImport = map[string][]string{
 	"internal/daemon/rest":    {".", "internal/api", "internal/caller"},
 	"internal/daemon/socket":  {".", "internal/fsx"},
 	"internal/daemon/stream":  {".", "internal/api", "internal/caller"},
-	"internal/scope":          {"."},
-	"internal/token":          {".", "internal/flock", "internal/fsx"},
-	"docs/schema":             {},
-	"docs/openapi":            {},
-	"cmd/croft":               {".", "connect", "docs/schema", "internal/cli", "internal/config", "internal/proc"},
+	"internal/daemon/web": {
+		".", "internal/api", "internal/caller", "internal/daemon/agents", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/scope",
+	},
+	"internal/scope": {"."},
+	"internal/token": {".", "internal/flock", "internal/fsx"},
+	"docs/schema":    {},
+	"docs/openapi":   {},
+	"cmd/croft":      {".", "connect", "docs/schema", "internal/cli", "internal/config", "internal/proc"},
 }
 
 // engineParts are siblings: what one of them needs of another, the engine
@@ -287,7 +292,7 @@ var onlyIn = map[string][]string{
 }
 
 // web are the packages that speak HTTP.
-var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/agents", "internal/daemon/guard", "internal/daemon/rest", "internal/daemon/stream", "internal/dashboard", "internal/dashboard/...", "internal/openapi"}
+var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/agents", "internal/daemon/guard", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/dashboard/...", "internal/openapi"}
 
 // anywhere lists the third-party modules that every package but the root may
 // import. A module that is neither here nor in onlyIn fails the test.

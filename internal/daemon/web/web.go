@@ -1,0 +1,64 @@
+// Package web puts the handlers of a daemon together: the API with its streams, the routes of
+// specification 004, and the pages. Each makes its calls through a Service that allows what
+// the caller may do.
+package web
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/api"
+	"github.com/croft-sh/croft/internal/caller"
+	"github.com/croft-sh/croft/internal/daemon/agents"
+	"github.com/croft-sh/croft/internal/daemon/rest"
+	"github.com/croft-sh/croft/internal/daemon/stream"
+	"github.com/croft-sh/croft/internal/dashboard"
+	"github.com/croft-sh/croft/internal/scope"
+)
+
+// Options are what the handlers tell of the daemon. The zero value tells nothing.
+type Options struct {
+	About    api.About
+	Document []byte          // the OpenAPI document
+	Notices  func() []string // the sentences for the user that belong to no call's result
+	Stopping <-chan struct{} // closed when the daemon stops: streams end
+	Log      *slog.Logger
+}
+
+// Handlers answer the requests that pass the guard.
+type Handlers struct {
+	API   http.Handler // below /v1 and /api
+	Pages http.Handler // everything else
+}
+
+// New returns the handlers over a hub.
+func New(hub *stream.Hub, o Options) Handlers {
+	if o.Notices == nil {
+		o.Notices = func() []string { return nil }
+	}
+	if o.About.API == "" {
+		o.About.API = api.Fingerprint(o.Document)
+	}
+	serviceFor := narrowing(hub)
+	events := stream.Options{ServiceFor: serviceFor, Now: hub.Now, Stopping: o.Stopping}
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", rest.New(rest.Options{ServiceFor: serviceFor, Notices: o.Notices, About: o.About, Document: o.Document, Stopping: o.Stopping}))
+	mux.Handle("GET "+api.EventsPath, events)
+	mux.Handle("GET "+api.SocketPath, events.WebSocket(stream.AsTheyAre))
+	mux.Handle("/api/", agents.New(agents.Options{ServiceFor: serviceFor, ActorFor: rest.ActorFor}))
+	mux.Handle("GET /api/events", events.WebSocket(agents.Messages))
+	return Handlers{API: mux, Pages: dashboard.New(hub, dashboard.Options{Log: o.Log})}
+}
+
+// narrowing returns a function that gives each caller the Service that allows what the caller
+// may do.
+func narrowing(svc croft.Service) func(caller.Caller) (croft.Service, error) {
+	services := scope.New(svc)
+	return func(c caller.Caller) (croft.Service, error) {
+		if c.Access == "" {
+			return nil, &croft.Error{Code: croft.Unauthenticated, Message: "the request does not say who calls"}
+		}
+		return services.For(c.Access, c.Workspace), nil
+	}
+}
