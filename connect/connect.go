@@ -1,13 +1,24 @@
-// Package connect opens a Service: an engine in this process. A program that
-// opens it here, and not from package engine, will get the daemon's where one
-// runs, once there is a daemon.
+// Package connect opens the best Service there is: that of the daemon where one runs, and
+// otherwise an engine in this process. Both do the same, and both may work at the same time.
 package connect
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/client"
+	"github.com/croft-sh/croft/docs/openapi"
 	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/api"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/daemon/socket"
+	"github.com/croft-sh/croft/internal/proc"
 )
 
 // Options are the environment, the settings and the actor of a Service. The zero value
@@ -29,10 +40,99 @@ type Options struct {
 
 // Open opens a Service for the project that dir lies in. Open does not look for a
 // repository; the first call that needs one does.
+//
+// The daemon's Service is taken if a daemon of the same user and the same version of the API
+// runs with the same settings: daemon.use = "never" turns that off. A daemon that cannot be
+// reached, as in a sandbox that refuses its socket, is done without; the Service then has a
+// notice about it.
 func Open(ctx context.Context, dir string, opts *Options) (croft.Service, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
-	return engine.Open(ctx, dir, &engine.Options{Environ: o.Environ, Settings: o.Flags, Actor: o.Actor, From: o.From})
+	if o.Environ == nil {
+		o.Environ = proc.Environ()
+	}
+	svc, refused := openDaemon(ctx, dir, o)
+	if svc != nil {
+		return svc, nil
+	}
+	e, err := engine.Open(ctx, dir, &engine.Options{Environ: o.Environ, Settings: o.Flags, Actor: o.Actor, From: o.From})
+	if err != nil || refused == nil {
+		return e, err
+	}
+	return &withNotice{Engine: e, text: fmt.Sprintf("the daemon is not used: %v", refused)}, nil
+}
+
+// greeting is how long a daemon may take to say what it is.
+const greeting = 2 * time.Second
+
+// openDaemon returns the daemon's Service, or nil if it is not to be used. The error is
+// that of a daemon that is there and cannot be reached.
+func openDaemon(ctx context.Context, dir string, o Options) (croft.Service, error) {
+	settings, err := config.Load(config.Input{Environ: o.Environ, Flags: o.Flags})
+	if err != nil {
+		return nil, nil // the engine says what is wrong
+	}
+	c := settings.Config()
+	if c.Daemon.Use == "never" {
+		return nil, nil
+	}
+	dial := func(ctx context.Context) (net.Conn, error) { return socket.Connect(ctx, o.Environ, c.StateDir) }
+	conn, err := dial(ctx)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	svc, err := client.Open(ctx, client.Options{Dial: first(conn, dial), Dir: dir, From: o.From, Actor: o.Actor})
+	if err != nil {
+		_ = conn.Close()
+		return nil, nil
+	}
+	hello, cancel := context.WithTimeout(ctx, greeting)
+	defer cancel()
+	about, err := svc.About(hello)
+	if err == nil && about.Settings == settings.Fingerprint(o.Environ) && about.API == api.Fingerprint(openapi.Document()) {
+		return svc, nil
+	}
+	_ = svc.Close() // it has made no call
+	return nil, refusal(err)
+}
+
+// first returns a function that returns a connection that is open already, and then those of
+// dial.
+func first(conn net.Conn, dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
+	open := make(chan net.Conn, 1)
+	open <- conn
+	return func(ctx context.Context) (net.Conn, error) {
+		select {
+		case conn := <-open:
+			return conn, nil
+		default:
+			return dial(ctx)
+		}
+	}
+}
+
+// refusal returns an error that the user should know of: the system, or the daemon, refuses
+// this process. That there is no daemon is none.
+func refusal(err error) error {
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, croft.AccessDenied) {
+		return err
+	}
+	return nil
+}
+
+// withNotice is an engine that has one more sentence for the user.
+type withNotice struct {
+	*engine.Engine
+	once sync.Once
+	text string
+}
+
+// Notices returns the sentences for the user that belong to no call's result and were not
+// returned before.
+func (w *withNotice) Notices() []string {
+	list := w.Engine.Notices()
+	w.once.Do(func() { list = append([]string{w.text}, list...) })
+	return list
 }
