@@ -19,12 +19,12 @@ import (
 	"github.com/croft-sh/croft/servicetest/wire"
 )
 
-// TestService: the contract holds over a socket, from the client to the engine of a daemon,
+// TestServiceOverDaemon: the contract holds over a socket, from the client to the engine of a daemon,
 // also where the test cannot open a path of an answer.
-func TestService(t *testing.T) { servicetest.Run(t, wire.Remote(harness.Local(open))) }
+func TestServiceOverDaemon(t *testing.T) { servicetest.Run(t, wire.Remote(harness.Local(open))) }
 
-// TestServiceOnSharedDisk: so do the scenarios that open paths of answers.
-func TestServiceOnSharedDisk(t *testing.T) {
+// TestOnSharedDisk: so do the scenarios that open paths of answers.
+func TestOnSharedDisk(t *testing.T) {
 	servicetest.RunNeeding(t, harness.SharedDisk, harness.Local(open))
 }
 
