@@ -215,6 +215,10 @@ var mayImport = map[string][]string{
 	"internal/jsonschema": {"."},
 	"internal/openapi":    {".", "internal/api", "internal/jsonschema"},
 
+	// The clients in other languages: their generated parts, and their tests.
+	"internal/openapi/clientgen": {"internal/jsonschema", "internal/openapi"},
+	"clients":                    {},
+
 	// Changes of the code that tests must find.
 	"internal/mutant": {},
 
@@ -271,7 +275,7 @@ var rooms = []string{
 // testSupport are the packages that only tests import. Nothing else may link
 // the testing package.
 var testSupport = []string{
-	"internal/browsertest", "internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "internal/openapi", "servicetest", "servicetest/harness", "servicetest/wire",
+	"internal/browsertest", "internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "internal/openapi", "internal/openapi/clientgen", "servicetest", "servicetest/harness", "servicetest/wire",
 }
 
 // onlyIn names, for imports that have one place, that place. A row ends in

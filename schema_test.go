@@ -23,7 +23,7 @@ const (
 	schemas     = "docs/schema"
 	schemaID    = "https://github.com/croft-sh/croft/schema/%d/%s.json"
 	promises    = schemas + "/promised.txt"
-	updateHint  = "CROFT_UPDATE=1 go test -run TestSchemas . writes it"
+	updateHint  = "CROFT_UPDATE=1 go test -run 'TestSchemas|TestOpenAPI' . writes it"
 	jsonPage    = "docs/json.md"
 	jsonPageTop = schemas + "/json.md.tmpl"
 )

@@ -1,0 +1,66 @@
+// Where the daemon is.
+
+import { createHash } from "node:crypto";
+import { lstatSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, normalize, resolve } from "node:path";
+
+import { CroftError } from "./errors.js";
+
+export type Env = Record<string, string | undefined>;
+
+function usualState(env: Env): string {
+  const base = env.XDG_STATE_HOME ?? "";
+  return join(isAbsolute(base) ? base : join(env.HOME || homedir(), ".local", "state"), "croft");
+}
+
+/** Where the daemon may listen: where it said that it does, then where one would. */
+export function socketPaths(env: Env): string[] {
+  if (env.CROFT_SOCKET) return [env.CROFT_SOCKET];
+  const state = resolve(env.CROFT_STATE_DIR || usualState(env));
+  const paths: string[] = [];
+  try {
+    const said: unknown = JSON.parse(readFileSync(join(state, "run", "daemon.json"), "utf8")).socket;
+    if (typeof said === "string" && isAbsolute(said)) paths.push(said);
+  } catch {
+    // no daemon has run, or its file is broken
+  }
+  const rule = byRule(env, state);
+  if (!paths.includes(rule)) paths.push(rule);
+  return paths;
+}
+
+function byRule(env: Env, state: string): string {
+  const runtime = env.XDG_RUNTIME_DIR ?? "";
+  if (!isAbsolute(runtime) || !isPrivate(runtime)) return join(state, "run", "daemon.sock");
+  const name = state === normalize(usualState(env)) ? "daemon.sock" : `daemon-${createHash("sha256").update(state).digest("hex").slice(0, 12)}.sock`;
+  return join(runtime, "croft", name);
+}
+
+/** Whether a path is a directory of this user that no other one may enter. */
+function isPrivate(path: string): boolean {
+  try {
+    const info = lstatSync(path);
+    return info.isDirectory() && info.uid === process.geteuid?.() && (info.mode & 0o077) === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** The first of the paths that is a socket. One of another user is refused. */
+export function findSocket(env: Env): string {
+  const paths = socketPaths(env);
+  for (const path of paths) {
+    try {
+      const info = lstatSync(path);
+      const me = process.geteuid?.();
+      if (info.isSocket() && me !== undefined && info.uid !== me) {
+        throw new CroftError({ code: "ACCESS_DENIED", message: `the socket is of user ${info.uid}`, details: path });
+      }
+      if (info.isSocket()) return path;
+    } catch (e) {
+      if (e instanceof CroftError) throw e;
+    }
+  }
+  return paths[paths.length - 1]!;
+}
