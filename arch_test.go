@@ -244,9 +244,13 @@ var mayImport = map[string][]string{
 	"internal/daemon/guard":   {".", "internal/api", "internal/caller"},
 	"internal/daemon/keeper":  {".", "internal/daemon/metrics"},
 	"internal/daemon/metrics": {},
-	"internal/daemon/rest":    {".", "internal/api", "internal/caller"},
-	"internal/daemon/socket":  {".", "internal/fsx"},
-	"internal/daemon/stream":  {".", "internal/api", "internal/caller"},
+	"internal/daemon/process": {
+		".", "internal/api", "internal/daemon", "internal/daemon/guard", "internal/daemon/keeper", "internal/daemon/metrics", "internal/daemon/socket",
+		"internal/flock", "internal/token",
+	},
+	"internal/daemon/rest":   {".", "internal/api", "internal/caller"},
+	"internal/daemon/socket": {".", "internal/fsx"},
+	"internal/daemon/stream": {".", "internal/api", "internal/caller"},
 	"internal/daemon/web": {
 		".", "internal/api", "internal/caller", "internal/daemon/agents", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/scope",
 	},
@@ -254,7 +258,9 @@ var mayImport = map[string][]string{
 	"internal/token": {".", "internal/flock", "internal/fsx"},
 	"docs/schema":    {},
 	"docs/openapi":   {},
-	"cmd/croft":      {".", "connect", "docs/schema", "internal/cli", "internal/config", "internal/proc"},
+	"cmd/croft": {
+		".", "connect", "docs/schema", "engine", "internal/cli", "internal/config", "internal/daemon/process", "internal/proc", "internal/token",
+	},
 }
 
 // engineParts are siblings: what one of them needs of another, the engine
@@ -296,7 +302,7 @@ var onlyIn = map[string][]string{
 }
 
 // web are the packages that speak HTTP.
-var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/agents", "internal/daemon/guard", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/dashboard/...", "internal/openapi"}
+var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/agents", "internal/daemon/guard", "internal/daemon/process", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/dashboard/...", "internal/openapi"}
 
 // anywhere lists the third-party modules that every package but the root may
 // import. A module that is neither here nor in onlyIn fails the test.

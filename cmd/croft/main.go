@@ -76,6 +76,8 @@ func run() int {
 		AutoGC: func(root string) bool {
 			return claimUpkeep(environ, root, time.Now())
 		},
+		Daemon: daemonOf(environ, signals),
+		Tokens: tokensOf(environ),
 	})
 }
 

@@ -18,6 +18,7 @@ type signals struct {
 	cancel  context.CancelFunc
 	arrived chan os.Signal
 	isIdle  atomic.Bool // interrupts are for a child process
+	allowed atomic.Int64
 }
 
 // patience is how long a canceled command may take to roll back. Then the process
@@ -26,6 +27,7 @@ const patience = 20 * time.Second
 
 func listenForSignals() *signals {
 	s := &signals{arrived: make(chan os.Signal, 2)}
+	s.allowed.Store(int64(patience))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	signal.Notify(s.arrived, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -37,7 +39,7 @@ func listenForSignals() *signals {
 				os.Exit(croft.ExitCanceled)
 			}
 			s.cancel()
-			time.AfterFunc(patience, func() { os.Exit(croft.ExitCanceled) })
+			time.AfterFunc(time.Duration(s.allowed.Load()), func() { os.Exit(croft.ExitCanceled) })
 		}
 	}()
 	return s
@@ -48,6 +50,9 @@ func (s *signals) stop() {
 	signal.Stop(s.arrived)
 	s.cancel()
 }
+
+// allow gives a canceled command another time than [patience] to end.
+func (s *signals) allow(d time.Duration) { s.allowed.Store(int64(d)) }
 
 // leaveToChild ignores interrupts until resume is called, for a shell on the same
 // terminal, which gets them too. The signal's disposition in the system does not

@@ -60,10 +60,56 @@ type Env struct {
 	Background func()
 	// AutoGC says whether upkeep of the project at root is due; nil: never.
 	AutoGC func(root string) bool
+	// Daemon runs the daemon, and asks the one that runs. Required for `serve`.
+	Daemon Daemon
+	// Tokens are those by which programs elsewhere call the daemon. Required for `token`.
+	Tokens Tokens
 	// Schemas are the JSON Schemas of the answers. Required for `schema`.
 	Schemas Schemas
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
+}
+
+// Daemon runs the daemon of the user's state directory, and asks the one that runs.
+type Daemon struct {
+	// Serve runs a daemon until ctx ends, or it is stopped by a request. It calls ready when
+	// the daemon listens.
+	Serve func(ctx context.Context, opts ServeOptions, ready func(DaemonStatus)) error
+	// Start starts a daemon in the background, and waits until it answers.
+	Start func(ctx context.Context, opts ServeOptions) (DaemonStatus, error)
+	// Status and Stop ask the daemon that runs, and fail with DaemonUnreachable without one.
+	// Stop waits until it has ended.
+	Status func(ctx context.Context) (DaemonStatus, error)
+	Stop   func(ctx context.Context) (DaemonStatus, error)
+	// Once asks it for a link to log in with.
+	Once func(ctx context.Context) (string, error)
+}
+
+// ServeOptions say how a daemon runs.
+type ServeOptions struct {
+	TCP       string // an address of the loopback interface; empty: none
+	LogFormat string // "text" or "json"
+	LogFile   string // default: standard error
+	LogLevel  string // "debug", "info" or "warn"
+}
+
+// DaemonStatus says where a daemon listens.
+type DaemonStatus struct {
+	PID       int       `json:"pid"`
+	Version   string    `json:"croft,omitempty"` // the version of the program that runs
+	StartedAt time.Time `json:"startedAt"`
+	Sockets   []string  `json:"sockets"`         // paths
+	TCP       []string  `json:"tcp"`             // hosts and ports
+	URL       string    `json:"url,omitempty"`   // a link to log in with; it works once, for two minutes
+	Log       string    `json:"log,omitempty"`   // the file that it writes to, if it was started in the background
+	Ended     bool      `json:"ended,omitempty"` // it was stopped
+}
+
+// Tokens keeps the tokens of the user's state directory.
+type Tokens struct {
+	Make   func(ctx context.Context, name string, access croft.Access, workspace croft.ID) (t croft.Token, secret string, err error)
+	List   func() ([]croft.Token, error)
+	Revoke func(ctx context.Context, ref croft.Ref) (croft.Token, error)
 }
 
 // Schemas finds JSON Schemas by their names.

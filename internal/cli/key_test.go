@@ -16,6 +16,11 @@ var keyless = map[string]string{
 	"hold":      "the same process gets the same lease again",
 	"queue run": "merges what was submitted, each under the key of its own request",
 	"init":      "makes a file, unless it is there",
+
+	"serve": "runs until it is stopped; there is one at most",
+	"token": reads, "token list": reads,
+	"token new":    "a secret is shown once, so it cannot be shown again",
+	"token revoke": "a token that is gone is named as such",
 }
 
 const reads = "reads"

@@ -219,7 +219,8 @@ type Status struct {
 	Streams   int       `json:"streams"`
 }
 
-func (s *Server) status() Status {
+// Status returns what the daemon tells of itself.
+func (s *Server) Status() Status {
 	st := Status{PID: os.Getpid(), Version: s.o.Version, StartedAt: s.started.UTC().Truncate(time.Second), Sockets: []string{}, TCP: []string{}, Streams: s.o.Streams()}
 	for _, l := range s.o.Listeners.Unix {
 		st.Sockets = append(st.Sockets, l.Addr().String())

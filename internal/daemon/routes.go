@@ -34,9 +34,9 @@ func (s *Server) routes() *http.ServeMux {
 // ownRoutes are the daemon's own, on its socket only.
 func (s *Server) ownRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /daemon/status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.status()) })
+	mux.HandleFunc("GET /daemon/status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Status()) })
 	mux.HandleFunc("POST /daemon/stop", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, s.status())
+		writeJSON(w, s.Status())
 		s.Stop()
 	})
 	mux.HandleFunc("POST /daemon/once", func(w http.ResponseWriter, r *http.Request) {

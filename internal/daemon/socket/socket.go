@@ -198,6 +198,9 @@ type listener struct {
 	made os.FileInfo
 }
 
+// Addr is the path that was asked for, also where the kernel knows a shorter one.
+func (l *listener) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
+
 func (l *listener) Close() error {
 	if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.made) {
 		_ = os.Remove(l.path)

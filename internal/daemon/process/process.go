@@ -1,0 +1,208 @@
+// Package process is the daemon as a process of its user: one for each state directory, found
+// by its socket, started by hand, in the background or by a service manager, and asked about
+// itself and stopped over its socket.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/daemon"
+	"github.com/croft-sh/croft/internal/daemon/guard"
+	"github.com/croft-sh/croft/internal/daemon/keeper"
+	"github.com/croft-sh/croft/internal/daemon/metrics"
+	"github.com/croft-sh/croft/internal/daemon/socket"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/token"
+)
+
+// Web is what answers the requests that pass the guard. All fields may be left out.
+type Web struct {
+	API, Pages http.Handler
+	Streams    func() int // how many streams are open
+	// IsPublic, Login and Error are those of guard.Options.
+	IsPublic func(path string) bool
+	Login    func(w http.ResponseWriter, r *http.Request, page guard.LoginPage)
+	Error    func(w http.ResponseWriter, r *http.Request, e *croft.Error)
+}
+
+// Options are those of one daemon.
+type Options struct {
+	StateDir string   // required
+	Environ  []string // for the place of the socket, and the sockets of a service manager
+	TCP      []string // addresses of the loopback interface to listen at as well
+	User     string   // the name of the user, for the history
+	Version  string
+	Log      *slog.Logger
+	// Open opens the Service that is served. Required.
+	Open func(ctx context.Context) (croft.Service, error)
+	// Web makes the handlers for a Service. Streams end when stopping is closed. Default: none.
+	Web func(svc croft.Service, stopping <-chan struct{}) Web
+	// IsUpkeepDue is that of keeper.Options.
+	IsUpkeepDue func(repo croft.Repo) bool
+}
+
+// Status is what a daemon tells of itself.
+type Status = daemon.Status
+
+// Started is a daemon that has begun to serve.
+type Started struct {
+	Status
+	Once func() string // makes a link to log in with; "" without a port
+}
+
+// Serve runs the daemon until the context ends, or a request stops it. It calls ready when it
+// listens. It fails with DaemonRunning if the state directory has a daemon already.
+func Serve(ctx context.Context, o Options, ready func(Started)) error {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	lock, err := lockState(o.StateDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	listeners, path, err := listen(ctx, o)
+	if err != nil {
+		return err
+	}
+	closeAll := func() {
+		for _, l := range append(append([]net.Listener{}, listeners.Unix...), listeners.TCP...) {
+			_ = l.Close()
+		}
+	}
+	svc, err := o.Open(ctx)
+	if err != nil {
+		closeAll()
+		return err
+	}
+	server := newServer(o, svc, listeners)
+	started := Started{Status: server.Status(), Once: server.Once}
+	record := socket.Record{PID: os.Getpid(), Version: o.Version, Socket: path, TCP: started.TCP, StartedAt: started.StartedAt}
+	if err := socket.WriteRecord(o.StateDir, record); err != nil {
+		closeAll()
+		return errors.Join(&croft.Error{Code: croft.StateUnavailable, Op: "serve", Message: "where the daemon listens cannot be written", Err: err}, svc.Close())
+	}
+	defer socket.RemoveRecord(o.StateDir)
+	o.Log.Info("serving", "pid", os.Getpid(), "socket", path, "tcp", started.TCP, "version", o.Version)
+	if ready != nil {
+		ready(started)
+	}
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	go watchState(watching, o, lock, server)
+	err = server.Run(ctx, nil)
+	o.Log.Info("stopped")
+	return err
+}
+
+// watchTime is how often a daemon looks whether its state is still there.
+const watchTime = 5 * time.Second
+
+// watchState stops a daemon whose state directory was removed, by croft uninstall or by hand:
+// nothing that it does would be found again.
+func watchState(ctx context.Context, o Options, lock *flock.Lock, server *daemon.Server) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(watchTime):
+		}
+		if !lock.IsAt(lockPath(o.StateDir)) && ctx.Err() == nil {
+			o.Log.Error("the state directory is gone", "dir", o.StateDir)
+			server.Stop()
+			return
+		}
+	}
+}
+
+func lockPath(stateDir string) string { return filepath.Join(socket.RunDir(stateDir), "daemon.lock") }
+
+// lockState makes this process the one daemon of a state directory.
+func lockState(stateDir string) (*flock.Lock, error) {
+	run := socket.RunDir(stateDir)
+	if err := os.MkdirAll(run, 0o700); err != nil {
+		return nil, &croft.Error{Code: croft.StateUnavailable, Op: "serve", Message: "the state directory cannot be written", Details: run, Err: err}
+	}
+	lock, err := flock.Try(lockPath(stateDir))
+	if errors.Is(err, flock.ErrHeld) {
+		r, _ := socket.ReadRecord(stateDir) // it may have just begun
+		return nil, RunningError(r.PID, r.Socket)
+	}
+	if err != nil {
+		return nil, &croft.Error{Code: croft.StateUnavailable, Op: "serve", Message: "the lock of the daemon cannot be taken", Err: err}
+	}
+	return lock, nil
+}
+
+// RunningError says that a daemon runs already; pid is 0 if that of its process is not known.
+func RunningError(pid int, at string) error {
+	e := &croft.Error{Code: croft.DaemonRunning, Op: "serve", Message: "a daemon runs already", Details: at, Hint: "croft serve --status"}
+	if pid > 0 {
+		e.Message += fmt.Sprintf(", as process %d", pid)
+	}
+	return e
+}
+
+// listen takes the sockets of a service manager, or makes the daemon's own, and listens at the
+// ports that are asked for. It returns the path of the socket, too.
+func listen(ctx context.Context, o Options) (daemon.Listeners, string, error) {
+	refused := func(err error) { o.Log.Warn("a connection was refused", "why", croft.AsError("serve", err).Message) }
+	inherited, err := socket.FromManager(o.Environ, os.Getpid(), refused)
+	if err != nil {
+		return daemon.Listeners{}, "", err
+	}
+	all := daemon.Listeners{Unix: inherited.Unix, TCP: inherited.TCP}
+	undo := func(err error) (daemon.Listeners, string, error) {
+		for _, l := range append(all.Unix, all.TCP...) {
+			_ = l.Close()
+		}
+		return daemon.Listeners{}, "", err
+	}
+	var path string
+	if len(all.Unix) == 0 {
+		path = socket.Path(o.Environ, o.StateDir)
+		l, err := socket.Listen(ctx, path, refused)
+		if err != nil {
+			return undo(err)
+		}
+		all.Unix = append(all.Unix, l)
+	} else {
+		path = all.Unix[0].Addr().String()
+	}
+	for _, addr := range o.TCP {
+		l, err := socket.ListenTCP(addr)
+		if err != nil {
+			return undo(err)
+		}
+		all.TCP = append(all.TCP, l)
+	}
+	return all, path, nil
+}
+
+// newServer puts the server together.
+func newServer(o Options, svc croft.Service, listeners daemon.Listeners) *daemon.Server {
+	stopping := make(chan struct{})
+	var web Web
+	if o.Web != nil {
+		web = o.Web(svc, stopping)
+	}
+	set := metrics.New()
+	keeping := keeper.New(keeper.Options{Service: svc, Log: o.Log, Metrics: set, IsUpkeepDue: o.IsUpkeepDue})
+	return daemon.New(daemon.Options{
+		Service: svc, Listeners: listeners, API: web.API, Pages: web.Pages, Version: o.Version, Log: o.Log, Metrics: set,
+		Stopping: stopping, Streams: web.Streams, Background: keeping.Run,
+		Guard: guard.Options{Tokens: token.Open(o.StateDir), User: o.User, IsPublic: web.IsPublic, Login: web.Login, Error: web.Error, Log: o.Log},
+	})
+}
+
+// answerTime is how long a daemon may take to answer about itself.
+const answerTime = 10 * time.Second
