@@ -10,7 +10,7 @@ import (
 
 const (
 	// lookTime is how long one listing may look at the files of workspaces.
-	lookTime = croft.Duration(300 * time.Millisecond)
+	lookTime = croft.Duration(200 * time.Millisecond)
 	// listTime is how long a listing may take at all.
 	listTime = time.Minute
 )
@@ -19,6 +19,7 @@ const (
 // several pages are made at a time: a page never has what was read before it was asked for, and
 // pages that are asked for while a list is read share the next reading.
 type lists struct {
+	lookedOf     kept[[]croft.Workspace]
 	workspacesOf kept[[]croft.Workspace]
 	reposOf      kept[[]croft.Repo]
 	mergesOf     kept[[]croft.Merge]
@@ -26,11 +27,13 @@ type lists struct {
 
 func newLists(svc croft.Service) *lists {
 	l := &lists{}
-	l.workspacesOf.read = func(ctx context.Context) ([]croft.Workspace, error) {
+	read := func(ctx context.Context, look croft.Duration) ([]croft.Workspace, error) {
 		return allOf(func(p croft.Page) (*croft.List[croft.Workspace], error) {
-			return svc.Workspaces(ctx, croft.WorkspacesRequest{Repos: croft.ScopeAll, Look: lookTime, Page: p})
+			return svc.Workspaces(ctx, croft.WorkspacesRequest{Repos: croft.ScopeAll, Look: look, Page: p})
 		})
 	}
+	l.lookedOf.read = func(ctx context.Context) ([]croft.Workspace, error) { return read(ctx, lookTime) }
+	l.workspacesOf.read = func(ctx context.Context) ([]croft.Workspace, error) { return read(ctx, 0) }
 	l.reposOf.read = func(ctx context.Context) ([]croft.Repo, error) {
 		return allOf(func(p croft.Page) (*croft.List[croft.Repo], error) {
 			return svc.Repos(ctx, croft.ReposRequest{Page: p})
@@ -44,8 +47,21 @@ func newLists(svc croft.Service) *lists {
 	return l
 }
 
-// workspaces are the live workspaces of all projects, the oldest first.
+// looked are the live workspaces of all projects, the oldest first, with what a look at
+// their files saw.
+func (l *lists) looked(r *request) ([]croft.Workspace, error) {
+	all, err := l.lookedOf.get(r.Context(), r.begun)
+	if err == nil {
+		r.listed = all
+	}
+	return all, err
+}
+
+// workspaces are the same without a look, which is quicker, unless the request has looked.
 func (l *lists) workspaces(r *request) ([]croft.Workspace, error) {
+	if r.listed != nil {
+		return r.listed, nil
+	}
 	return l.workspacesOf.get(r.Context(), r.begun)
 }
 

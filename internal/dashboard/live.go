@@ -15,6 +15,7 @@ const (
 	maxBehind  = 64                     // messages that a reader may be behind before it is cut
 	quiet      = 150 * time.Millisecond // how long events gather before a page is made again
 	pace       = 500 * time.Millisecond // the least time between two makings of one page
+	share      = 4                      // a page that takes long to make is made again after so many times as long
 	maxOutput  = 64 << 10               // bytes of output that are sent at once
 )
 
@@ -229,7 +230,7 @@ func (s *screen) run() {
 			if m, ok := s.remake(ctx); ok {
 				s.sendChanged(last, m)
 			}
-			time.Sleep(pace - min(pace, time.Since(begun)))
+			time.Sleep(max(pace-time.Since(begun), share*time.Since(begun)))
 		case <-s.printed:
 			time.Sleep(quiet)
 			s.sendOutput(ctx)

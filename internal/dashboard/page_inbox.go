@@ -83,7 +83,7 @@ var chipGroups = []struct {
 }
 
 func (d *dashboard) inboxPage(r *request) (*page, error) {
-	all, err := d.lists.workspaces(r)
+	all, err := d.lists.looked(r)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -23,6 +22,8 @@ type request struct {
 	Repo *croft.Repo
 	// Repos are all projects that the Service knows.
 	Repos []croft.Repo
+
+	listed []croft.Workspace // as the page has read them
 
 	w http.ResponseWriter // of an action, for cookies
 }
@@ -154,14 +155,4 @@ func (h *actionHandler) do(w http.ResponseWriter, req *request) (string, error) 
 	}
 	req.w = w
 	return h.act(req)
-}
-
-// isOneOf reports whether an error has one of the codes.
-func isOneOf(err error, codes ...croft.Code) bool {
-	for _, c := range codes {
-		if errors.Is(err, c) {
-			return true
-		}
-	}
-	return false
 }

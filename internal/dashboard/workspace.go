@@ -290,6 +290,9 @@ func (v *workspaceView) explain(n *note) {
 		}
 		n.Text = ws.Target + " moves only if all checks pass."
 	case croft.ConditionMerged:
+		if m := v.Merge; m != nil && m.Commit != "" {
+			n.Title = "In " + m.Target + " as " + shortCommit(m.Commit)
+		}
 		if v.Later != nil && *v.Later > 0 {
 			n.Text = numberText(*v.Later) + " merged after this."
 		}
