@@ -259,7 +259,8 @@ var mayImport = map[string][]string{
 	"docs/schema":    {},
 	"docs/openapi":   {},
 	"cmd/croft": {
-		".", "connect", "docs/schema", "engine", "internal/cli", "internal/config", "internal/daemon/process", "internal/proc", "internal/token",
+		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/cli", "internal/config", "internal/daemon/process",
+		"internal/daemon/stream", "internal/daemon/web", "internal/proc", "internal/token",
 	},
 }
 

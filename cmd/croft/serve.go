@@ -11,9 +11,13 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/docs/openapi"
 	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/cli"
 	"github.com/croft-sh/croft/internal/daemon/process"
+	"github.com/croft-sh/croft/internal/daemon/stream"
+	"github.com/croft-sh/croft/internal/daemon/web"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/token"
 )
@@ -102,10 +106,18 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 	if opts.TCP != "" {
 		tcp = []string{opts.TCP}
 	}
+	set, err := settings(at.Environ, "", nil)
+	if err != nil {
+		return err
+	}
+	about := api.About{Version: version(), PID: os.Getpid(), StateDir: at.StateDir, Settings: set.Fingerprint(at.Environ)}
 	return process.Serve(ctx, process.Options{
 		StateDir: at.StateDir, Environ: at.Environ, TCP: tcp, User: user(at.Environ), Version: version(), Log: log,
 		Open: func(ctx context.Context) (croft.Service, error) {
 			return engine.Open(ctx, rootDir(at.StateDir), &engine.Options{Environ: withoutManager(at.Environ), Actor: user(at.Environ)})
+		},
+		Web: func(svc croft.Service, stopping <-chan struct{}) process.Web {
+			return handlers(svc, stopping, about, log)
 		},
 		IsUpkeepDue: func(repo croft.Repo) bool { return claimUpkeep(at.Environ, repo.Path, time.Now()) },
 	}, func(s process.Started) {
@@ -113,6 +125,20 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 		status.URL = s.Once()
 		ready(status)
 	})
+}
+
+// handlers are the API and the pages over a Service, with one tail of its events for all.
+func handlers(svc croft.Service, stopping <-chan struct{}, about api.About, log *slog.Logger) process.Web {
+	hub := stream.NewHub(svc)
+	opts := web.Options{About: about, Document: openapi.Document(), Stopping: stopping, Log: log}
+	if n, ok := svc.(interface{ Notices() []string }); ok {
+		opts.Notices = n.Notices
+	}
+	h := web.New(hub, opts)
+	return process.Web{
+		API: h.API, Pages: h.Pages, Streams: func() int { return hub.Stats().Readers },
+		IsPublic: func(path string) bool { return strings.HasPrefix(path, "/static/") },
+	}
 }
 
 // rootDir is the directory that the daemon's Service is opened in: one that is in no project and

@@ -9,12 +9,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/caller"
 	"github.com/croft-sh/croft/internal/daemon/guard"
 	"github.com/croft-sh/croft/internal/token"
 )
@@ -182,6 +184,32 @@ func TestMetricsAndLog(t *testing.T) {
 	log := r.log.String()
 	if !strings.Contains(log, "/v1/things/a") || strings.Contains(log, "hush") || strings.Contains(log, r.token) || strings.ContainsAny(log, "\x1b\r") || strings.Contains(log, "\nnew") {
 		t.Errorf("log:\n%s", log)
+	}
+}
+
+// TestPagesAreForPeople: an agent's token sees no page, and one for reading sends no form.
+func TestPagesAreForPeople(t *testing.T) {
+	for _, c := range []struct {
+		access croft.Access
+		method string
+		want   int
+	}{
+		{croft.AccessAll, http.MethodPost, 200},
+		{croft.AccessRead, http.MethodGet, 200},
+		{"", http.MethodGet, 200}, // what is public; the guard refused the rest
+		{croft.AccessRead, http.MethodPost, 403},
+		{croft.AccessRead, http.MethodDelete, 403},
+		{croft.AccessWorkspace, http.MethodGet, 403},
+		{croft.AccessWorkspace, http.MethodPost, 403},
+		{"", http.MethodPost, 403},
+	} {
+		s := New(Options{Pages: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Guard: guard.Options{Tokens: token.Open(t.TempDir())}})
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(c.method, "/queue", nil)
+		s.routes().ServeHTTP(w, r.WithContext(caller.With(r.Context(), caller.Caller{Access: c.access})))
+		if w.Code != c.want {
+			t.Errorf("%q %s: %d, want %d", c.access, c.method, w.Code, c.want)
+		}
 	}
 }
 

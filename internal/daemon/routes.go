@@ -27,7 +27,7 @@ func (s *Server) routes() *http.ServeMux {
 	for _, prefix := range []string{"/v1/", "/api/"} {
 		mux.Handle(prefix, orNotFound(s.o.API))
 	}
-	mux.Handle("/", orNotFound(s.o.Pages))
+	mux.Handle("/", forPeople(orNotFound(s.o.Pages)))
 	return mux
 }
 
@@ -78,6 +78,20 @@ func noting(next http.Handler) http.Handler {
 			}
 		}()
 		next.ServeHTTP(w, r)
+	})
+}
+
+// forPeople keeps a token that only reads from the forms of pages, whatever the pages do about
+// it, and an agent's token from all pages: they show every project.
+func forPeople(pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		access := caller.From(r.Context()).Access
+		isSafe := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if access == croft.AccessAll || isSafe && access != croft.AccessWorkspace {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		api.WriteError(w, "serve", &croft.Error{Code: croft.AccessDenied, Op: "serve", Message: "the token does not allow it", Hint: "croft token list"})
 	})
 }
 
