@@ -129,7 +129,7 @@ var mayImport = map[string][]string{
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/project", "internal/work",
 	},
 	"internal/view": {
-		".", "internal/everywhere", "internal/checkout", "internal/condition", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/owner", "internal/page", "internal/parallel",
+		".", "internal/actor", "internal/everywhere", "internal/checkout", "internal/condition", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/owner", "internal/page", "internal/parallel",
 		"internal/proc", "internal/project", "internal/radar",
 	},
 	"internal/workspace": {
@@ -248,9 +248,10 @@ var mayImport = map[string][]string{
 		".", "internal/api", "internal/daemon", "internal/daemon/guard", "internal/daemon/keeper", "internal/daemon/metrics", "internal/daemon/socket",
 		"internal/flock", "internal/token",
 	},
-	"internal/daemon/rest":   {".", "internal/api", "internal/caller"},
-	"internal/daemon/socket": {".", "internal/fsx"},
-	"internal/daemon/stream": {".", "internal/api", "internal/caller"},
+	"internal/daemon/rest":    {".", "internal/api", "internal/caller"},
+	"internal/daemon/socket":  {".", "internal/fsx"},
+	"internal/daemon/stream":  {".", "internal/api", "internal/caller"},
+	"internal/daemon/watcher": {"."},
 	"internal/daemon/web": {
 		".", "internal/api", "internal/caller", "internal/daemon/agents", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/scope",
 	},
@@ -696,8 +697,8 @@ const maxPackageLines = 3000
 
 // packageLines are other limits.
 var packageLines = map[string]int{
-	".":                  4_000, // the contract in prose: half of it is comments
-	"engine":             800,
+	".":                  4_000,  // the contract in prose: half of it is comments
+	"engine":             820,    // a line or three a call
 	"internal/cli":       10_000, // one file a command
 	"internal/dashboard": 8_000,  // one file a page
 	"internal/git":       7_000,

@@ -402,6 +402,13 @@ func (e *Engine) AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigR
 // Notices returns the sentences for the user that belong to no call's result.
 func (e *Engine) Notices() []string { return e.projects.Notices() }
 
+// Observe tells, as workspace.changed, of workspaces that a process which looks by itself has
+// listed and found changed. It is not a call of croft.Service: who asks is told in the answer.
+func (e *Engine) Observe(ctx context.Context, seen []croft.Workspace) error {
+	_, err := do(ctx, e, call{op: "observe"}, seen, e.views.Observe)
+	return err
+}
+
 // Events streams events in order, from a cursor on.
 func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[croft.Event, error] {
 	return e.history.Events(ctx, req)

@@ -1,0 +1,240 @@
+// Package watcher looks at workspaces by itself, so that events also tell of what agents
+// commit and write between two acts of Croft. It knows a Service only.
+//
+// Looking costs git processes, so that it is rationed: a project in which something changes is
+// looked at every few seconds, one in which nothing does ever more rarely, and never so often
+// that looking takes more than a set share of the time.
+package watcher
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+// Service is what the watcher calls.
+type Service interface {
+	Repos(ctx context.Context, req croft.ReposRequest) (*croft.List[croft.Repo], error)
+	Workspaces(ctx context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error)
+	croft.Events
+}
+
+// Options are what a watcher needs. Service and Tell are required.
+type Options struct {
+	Service Service
+	// Tell tells of workspaces that were seen changed.
+	Tell func(ctx context.Context, seen []croft.Workspace) error
+	Log  *slog.Logger
+	// Least and Most are the shortest and the longest time between two looks at a project.
+	// Default: 3 seconds and 10 minutes.
+	Least, Most time.Duration
+	// Share is the part of the time that looking at a busy project may take, and IdleShare
+	// that of one in which nothing changed. Default: 0.05 and 0.003.
+	Share, IdleShare float64
+}
+
+// look is the time that one look at a project may take.
+const look = croft.Duration(time.Second)
+
+// Run looks until the context ends.
+func Run(ctx context.Context, o Options) {
+	o = o.withDefaults()
+	w := &watcher{Options: o, projects: map[croft.ID]*project{}, events: make(chan croft.ID, 64)}
+	go w.follow(ctx)
+	for ctx.Err() == nil {
+		wait := w.lookAtDue(ctx)
+		select {
+		case <-ctx.Done():
+		case id := <-w.events:
+			w.soon(id)
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (o Options) withDefaults() Options {
+	if o.Least == 0 {
+		o.Least = 3 * time.Second
+	}
+	if o.Most == 0 {
+		o.Most = 10 * time.Minute
+	}
+	if o.Share == 0 {
+		o.Share, o.IdleShare = 0.05, 0.003
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+type watcher struct {
+	Options
+	projects map[croft.ID]*project
+	listed   time.Time     // when the projects were listed last
+	events   chan croft.ID // projects of which something was told
+}
+
+// project is what is known of a project from the last look.
+type project struct {
+	due     time.Time
+	wait    time.Duration // between the last two looks
+	took    time.Duration // how long the last look took
+	seen    map[croft.ID]state
+	isFirst bool // nothing was seen yet
+}
+
+// state is what a look at a workspace compares.
+type state struct {
+	head        string
+	uncommitted int
+	unmerged    int
+	added       int
+	deleted     int
+}
+
+// relist is how often the projects are listed.
+const relist = 10 * time.Minute
+
+// lookAtDue looks at the projects that are due, and returns how long none is.
+func (w *watcher) lookAtDue(ctx context.Context) time.Duration {
+	if now := time.Now(); now.Sub(w.listed) > relist {
+		w.listed = now
+		w.list(ctx)
+	}
+	next := relist
+	for id, p := range w.projects {
+		if time.Until(p.due) <= 0 {
+			w.lookAt(ctx, id, p)
+		}
+		next = min(next, time.Until(p.due))
+	}
+	return max(next, 10*time.Millisecond)
+}
+
+// list notes the projects that there are.
+func (w *watcher) list(ctx context.Context) {
+	there := map[croft.ID]bool{}
+	for page := (croft.Page{}); ; {
+		list, err := w.Service.Repos(ctx, croft.ReposRequest{Page: page})
+		if err != nil {
+			w.Log.Warn("the projects cannot be listed", "error", croft.AsError("repos", err).Error())
+			return
+		}
+		for _, repo := range list.Items {
+			if there[repo.ID] = !repo.IsMissing; w.projects[repo.ID] == nil && !repo.IsMissing {
+				w.projects[repo.ID] = &project{seen: map[croft.ID]state{}, isFirst: true, wait: w.Least}
+			}
+		}
+		if list.Next == "" {
+			break
+		}
+		page.After = list.Next
+	}
+	for id := range w.projects {
+		if !there[id] {
+			delete(w.projects, id)
+		}
+	}
+}
+
+// lookAt looks at the workspaces of a project, tells of those that changed, and decides when
+// the next look is due.
+func (w *watcher) lookAt(ctx context.Context, id croft.ID, p *project) {
+	began := time.Now()
+	changed, err := w.changes(ctx, id, p)
+	if err == nil && len(changed) > 0 {
+		err = w.Tell(ctx, changed)
+	}
+	p.took = time.Since(began)
+	share := w.IdleShare
+	switch {
+	case err != nil:
+		if ctx.Err() == nil {
+			w.Log.Debug("a project was not looked at", "project", string(id), "error", croft.AsError("look", err).Error())
+		}
+		p.wait = min(2*max(p.wait, w.Least), w.Most)
+	case len(changed) > 0 && !p.isFirst:
+		p.wait, share = w.Least, w.Share
+	default:
+		p.wait = min(2*max(p.wait, w.Least), w.Most)
+	}
+	p.isFirst = false
+	p.due = time.Now().Add(max(p.wait, time.Duration(float64(p.took)/share)))
+}
+
+// changes returns the workspaces that differ from what was seen last.
+func (w *watcher) changes(ctx context.Context, id croft.ID, p *project) ([]croft.Workspace, error) {
+	var changed []croft.Workspace
+	there := map[croft.ID]bool{}
+	req := croft.WorkspacesRequest{Repo: croft.ByID(id), Look: look}
+	for {
+		list, err := w.Service.Workspaces(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		unseen := map[croft.ID]bool{}
+		for _, id := range list.Unseen {
+			unseen[id] = true
+		}
+		for _, ws := range list.Items {
+			there[ws.ID] = true
+			if ws.Work == nil || !ws.Work.Has(croft.AspectFiles) || unseen[ws.ID] {
+				continue
+			}
+			now := state{ws.Head, ws.Work.Uncommitted, ws.Work.Unmerged, ws.Work.Added, ws.Work.Deleted}
+			was, isKnown := p.seen[ws.ID]
+			p.seen[ws.ID] = now
+			if isKnown && was != now || !isKnown && now.uncommitted > 0 {
+				changed = append(changed, ws)
+			}
+		}
+		if list.Next == "" {
+			break
+		}
+		req.After = list.Next
+	}
+	for id := range p.seen {
+		if !there[id] {
+			delete(p.seen, id)
+		}
+	}
+	return changed, nil
+}
+
+// soon has a project looked at that something was told of: agents are at work there.
+func (w *watcher) soon(id croft.ID) {
+	p := w.projects[id]
+	if p == nil {
+		w.listed = time.Time{}
+		return
+	}
+	p.wait = w.Least
+	if due := time.Now().Add(max(w.Least, time.Duration(float64(p.took)/w.Share))); due.Before(p.due) {
+		p.due = due
+	}
+}
+
+// follow notes which projects something is told of, but for what the watcher tells itself.
+func (w *watcher) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		for ev, err := range w.Service.Events(ctx, croft.EventsRequest{From: croft.FromNow, Follow: croft.FollowNew}) {
+			if err != nil {
+				break
+			}
+			if ev.Kind == croft.EventWorkspaceChanged || ev.Kind == croft.EventCheckOutput {
+				continue
+			}
+			select {
+			case w.events <- ev.Repo:
+			default: // it is busy, and looks at everything anyway
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package journal
+
+import (
+	"errors"
+
+	"github.com/croft-sh/croft"
+)
+
+// Observe records the head that somebody saw in a workspace, without an act, and tells of it
+// and of the work there as workspace.changed. It is no new revision: what an agent commits and
+// writes refuses no caller that has seen the record. A workspace that is gone is left alone.
+func (t *Tx) Observe(seen croft.Workspace, actor string) error {
+	rec, err := t.Record(seen.ID)
+	if errors.Is(err, ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if rec.Seen.Head != seen.Head {
+		rec.Seen.Head = seen.Head
+		if _, err := t.exec(`UPDATE workspaces SET record = json_set(record, '$.seen', json(?)) WHERE id = ?`, asJSON{rec.Seen}, seen.ID); err != nil {
+			return err
+		}
+	}
+	w := rec.noun().Workspace
+	w.Head, w.Work = seen.Head, seen.Work
+	return t.Emit(croft.Event{
+		Kind: croft.EventWorkspaceChanged, Actor: actor, ActorWorkspace: seen.ID,
+		Subjects: croft.Subjects{Repo: rec.RepoID, Workspace: seen.ID, WorkspaceName: w.Name}, After: &croft.Nouns{Workspace: &w},
+	})
+}
