@@ -37,6 +37,8 @@ import (
 const (
 	// drainTime is how long requests may take to end when the daemon stops.
 	drainTime = 30 * time.Second
+	// arriveTime is how long a connection may then take to bring its first request.
+	arriveTime = time.Second
 	// headerTime is how long a client may take to send the headers of a request.
 	headerTime = 10 * time.Second
 	// idleTime is how long a connection may wait for its next request.
@@ -65,7 +67,8 @@ type Options struct {
 	// it, and end. Streams says how many there are. Default: none.
 	Stopping chan struct{}
 	Streams  func() int
-	// Background, if not nil, runs as long as the server does: it ends with its context.
+	// Background, if not nil, runs as long as the server does: it ends with its context. If it
+	// ends before, there is no Service any more, and the server stops.
 	Background func(ctx context.Context)
 }
 
@@ -77,6 +80,8 @@ type Server struct {
 	stop    chan struct{} // closed by a request to stop
 	stopped sync.Once
 	servers []*http.Server
+	arrived arrivals
+	isOver  atomic.Bool  // the listeners are closed on purpose
 	readied atomic.Int64 // when Service last answered, for readyz
 
 	queues queueCounts
@@ -122,7 +127,13 @@ func (s *Server) Run(ctx context.Context, force <-chan struct{}) error {
 	defer stopBackground()
 	var keeping sync.WaitGroup
 	if s.o.Background != nil {
-		keeping.Go(func() { s.o.Background(background) })
+		keeping.Go(func() {
+			s.o.Background(background)
+			if background.Err() == nil {
+				s.o.Log.Error("the Service was closed")
+				s.Stop()
+			}
+		})
 	}
 	failed := make(chan error, len(s.o.Listeners.Unix)+len(s.o.Listeners.TCP))
 	var serving sync.WaitGroup
@@ -135,8 +146,7 @@ func (s *Server) Run(ctx context.Context, force <-chan struct{}) error {
 		s.o.Log.Error("a listener failed", "error", err.Error())
 	}
 	s.o.Log.Info("stopping")
-	s.drain(force)
-	serving.Wait()
+	s.drain(force, &serving)
 	stopBackground()
 	keeping.Wait()
 	return errors.Join(err, s.o.Service.Close())
@@ -149,7 +159,7 @@ func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 		server := s.newServer(h)
 		s.servers = append(s.servers, server)
 		serving.Go(func() {
-			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(l); !s.isOver.Load() {
 				failed <- err
 			}
 		})
@@ -170,13 +180,14 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+		ConnContext:                  s.arrived.accept, ConnState: s.arrived.change,
+		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
 }
 
 // drain ends all servers: new connections are not accepted, streams are told to end, requests
 // may end by themselves for a while.
-func (s *Server) drain(force <-chan struct{}) {
+func (s *Server) drain(force <-chan struct{}, serving *sync.WaitGroup) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	go func() {
@@ -187,23 +198,39 @@ func (s *Server) drain(force <-chan struct{}) {
 		}
 	}()
 	close(s.o.Stopping)
+	s.isOver.Store(true)
+	for _, l := range append(append([]net.Listener{}, s.o.Listeners.Unix...), s.o.Listeners.TCP...) {
+		_ = l.Close()
+	}
+	serving.Wait()
+	await(ctx, arriveTime, func() bool { return s.arrived.waiting.Load() == 0 })
+	s.shutDown(ctx)
+	// A WebSocket is no request any more.
+	await(ctx, drainTime, func() bool { return s.o.Streams() == 0 })
+}
+
+// await waits for a condition, for a while.
+func await(ctx context.Context, most time.Duration, is func() bool) {
+	for end := time.Now().Add(most); !is() && ctx.Err() == nil && time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// shutDown closes the connections of all servers, each when its request is answered.
+func (s *Server) shutDown(ctx context.Context) {
 	var draining sync.WaitGroup
 	for _, server := range s.servers {
 		draining.Go(func() {
-			if err := server.Shutdown(ctx); err != nil {
+			if err := server.Shutdown(ctx); err != nil && ctx.Err() != nil {
 				s.o.Log.Warn("requests were cut off", "error", err.Error())
 				_ = server.Close()
 			}
 		})
 	}
 	draining.Wait()
-	// A WebSocket is no request any more.
-	for s.o.Streams() > 0 && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
 }
 
 // Stop stops the daemon as a request would.

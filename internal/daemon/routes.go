@@ -196,6 +196,7 @@ func (s *Server) countQueues() map[string]int {
 // observe logs and counts requests, and turns a panic of a handler into an answer.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reach(r.Context())
 		begun := time.Now()
 		rec := &recorder{ResponseWriter: w}
 		defer func() {

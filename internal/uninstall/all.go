@@ -147,7 +147,8 @@ var (
 		{"ops", regexp.MustCompile(`^([a-z]+-)?` + idPattern + `\.lock$`), croft.LeftUnknown},
 		{"git/repos", regexp.MustCompile(`^[0-9a-f]{16}$`), croft.LeftUnknown},
 		{"git", git.Generated, croft.LeftUnknown},
-		{"", regexp.MustCompile(`^upkeep-[0-9a-f]{16}-[0-9]+$`), croft.LeftUnknown},
+		{"run", regexp.MustCompile(`^daemon\.(json|lock|log|log\.old|sock)$`), croft.LeftUnknown},
+		{"", regexp.MustCompile(`^(upkeep-[0-9a-f]{16}-[0-9]+|tokens\.(json|lock))$`), croft.LeftUnknown},
 	}
 )
 

@@ -244,7 +244,11 @@ func denied(message string) *croft.Error {
 // refuse answers a request that does not pass: a browser that wants a page gets one, or the
 // login page; others get JSON.
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, e *croft.Error) {
-	g.o.Log.Warn("refused", "method", r.Method, "path", cut(r.URL.Path), "code", string(e.Code), "why", e.Message)
+	level := slog.LevelWarn
+	if e.Code == croft.Unauthenticated && len(r.Header["Authorization"]) == 0 {
+		level = slog.LevelDebug // a browser before its login
+	}
+	g.o.Log.Log(r.Context(), level, "refused", "method", r.Method, "path", cut(r.URL.Path), "code", string(e.Code), "why", e.Message)
 	if e.Code == croft.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="croft"`)
 	}

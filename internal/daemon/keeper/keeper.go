@@ -52,8 +52,9 @@ type Keeper struct {
 	mu      sync.Mutex
 	repos   map[croft.ID]*kept
 	running sync.WaitGroup
-	look    chan struct{} // a project that is not known has an event
-	work    chan struct{} // something is due at another time than before
+	closed  context.CancelFunc // ends Run: the Service was closed
+	look    chan struct{}      // a project that is not known has an event
+	work    chan struct{}      // something is due at another time than before
 }
 
 // kept is a project that the keeper looks after.
@@ -97,8 +98,12 @@ func (k *Keeper) gauges() []metrics.Gauge {
 	return []metrics.Gauge{{Name: "croft_keeper_projects", Help: "projects whose queues are driven", Value: float64(len(k.repos))}}
 }
 
-// Run keeps house until the context ends, and returns when all that it began has ended.
+// Run keeps house until the context ends or the Service is closed, and returns when all that it
+// began has ended.
 func (k *Keeper) Run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	k.closed = cancel
 	k.running.Go(func() { k.follow(ctx) })
 	k.running.Go(func() { k.keepHouse(ctx) })
 	again := k.o.Times.Again
@@ -124,8 +129,12 @@ func (k *Keeper) Run(ctx context.Context) {
 // maxAgain is the longest wait after failures.
 const maxAgain = 5 * time.Minute
 
-// fail logs and counts a failure. Names of projects are no labels: there may be many.
+// fail logs and counts a failure, and ends the keeper if the Service is closed. Names of projects are no labels: there may be many.
 func (k *Keeper) fail(what string, repo croft.ID, err error) {
+	if errors.Is(err, croft.Closed) {
+		k.closed()
+		return
+	}
 	e := croft.AsError(what, err)
 	k.o.Metrics.Add("croft_keeper_failures_total", 1, "what", what, "code", string(e.Code))
 	k.o.Log.Warn("upkeep failed", "what", what, "project", string(repo), "code", string(e.Code), "error", e.Error())
@@ -178,7 +187,7 @@ func (k *Keeper) drive(ctx context.Context, id croft.ID) {
 	for ctx.Err() == nil {
 		begun := time.Now()
 		_, err := k.o.Service.DriveLanes(ctx, croft.DriveRequest{Repo: croft.ByID(id), Until: croft.UntilStopped})
-		if ctx.Err() != nil || errors.Is(err, croft.Closed) {
+		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
@@ -198,7 +207,7 @@ func (k *Keeper) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		for e, err := range k.o.Service.Events(ctx, croft.EventsRequest{From: croft.FromNow, Follow: croft.FollowNew}) {
 			if err != nil {
-				if ctx.Err() == nil && !errors.Is(err, croft.Closed) {
+				if ctx.Err() == nil {
 					k.fail("events", "", err)
 				}
 				break

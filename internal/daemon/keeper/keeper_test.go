@@ -163,6 +163,19 @@ func TestFailingQueueIsDrivenEverLessOften(t *testing.T) {
 	}
 }
 
+// TestClosedServiceEndsTheKeeper: there is nothing to keep any more.
+func TestClosedServiceEndsTheKeeper(t *testing.T) {
+	f := newFake("a")
+	f.fails = croft.Closed
+	done := make(chan struct{})
+	go func() { New(Options{Service: f}).Run(t.Context()); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the keeper goes on")
+	}
+}
+
 func TestWaitingMergeIsTriedAgain(t *testing.T) {
 	f := newFake("a")
 	run(t, Options{Service: f, Times: Times{Retry: 5 * time.Millisecond}})

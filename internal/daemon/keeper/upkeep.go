@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -86,7 +85,7 @@ func (k *Keeper) tryAgain(ctx context.Context, id croft.ID) {
 	k.running.Go(func() {
 		_, err := k.o.Service.DriveLanes(ctx, croft.DriveRequest{Repo: croft.ByID(id)})
 		k.o.Metrics.Add("croft_keeper_retries_total", 1)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, croft.Closed) {
+		if err != nil && ctx.Err() == nil {
 			k.fail("retry", id, err)
 		}
 		k.mu.Lock()

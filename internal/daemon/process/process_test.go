@@ -346,6 +346,28 @@ func TestQueueIsDriven(t *testing.T) {
 	merged(submit("after"))
 }
 
+// TestUninstalled: a daemon whose state was taken away ends, and leaves nothing there.
+func TestUninstalled(t *testing.T) {
+	h := newHost(t)
+	repo := gittest.New(t)
+	token := h.run(exec.Command(binary, "token", "new", "x"))
+	if code := h.end(token); code != 0 {
+		t.Fatal(token.text())
+	}
+	r := h.serve()
+	cmd := exec.Command(binary, "uninstall", "--all", "--yes")
+	cmd.Dir = repo.Dir
+	if gone := h.run(cmd); h.end(gone) != 0 {
+		t.Fatal(gone.text())
+	}
+	if code := h.end(r); code != 0 {
+		t.Errorf("exit status %d\n%s", code, r.text())
+	}
+	if names, err := os.ReadDir(h.place.StateDir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("left: %v, %v", names, err)
+	}
+}
+
 func TestDetached(t *testing.T) {
 	h := newHost(t)
 	cmd := h.run(exec.Command(binary, "serve", "--detach", "--tcp=127.0.0.1:0"))
