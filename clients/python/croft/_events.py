@@ -137,7 +137,7 @@ async def follow_async(f: Follower) -> AsyncIterator[Event]:
         try:
             reader, writer = await _open(f.transport)
             path, headers = f.request()
-            lines = [f"GET {path} HTTP/1.1", "Host: croft", "Connection: close", *(f"{k}: {v}" for k, v in headers.items())]
+            lines = [f"GET {path} HTTP/1.1", f"Host: {f.transport.host}", "Connection: close", *(f"{k}: {v}" for k, v in headers.items())]
             writer.write("\r\n".join([*lines, "", ""]).encode())
             await writer.drain()
             chunks = _body(reader)

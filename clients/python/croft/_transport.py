@@ -40,7 +40,8 @@ class Transport:
         self._env = env
         self._url = "" if env.get("CROFT_SOCKET") else env.get("CROFT_URL", "")
         self._token = env.get("CROFT_TOKEN", "")
-        self._actor = urlencode([(k, v) for k, v in (("name", actor), ("dir", dir and os.path.abspath(dir))) if v])
+        named = {"name": actor, "dir": dir and os.path.abspath(dir), "from": None if self._url else _working_dir()}
+        self._actor = urlencode({name: value for name, value in named.items() if value})
         self.patience = patience
         self.has_answered = False
         self._idle: list[http.client.HTTPConnection] = []
@@ -51,6 +52,11 @@ class Transport:
     def is_local(self) -> bool:
         """Whether the daemon sees the processes of this machine by their numbers."""
         return not self._url
+
+    @property
+    def host(self) -> str:
+        """The name of the daemon in a request."""
+        return urlsplit(self._url).netloc.rpartition("@")[2] if self._url else "croft"
 
     @property
     def where(self) -> str:
@@ -163,6 +169,14 @@ class Transport:
             idle, self._idle = self._idle, []
         for conn in idle:
             conn.close()
+
+
+def _working_dir() -> str | None:
+    """Where this process stands: in a workspace it acts for the agent of that."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None  # it was removed
 
 
 class _NotSent(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ class DaemonTest(unittest.TestCase):
     """Has a daemon, a client of it, and a repository with one commit."""
 
     settings: dict[str, str] = {}
+    flags: list[str] = []
 
     def setUp(self) -> None:
         binary = os.environ.get("CROFT_BIN")
@@ -48,16 +50,16 @@ class DaemonTest(unittest.TestCase):
     def start(self) -> None:
         """Starts the daemon, and waits until it answers."""
         with open(os.path.join(self.dir, "log"), "ab") as log:
-            self.daemon = subprocess.Popen([self.binary, "serve"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.daemon = subprocess.Popen([self.binary, "serve", *self.flags], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         until = time.monotonic() + 20
         while True:
             try:
                 with Croft(None, env=self.env, patience=0) as croft:
                     croft.daemon()
                 return
-            except CroftError:
-                if time.monotonic() > until or self.daemon.poll() is not None:
-                    self.fail("the daemon does not answer: " + self.log())
+            except CroftError as e:
+                if e.code != "DAEMON_UNREACHABLE" or time.monotonic() > until or self.daemon.poll() is not None:
+                    self.fail(f"the daemon does not answer: {e}\n{self.log()}")
             time.sleep(0.02)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
@@ -77,6 +79,13 @@ class DaemonTest(unittest.TestCase):
     def log(self) -> str:
         with open(os.path.join(self.dir, "log"), encoding="utf-8", errors="replace") as f:
             return f.read()[-2000:]
+
+    def token(self, access: str) -> dict[str, str]:
+        """The environment of a client that has a token."""
+        made = subprocess.run([self.binary, "token", "new", f"test-{access}", "--access", access, "--json"], env=self.env, check=True, capture_output=True, timeout=20)
+        with open(os.path.join(self.env["CROFT_STATE_DIR"], "run", "daemon.json"), encoding="utf-8") as f:
+            address = json.load(f)["tcp"][0]
+        return {"CROFT_URL": f"http://{address}", "CROFT_TOKEN": json.loads(made.stdout)["secret"]}
 
     def git(self, dir: str, *args: str) -> str:
         return subprocess.run(["git", *args], cwd=dir, env=self.env, check=True, capture_output=True, text=True).stdout.strip()

@@ -51,6 +51,16 @@ class CallsTest(DaemonTest):
         self.assertEqual((failed.exception.code, failed.exception.retryable), ("WORKSPACE_BUSY", True))
         self.assertTrue(failed.exception.message)
 
+    def test_who_acts(self) -> None:
+        with Croft(self.repo, env=self.env, actor="orchestrator") as croft:
+            ws = croft.create(name="a")
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(ws.path)
+        with Croft(self.repo, env=self.env, actor="orchestrator") as croft:
+            croft.update_workspace("a", meta={"k": "v"})
+        self.assertEqual({e.actor for e in self.croft.events(follow=False)}, {"orchestrator", "agent in a"})
+
     def test_hostile_names(self) -> None:
         for name in ("..", ".", "-", "/", "../../v1/daemon", "a/b", "a?b=c", "a#b", "a%2Fb", "ü\r\nX: y", "\x1b[31m"):
             with self.subTest(name), self.assertRaises(CroftError) as failed:
@@ -235,6 +245,39 @@ class EventsTest(DaemonTest):
         with self.assertRaises(CroftError) as failed:
             list(self.croft.events(follow=False, after="nonsense"))
         self.assertIn(failed.exception.code, ("CURSOR_EXPIRED", "INVALID_REQUEST"))
+
+
+class TokenTest(DaemonTest):
+    flags = ["--tcp=127.0.0.1:0"]
+
+    def test_over_tcp(self) -> None:
+        env = self.token("all")
+        with Croft(self.repo, env=env) as croft:
+            self.assertFalse(croft.is_local)
+            with croft.workspace("a", on_success="merge") as ws:
+                self.write(ws.path, "f", "1\n")
+                self.assertTrue(ws.lease.owner.host)
+            self.assertEqual(ws.merge.status, "merged")
+            kinds = [e.kind for e in croft.events(follow=False)]
+            self.assertIn("merge.merged", kinds)
+            self.assertEqual(asyncio.run(self.kinds(croft)), kinds)
+
+    async def kinds(self, croft: Croft) -> list[str]:
+        return [e.kind async for e in croft.events_async(follow=False)]
+
+    def test_a_token_is_needed(self) -> None:
+        env = self.token("read")
+        with Croft(self.repo, env=env) as croft:
+            self.assertEqual(croft.workspaces(repo=self.repo).items, [])
+            with self.assertRaises(CroftError) as failed:
+                croft.create(name="a")
+            self.assertEqual((failed.exception.code, failed.exception.status), ("ACCESS_DENIED", 403))
+        for token in ("", "croft_wrong"):
+            with Croft(self.repo, env={**env, "CROFT_TOKEN": token}) as croft:
+                for call in (croft.workspaces, lambda croft=croft: next(croft.events()), lambda croft=croft: asyncio.run(self.kinds(croft))):
+                    with self.assertRaises(CroftError) as failed:
+                        call()
+                    self.assertEqual((failed.exception.code, failed.exception.status), ("UNAUTHENTICATED", 401))
 
 
 class ValuesTest(unittest.TestCase):

@@ -36,6 +36,7 @@ export class Transport {
     const actor = new URLSearchParams();
     if (o.actor) actor.set("name", o.actor);
     if (o.dir !== null) actor.set("dir", resolve(o.dir));
+    if (!this.url) actor.set("from", process.cwd()); // in a workspace, this process acts for the agent of that
     this.actor = actor.toString();
     this.patience = o.patience;
     this.agent = this.newAgent();

@@ -202,6 +202,28 @@ test("a reader of events can be stopped", options, () =>
   }),
 );
 
+test("over TCP a token is needed", options, () =>
+  Daemon.run(
+    async (d) => {
+      const all = new Croft({ dir: d.repo, env: d.token("all") });
+      const done = await all.withWorkspace("a", { onSuccess: "merge" }, (ws) => d.write(ws.path, "f", "1\n"));
+      assert.deepEqual([all.isLocal, done.merge?.status], [false, "merged"]);
+      const kinds: string[] = [];
+      for await (const event of all.events({ follow: "none" })) kinds.push(event.kind);
+      assert.ok(kinds.includes("merge.merged"));
+      const env = d.token("read");
+      const reader = new Croft({ dir: d.repo, env });
+      assert.equal((await reader.countActive({ repo: d.repo })).active, 0);
+      assert.equal(await codeOf(reader.create({ name: "b" })), "ACCESS_DENIED");
+      const nobody = new Croft({ dir: d.repo, env: { ...env, CROFT_TOKEN: "croft_wrong" } });
+      assert.equal(await codeOf(nobody.repos()), "UNAUTHENTICATED");
+      assert.equal(await codeOf(nobody.events().next()), "UNAUTHENTICATED");
+      for (const croft of [all, reader, nobody]) croft.close();
+    },
+    ["--tcp=127.0.0.1:0"],
+  ),
+);
+
 test("server-sent events in parts", () => {
   const text = "retry: 1000\n\n: alive\n\nid: 1\nevent: a.b\ndata: {\"x\":\ndata: 1}\n\nevent: end\ndata: {}\n\n";
   for (const size of [1, 3, 1000]) {

@@ -19,7 +19,7 @@ export class Daemon {
   readonly croft: Croft;
   private process: ChildProcess | undefined;
 
-  private constructor() {
+  private constructor(private readonly flags: string[]) {
     const home = join(this.dir, "home");
     mkdirSync(home);
     this.env = {
@@ -35,8 +35,8 @@ export class Daemon {
   }
 
   /** Runs a test with a daemon, and ends the daemon. */
-  static async run(test: (d: Daemon) => Promise<void>): Promise<void> {
-    const d = new Daemon();
+  static async run(test: (d: Daemon) => Promise<void>, flags: string[] = []): Promise<void> {
+    const d = new Daemon(flags);
     try {
       await d.start();
       await test(d);
@@ -49,7 +49,7 @@ export class Daemon {
 
   async start(): Promise<void> {
     const log = openSync(join(this.dir, "log"), "a");
-    const child = spawn(binary!, ["serve"], { env: this.env, cwd: this.dir, stdio: ["ignore", log, log] });
+    const child = spawn(binary!, ["serve", ...this.flags], { env: this.env, cwd: this.dir, stdio: ["ignore", log, log] });
     this.process = child;
     const croft = new Croft({ dir: null, env: this.env });
     for (const until = Date.now() + 20_000; ; await sleep(20)) {
@@ -58,7 +58,8 @@ export class Daemon {
         croft.close();
         return;
       } catch (e) {
-        if (!(e instanceof CroftError) || Date.now() > until || child.exitCode !== null) assert.fail("the daemon does not answer: " + this.log());
+        const isWaiting = e instanceof CroftError && e.code === "DAEMON_UNREACHABLE" && Date.now() < until && child.exitCode === null;
+        if (!isWaiting) assert.fail(`the daemon does not answer: ${String(e)}\n${this.log()}`);
       }
     }
   }
@@ -75,6 +76,13 @@ export class Daemon {
 
   log(): string {
     return readFileSync(join(this.dir, "log"), "utf8").slice(-2000);
+  }
+
+  /** The environment of a client that has a token. */
+  token(access: string): Record<string, string> {
+    const made = execFileSync(binary!, ["token", "new", "test-" + access, "--access", access, "--json"], { env: this.env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    const { tcp } = JSON.parse(readFileSync(join(this.env.CROFT_STATE_DIR!, "run", "daemon.json"), "utf8")) as { tcp: string[] };
+    return { CROFT_URL: `http://${tcp[0]}`, CROFT_TOKEN: (JSON.parse(made) as { secret: string }).secret };
   }
 
   git(dir: string, ...args: string[]): string {
