@@ -45,7 +45,27 @@ func testLooks(t *testing.T, b *browsertest.Browser) {
 				t.Errorf("%s, %s: %d pixels too wide", page.name, name, over)
 			}
 			p.Screenshot(screenshots(), page.name+"-"+name)
+			audit(t, p, page.name+", "+name)
 		}
+	}
+}
+
+// audit lets axe-core look at a page, if CROFT_AXE names its file, and wants no serious finding.
+func audit(t *testing.T, p *browsertest.Page, name string) {
+	t.Helper()
+	file := os.Getenv("CROFT_AXE")
+	if file == "" {
+		return
+	}
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Eval(string(source)+";0", nil)
+	var found []string
+	p.Eval(`axe.run(document,{resultTypes:["violations"]}).then(r=>(r.passes.length?[]:["axe looked at nothing"]).concat(r.violations.filter(v=>["serious","critical"].includes(v.impact)).map(v=>v.id+": "+v.nodes.slice(0,3).map(n=>n.html.slice(0,200)+" "+n.failureSummary.slice(0,200)).join(" | "))))`, &found)
+	for _, f := range found {
+		t.Errorf("%s: %s", name, f)
 	}
 }
 
@@ -259,12 +279,16 @@ func testLive(t *testing.T, b *browsertest.Browser) {
 	}
 	<-done
 	p.WaitFor(`document.querySelector("#ended")?.innerText.includes("merged")`)
-	if strings.Count(p.Text("main"), "first line") > 1 {
-		t.Error("output was added twice")
+	if out := p.Text("#out"); strings.Count(out, "\nfirst line\n") > 1 || strings.Count(out, "\nlast line\n") > 1 {
+		t.Errorf("output was added twice: %s", out)
 	}
-	// A reader whose server has gone says so, and from when the page is.
+	// A page whose server has gone says so, and from when it is; it recovers by itself.
 	p.Go(s.url + "/")
 	p.WaitFor(`document.querySelector("#live").innerText==="live"`)
+	s.isDown.Store(true)
+	s.server.CloseClientConnections()
+	p.WaitFor(`!document.querySelector("#banner").hidden && document.querySelector("#banner").innerText.includes("What you see is from")`)
+	s.isDown.Store(false)
 }
 
 // testLongInBrowser opens a long file of a diff on request, and wants it to be quick.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,13 +35,15 @@ type site struct {
 	url    string
 	who    caller.Caller
 	forged int // posts without the token
+	server *httptest.Server
+	isDown *atomic.Bool // streams are refused
 }
 
 // newSite makes a project and serves its dashboard. croft.toml has checks if there are any, which
 // are approved.
 func newSite(t testing.TB, checks ...string) *site {
 	t.Helper()
-	s := &site{t: t, git: gittest.New(t), who: caller.Caller{Access: croft.AccessAll, Name: "ada", Form: formToken}}
+	s := &site{t: t, isDown: &atomic.Bool{}, git: gittest.New(t), who: caller.Caller{Access: croft.AccessAll, Name: "ada", Form: formToken}}
 	if len(checks) > 0 {
 		s.git.Write("croft.toml", fmt.Sprintf("[merge]\nchecks = [%s]\n", quoted(checks)))
 		s.git.Commit("checks")
@@ -86,6 +89,9 @@ func quoted(words []string) string {
 func (s *site) serve(h http.Handler) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
+		if s.isDown.Load() && r.URL.Path == "/live" {
+			panic(http.ErrAbortHandler)
+		}
 		if r.Method == http.MethodPost && r.FormValue("csrf") != formToken {
 			s.forged++
 			http.Error(w, "forged", http.StatusForbidden)
@@ -97,7 +103,7 @@ func (s *site) serve(h http.Handler) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	s.url = server.URL
+	s.url, s.server = server.URL, server
 }
 
 // make makes a workspace with files that are committed.
