@@ -261,7 +261,7 @@ var mayImport = map[string][]string{
 	"docs/openapi":   {},
 	"cmd/croft": {
 		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/cli", "internal/config", "internal/daemon/process",
-		"internal/daemon/stream", "internal/daemon/web", "internal/proc", "internal/token",
+		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/proc", "internal/token",
 	},
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/croft-sh/croft/internal/cli"
 	"github.com/croft-sh/croft/internal/daemon/process"
 	"github.com/croft-sh/croft/internal/daemon/stream"
+	"github.com/croft-sh/croft/internal/daemon/watcher"
 	"github.com/croft-sh/croft/internal/daemon/web"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/token"
@@ -114,10 +115,17 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 	return process.Serve(ctx, process.Options{
 		StateDir: at.StateDir, Environ: at.Environ, TCP: tcp, User: user(at.Environ), Version: version(), Log: log,
 		Open: func(ctx context.Context) (croft.Service, error) {
-			return engine.Open(ctx, rootDir(at.StateDir), &engine.Options{Environ: withoutManager(at.Environ), Actor: user(at.Environ)})
+			e, err := engine.Open(ctx, rootDir(at.StateDir), &engine.Options{Environ: withoutManager(at.Environ), Actor: user(at.Environ)})
+			if err != nil {
+				return nil, err
+			}
+			return served{stream.NewHub(e), e}, nil // everything follows one tail of its events
+		},
+		Background: func(ctx context.Context, svc croft.Service) {
+			watcher.Run(ctx, watcher.Options{Service: svc, Tell: svc.(served).engine.Observe, Log: log})
 		},
 		Web: func(svc croft.Service, stopping <-chan struct{}) process.Web {
-			return handlers(svc, stopping, about, log)
+			return handlers(svc.(served), stopping, about, log)
 		},
 		IsUpkeepDue: func(repo croft.Repo) bool { return claimUpkeep(at.Environ, repo.Path, time.Now()) },
 	}, func(s process.Started) {
@@ -127,14 +135,16 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 	})
 }
 
-// handlers are the API and the pages over a Service, with one tail of its events for all.
-func handlers(svc croft.Service, stopping <-chan struct{}, about api.About, log *slog.Logger) process.Web {
-	hub := stream.NewHub(svc)
-	opts := web.Options{About: about, Document: openapi.Document(), Stopping: stopping, Log: log}
-	if n, ok := svc.(interface{ Notices() []string }); ok {
-		opts.Notices = n.Notices
-	}
-	h := web.New(hub, opts)
+// served is the engine of a daemon, with one tail of its events for all who follow them.
+type served struct {
+	*stream.Hub
+	engine *engine.Engine
+}
+
+// handlers are the API and the pages over a Service.
+func handlers(svc served, stopping <-chan struct{}, about api.About, log *slog.Logger) process.Web {
+	hub := svc.Hub
+	h := web.New(hub, web.Options{About: about, Document: openapi.Document(), Stopping: stopping, Log: log, Notices: svc.engine.Notices})
 	return process.Web{
 		API: h.API, Pages: h.Pages, Streams: func() int { return hub.Stats().Readers },
 		IsPublic: func(path string) bool { return strings.HasPrefix(path, "/static/") },

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -46,6 +47,9 @@ type Options struct {
 	Open func(ctx context.Context) (croft.Service, error)
 	// Web makes the handlers for a Service. Streams end when stopping is closed. Default: none.
 	Web func(svc croft.Service, stopping <-chan struct{}) Web
+	// Background, if not nil, runs beside the keeper while the daemon serves: it ends with its
+	// context.
+	Background func(ctx context.Context, svc croft.Service)
 	// IsUpkeepDue is that of keeper.Options.
 	IsUpkeepDue func(repo croft.Repo) bool
 }
@@ -197,9 +201,17 @@ func newServer(o Options, svc croft.Service, listeners daemon.Listeners) *daemon
 	}
 	set := metrics.New()
 	keeping := keeper.New(keeper.Options{Service: svc, Log: o.Log, Metrics: set, IsUpkeepDue: o.IsUpkeepDue})
+	background := func(ctx context.Context) {
+		var beside sync.WaitGroup
+		if o.Background != nil {
+			beside.Go(func() { o.Background(ctx, svc) })
+		}
+		keeping.Run(ctx)
+		beside.Wait()
+	}
 	return daemon.New(daemon.Options{
 		Service: svc, Listeners: listeners, API: web.API, Pages: web.Pages, Version: o.Version, Log: o.Log, Metrics: set,
-		Stopping: stopping, Streams: web.Streams, Background: keeping.Run,
+		Stopping: stopping, Streams: web.Streams, Background: background,
 		Guard: guard.Options{Tokens: token.Open(o.StateDir), User: o.User, IsPublic: web.IsPublic, Login: web.Login, Error: web.Error, Log: o.Log},
 	})
 }

@@ -28,10 +28,10 @@ type Options struct {
 	Tell func(ctx context.Context, seen []croft.Workspace) error
 	Log  *slog.Logger
 	// Least and Most are the shortest and the longest time between two looks at a project.
-	// Default: 3 seconds and 10 minutes.
+	// Default: 3 and 30 seconds.
 	Least, Most time.Duration
-	// Share is the part of the time that looking at a busy project may take, and IdleShare
-	// that of one in which nothing changed. Default: 0.05 and 0.003.
+	// Share is the part of the time that looking may take at busy projects, and IdleShare at
+	// those in which nothing changed. Default: 0.05 and 0.003.
 	Share, IdleShare float64
 }
 
@@ -59,7 +59,7 @@ func (o Options) withDefaults() Options {
 		o.Least = 3 * time.Second
 	}
 	if o.Most == 0 {
-		o.Most = 10 * time.Minute
+		o.Most = 30 * time.Second
 	}
 	if o.Share == 0 {
 		o.Share, o.IdleShare = 0.05, 0.003
@@ -162,7 +162,13 @@ func (w *watcher) lookAt(ctx context.Context, id croft.ID, p *project) {
 		p.wait = min(2*max(p.wait, w.Least), w.Most)
 	}
 	p.isFirst = false
-	p.due = time.Now().Add(max(p.wait, time.Duration(float64(p.took)/share)))
+	p.due = time.Now().Add(max(p.wait, w.spaced(p.took, share)))
+}
+
+// spaced returns how far apart looks that take so long have to be, if all projects are looked
+// at as often and a share of the time is for that.
+func (w *watcher) spaced(took time.Duration, share float64) time.Duration {
+	return time.Duration(float64(took) / share * float64(len(w.projects)))
 }
 
 // changes returns the workspaces that differ from what was seen last.
@@ -212,7 +218,7 @@ func (w *watcher) soon(id croft.ID) {
 		return
 	}
 	p.wait = w.Least
-	if due := time.Now().Add(max(w.Least, time.Duration(float64(p.took)/w.Share))); due.Before(p.due) {
+	if due := time.Now().Add(max(w.Least, w.spaced(p.took, w.Share))); due.Before(p.due) {
 		p.due = due
 	}
 }
