@@ -143,10 +143,9 @@ type served struct {
 
 // handlers are the API and the pages over a Service.
 func handlers(svc served, stopping <-chan struct{}, about api.About, log *slog.Logger) process.Web {
-	hub := svc.Hub
-	h := web.New(hub, web.Options{About: about, Document: openapi.Document(), Stopping: stopping, Log: log, Notices: svc.engine.Notices})
+	h := web.New(svc.Hub, web.Options{About: about, Document: openapi.Document(), Stopping: stopping, Log: log, Notices: svc.engine.Notices})
 	return process.Web{
-		API: h.API, Pages: h.Pages, Streams: func() int { return hub.Stats().Readers },
+		API: h.API, Pages: h.Pages, Streams: h.Streams,
 		IsPublic: func(path string) bool { return strings.HasPrefix(path, "/static/") },
 	}
 }

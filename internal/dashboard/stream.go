@@ -12,6 +12,9 @@ import (
 	"github.com/croft-sh/croft"
 )
 
+// LivePath is where the streams of pages are. Requests there last as long as a page is open.
+const LivePath = "/live"
+
 const (
 	beat      = 20 * time.Second // a comment is sent after so long a silence, so that a dead connection is noticed
 	writeTime = 10 * time.Second // a message that is not taken for so long cuts the reader

@@ -30,6 +30,8 @@ type Options struct {
 type Handlers struct {
 	API   http.Handler // below /v1 and /api
 	Pages http.Handler // everything else
+	// Streams returns how many streams of events and of pages are open.
+	Streams func() int
 }
 
 // New returns the handlers over a hub.
@@ -42,13 +44,17 @@ func New(hub *stream.Hub, o Options) Handlers {
 	}
 	serviceFor := narrowing(hub)
 	events := stream.Options{ServiceFor: serviceFor, Now: hub.Now, Stopping: o.Stopping}
+	open := &streams{stopping: o.Stopping}
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", rest.New(rest.Options{ServiceFor: serviceFor, Notices: o.Notices, About: o.About, Document: o.Document, Stopping: o.Stopping}))
-	mux.Handle("GET "+api.EventsPath, events)
-	mux.Handle("GET "+api.SocketPath, events.WebSocket(stream.AsTheyAre))
+	mux.Handle("GET "+api.EventsPath, open.of(events))
+	mux.Handle("GET "+api.SocketPath, open.of(events.WebSocket(stream.AsTheyAre)))
 	mux.Handle("/api/", agents.New(agents.Options{ServiceFor: serviceFor, ActorFor: rest.ActorFor}))
-	mux.Handle("GET /api/events", events.WebSocket(agents.Messages))
-	return Handlers{API: mux, Pages: dashboard.New(hub, dashboard.Options{Log: o.Log})}
+	mux.Handle("GET /api/events", open.of(events.WebSocket(agents.Messages)))
+	return Handlers{
+		API: mux, Pages: open.apart(dashboard.LivePath, dashboard.New(hub, dashboard.Options{Log: o.Log})),
+		Streams: func() int { return int(open.open.Load()) },
+	}
 }
 
 // narrowing returns a function that gives each caller the Service that allows what the caller

@@ -1,0 +1,70 @@
+package web_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/caller"
+	"github.com/croft-sh/croft/internal/daemon/stream"
+	"github.com/croft-sh/croft/internal/daemon/web"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestStreamsEnd: the streams of the API and of pages are counted, and end when the daemon
+// stops.
+func TestStreamsEnd(t *testing.T) {
+	repo := gittest.New(t)
+	e, err := engine.Open(t.Context(), repo.Dir, &engine.Options{Environ: repo.Env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	if _, err := e.Create(t.Context(), croft.CreateRequest{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	stopping := make(chan struct{})
+	h := web.New(stream.NewHub(e), web.Options{Stopping: stopping, Document: []byte("{}")})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(caller.With(r.Context(), caller.Caller{Access: croft.AccessAll, Name: "ada", Form: "f"}))
+		if strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, "/api/") {
+			h.API.ServeHTTP(w, r)
+			return
+		}
+		h.Pages.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	ended := make(chan error, 2)
+	for _, path := range []string{"/v1/events", "/live?page=%2F"} {
+		response, err := http.Get(server.URL + path)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %v %v", path, response, err)
+		}
+		go func() {
+			defer response.Body.Close()
+			_, err := io.Copy(io.Discard, response.Body)
+			ended <- err
+		}()
+	}
+	if n := h.Streams(); n != 2 {
+		t.Errorf("%d streams are open", n)
+	}
+	close(stopping)
+	for range 2 {
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			t.Fatal("a stream does not end")
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); h.Streams() != 0; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d streams are open", h.Streams())
+		}
+	}
+}
