@@ -253,7 +253,7 @@ var mayImport = map[string][]string{
 	"internal/daemon/stream":  {".", "internal/api", "internal/caller"},
 	"internal/daemon/watcher": {"."},
 	"internal/daemon/web": {
-		".", "internal/api", "internal/caller", "internal/daemon/agents", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/scope",
+		".", "internal/api", "internal/caller", "internal/daemon/agents", "internal/daemon/guard", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/scope",
 	},
 	"internal/scope": {"."},
 	"internal/token": {".", "internal/flock", "internal/fsx"},
@@ -261,7 +261,7 @@ var mayImport = map[string][]string{
 	"docs/openapi":   {},
 	"cmd/croft": {
 		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/cli", "internal/config", "internal/daemon/process",
-		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/proc", "internal/token",
+		"internal/daemon/socket", "internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/proc", "internal/token",
 	},
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/cli"
 	"github.com/croft-sh/croft/internal/daemon/process"
+	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/daemon/stream"
 	"github.com/croft-sh/croft/internal/daemon/watcher"
 	"github.com/croft-sh/croft/internal/daemon/web"
@@ -125,7 +126,10 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 			watcher.Run(ctx, watcher.Options{Service: svc, Tell: svc.(served).engine.Observe, Log: log})
 		},
 		Web: func(svc croft.Service, stopping <-chan struct{}) process.Web {
-			return handlers(svc.(served), stopping, about, log)
+			return handlers(svc.(served), web.Options{
+				About: about, Stopping: stopping, Log: log, Socket: socket.Path(at.Environ, at.StateDir),
+				Tokens: tokenStore{token.Open(at.StateDir)}, Settings: settingsOf(at.Environ),
+			})
 		},
 		IsUpkeepDue: func(repo croft.Repo) bool { return claimUpkeep(at.Environ, repo.Path, time.Now()) },
 	}, func(s process.Started) {
@@ -142,11 +146,31 @@ type served struct {
 }
 
 // handlers are the API and the pages over a Service.
-func handlers(svc served, stopping <-chan struct{}, about api.About, log *slog.Logger) process.Web {
-	h := web.New(svc.Hub, web.Options{About: about, Document: openapi.Document(), Stopping: stopping, Log: log, Notices: svc.engine.Notices})
-	return process.Web{
-		API: h.API, Pages: h.Pages, Streams: h.Streams,
-		IsPublic: func(path string) bool { return strings.HasPrefix(path, "/static/") },
+func handlers(svc served, opts web.Options) process.Web {
+	opts.Document, opts.Notices = openapi.Document(), svc.engine.Notices
+	h := web.New(svc.Hub, opts)
+	return process.Web{API: h.API, Pages: h.Pages, Streams: h.Streams, IsPublic: h.IsPublic, Login: h.Login, Error: h.Error}
+}
+
+// tokenStore gives the tokens of the state directory to the dashboard.
+type tokenStore struct{ *token.Store }
+
+func (s tokenStore) Make(ctx context.Context, name string, access croft.Access, workspace croft.ID) (croft.Token, string, error) {
+	return s.Store.Make(ctx, token.Request{Name: name, Access: access, Workspace: workspace})
+}
+
+// settingsOf returns the configuration of a project with its sources.
+func settingsOf(environ []string) func(croft.Repo) ([]web.Setting, error) {
+	return func(repo croft.Repo) ([]web.Setting, error) {
+		set, err := settings(environ, repo.Path, nil)
+		if err != nil {
+			return nil, err
+		}
+		var values []web.Setting
+		for _, v := range set.Values() {
+			values = append(values, web.Setting{Key: v.Key, Value: v.Value, Source: v.Source.String()})
+		}
+		return values, nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -15,7 +16,27 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
+	// Tokens are those that the page of the settings lists, makes and revokes. Default: it shows none.
+	Tokens Tokens
+	// Settings returns the configuration of a project with its sources. Default: it is not shown.
+	Settings func(repo croft.Repo) ([]Setting, error)
+	// About is what the page of the settings says of the server.
+	About About
 }
+
+// Tokens are the tokens by which programs and browsers call the server.
+type Tokens interface {
+	List() ([]croft.Token, error)
+	// Make makes a token and returns it with its secret, which is nowhere else.
+	Make(ctx context.Context, name string, access croft.Access, workspace croft.ID) (croft.Token, string, error)
+	Revoke(ctx context.Context, ref croft.Ref) (croft.Token, error)
+}
+
+// Setting is a value of the configuration, and where it came from.
+type Setting struct{ Key, Value, Source string }
+
+// About describes the server.
+type About struct{ Version, Socket, StateDir string }
 
 // dashboard makes pages from a Service.
 type dashboard struct {
@@ -27,11 +48,12 @@ type dashboard struct {
 	templates templates
 	lists     *lists
 	live      *hub
+	o         Options
 }
 
 // New returns a handler that serves the pages of a Service.
-func New(svc croft.Service, o Options) http.Handler {
-	d := &dashboard{svc: svc, now: o.Now, log: o.Log, mux: http.NewServeMux(), assets: newAssets(), lists: newLists(svc)}
+func New(svc croft.Service, o Options) *Handler {
+	d := &dashboard{svc: svc, now: o.Now, log: o.Log, mux: http.NewServeMux(), assets: newAssets(), lists: newLists(svc), o: o}
 	if d.now == nil {
 		d.now = time.Now
 	}
@@ -41,7 +63,7 @@ func New(svc croft.Service, o Options) http.Handler {
 	d.templates = parseTemplates(d.assets)
 	d.live = newHub(svc)
 	d.routes()
-	return d
+	return &Handler{d}
 }
 
 // ServeHTTP refuses callers who may not see all projects, and serves the others.

@@ -8,8 +8,10 @@ import (
 
 // diffHunk is a hunk as rows of a table.
 type diffHunk struct {
+	ID     int // its number in the file
 	Header string
 	Lines  []diffLine
+	IsRest bool // it begins on a page before
 }
 
 // diffLine is a line of a diff: its numbers in both files, its sign and its text.
@@ -24,7 +26,7 @@ type diffLine struct {
 func hunksOf(hunks []croft.Hunk) []diffHunk {
 	var all []diffHunk
 	for _, h := range hunks {
-		out := diffHunk{Header: h.Header}
+		out := diffHunk{ID: h.ID, Header: h.Header}
 		old, now := h.OldStart, h.NewStart
 		for line := range strings.SplitSeq(strings.TrimSuffix(h.Text, "\n"), "\n") {
 			if line == "" {
@@ -61,7 +63,7 @@ func cutLines(hunks []diffHunk, from, limit int) ([]diffHunk, int) {
 	for _, h := range hunks {
 		begin, end := max(from-total, 0), min(from+limit-total, len(h.Lines))
 		if begin < end || len(h.Lines) == 0 && total >= from && total < from+limit {
-			out = append(out, diffHunk{h.Header, h.Lines[min(begin, len(h.Lines)):max(end, 0)]})
+			out = append(out, diffHunk{ID: h.ID, Header: h.Header, Lines: h.Lines[min(begin, len(h.Lines)):max(end, 0)], IsRest: begin > 0})
 		}
 		total += len(h.Lines)
 	}

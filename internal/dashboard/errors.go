@@ -1,9 +1,7 @@
 package dashboard
 
 import (
-	"bytes"
 	"errors"
-	"html/template"
 	"net/http"
 	"strings"
 
@@ -48,17 +46,14 @@ func (d *dashboard) fail(w http.ResponseWriter, r *request, err error) {
 	if r.Method == http.MethodPost {
 		data.Back = localPath(r.FormValue("back"))
 	}
+	d.failAs(w, r, data)
+}
+
+// failAs writes the page of an error that was described.
+func (d *dashboard) failAs(w http.ResponseWriter, r *request, data errorData) {
 	f := d.bareFrame(r)
 	f.Title = data.Title
-	set := d.templates.pages["error"]
-	var main bytes.Buffer
-	if err := set.ExecuteTemplate(&main, "main", view{f, data}); err != nil {
-		d.log.ErrorContext(r.Context(), "page of an error", "error", err)
-		http.Error(w, "the page could not be made", http.StatusInternalServerError)
-		return
-	}
-	f.Main = template.HTML(main.String()) //nolint:gosec // html/template made it
-	d.write(w, r, data.Status, set, "alone", f)
+	d.writeAlone(w, r, data.Status, "error", f, data)
 }
 
 // describe turns an error into what its page says. What state a failure of the Service left is in
@@ -109,6 +104,18 @@ var titles = map[croft.Code]string{
 	croft.StateUnavailable:  "Croft's own state cannot be read",
 	croft.Closed:            "Croft is being stopped",
 	croft.Canceled:          "It took too long",
+	croft.Unauthenticated:   "You are not signed in",
+	croft.AccessDenied:      "This request is not let in",
+	croft.LimitReached:      "That is too many for now",
+	croft.ReviewNotFound:    "There is no such review now",
+	croft.BaseMoved:         "The target changed these files since the review",
+	croft.SessionNotFound:   "There is no such session now",
+	croft.RoundNotFound:     "There is no such round now",
+	croft.RoundBusy:         "The round is not over",
+	croft.ChecksUntrusted:   "These are not the checks that you saw",
+	croft.ConfigChanged:     "The configuration is not the one that you saw",
+	croft.TokenNotFound:     "There is no such token now",
+	croft.InvalidName:       "That name cannot be used",
 	croft.InvalidRequest:    "That cannot be done",
 	croft.Unsupported:       "Croft cannot do that yet",
 	croft.Internal:          "A defect in Croft",

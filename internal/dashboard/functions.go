@@ -15,6 +15,7 @@ func functions(a *assets) template.FuncMap {
 		"asset":    func(name string) string { return a.paths[name] },
 		"on":       func(f *frame, data any) view { return view{f, data} },
 		"csrf":     formFields,
+		"pair":     func(a, b any) pair { return pair{a, b} },
 		"icon":     icon,
 		"plain":    func(s string) string { return plain([]byte(s)) },
 		"span":     spanText,
@@ -45,6 +46,9 @@ func functions(a *assets) template.FuncMap {
 		},
 	}
 }
+
+// pair hands a template two things.
+type pair struct{ A, B any }
 
 // cellView is a cell of the matrix with the name of its row.
 type cellView struct {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"html/template"
@@ -24,6 +25,7 @@ var templateFiles embed.FS
 type page struct {
 	Template string // templates/<Template>.html, whose "main" is shown
 	Title    string // without "· Croft"
+	Status   int    // default: 200
 	Data     any
 
 	// Live are the parts that are sent again when they have changed; none: the page stays as
@@ -97,7 +99,7 @@ type templates struct {
 var symbol = regexp.MustCompile(`<symbol id="i-([a-z]+)".*</symbol>`)
 
 func parseTemplates(a *assets) templates {
-	shared := template.Must(template.New("shared").Funcs(functions(a)).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	shared := template.Must(template.New("shared").Funcs(functions(a)).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/picks.html"))
 	t := templates{pages: map[string]*template.Template{}, icons: map[string]string{}}
 	names, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {
@@ -259,7 +261,7 @@ func (d *dashboard) show(w http.ResponseWriter, r *request, p *page) {
 		return
 	}
 	f.Main = template.HTML(main.String()) //nolint:gosec // html/template made it
-	d.write(w, r, http.StatusOK, set, "frame", f)
+	d.write(w, r, cmp.Or(p.Status, http.StatusOK), set, "frame", f)
 }
 
 // write writes the document around a page.

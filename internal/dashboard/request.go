@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -120,6 +121,12 @@ type captured struct {
 	err     error
 }
 
+// answered is the error of an action that answers with a page instead of leading to one: a form with what is wrong
+// in it, or a secret that is shown once. The page has the address that the form posts to, also for GET.
+type answered struct{ page *page }
+
+func (a *answered) Error() string { return a.page.Title }
+
 // actionHandler serves what a form posts to.
 type actionHandler struct {
 	d   *dashboard
@@ -129,6 +136,10 @@ type actionHandler struct {
 func (h *actionHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := h.d.request(r)
 	to, err := h.do(w, req)
+	if a, ok := errors.AsType[*answered](err); ok {
+		h.d.show(w, req, a.page)
+		return
+	}
 	if err != nil {
 		h.d.fail(w, req, err)
 		return

@@ -36,9 +36,12 @@ func (d *dashboard) pages() []pageRow {
 		{path: "", make: d.inboxPage, nav: nav{"Inbox", "inbox", "i"}},
 		{path: "queue", make: d.queuePage, nav: nav{"Queue", "lane", "l"}},
 		{path: "conflicts", make: d.conflictsPage, nav: nav{"Conflicts", "radar", "c"}},
+		{path: "rounds", make: d.roundsPage, nav: nav{"Rounds", "rounds", "r"}},
 		{path: "history", make: d.historyPage, nav: nav{"History", "history", "h"}},
 		{path: "trash", make: d.trashPage, nav: nav{"Trash", "trash", "t"}},
+		{path: "settings", make: d.settingsPage, nav: nav{"Settings", "settings", "s"}},
 
+		{path: "new", make: d.newPage},
 		{path: "w/{ws}", reach: reachOne, make: d.workspacePage},
 		{path: "w/{ws}/file", reach: reachOne, make: d.filePage},
 		{path: "w/{ws}/commits", reach: reachOne, make: d.commitsPage},
@@ -48,8 +51,14 @@ func (d *dashboard) pages() []pageRow {
 		{path: "w/{ws}/discard", reach: reachOne, make: d.discardPage},
 		{path: "w/{ws}/revert", reach: reachOne, make: d.revertPage},
 		{path: "undo/{op}", reach: reachOne, make: d.undoPage},
+		{path: "review/{review}", reach: reachOne, make: d.reviewPage},
+		{path: "review/{review}/file", reach: reachOne, make: d.reviewFilePage},
 		{path: "m/{merge}/log", reach: reachOne, make: d.logPage},
 		{path: "m/{merge}/revert", reach: reachOne, make: d.revertMergePage},
+		{path: "rounds/{session}", reach: reachOne, make: d.sessionPage},
+		{path: "rounds/{session}/end", reach: reachOne, make: d.endSessionPage},
+		{path: "rounds/{session}/round/{round}/end", reach: reachOne, make: d.endRoundPage},
+		{path: "rounds/{session}/attempt/{ws}", reach: reachOne, make: d.attemptPage},
 		{path: "discard", reach: reachAll, make: d.discardSomePage},
 	}
 }
@@ -63,6 +72,15 @@ func (d *dashboard) actions() map[string]func(*request) (string, error) {
 		"/bulk":    d.bulk,
 		"/discard": d.discardSome,
 
+		"/new":                 d.makeNew,
+		"/r/{repo}/new":        d.makeNew,
+		"/settings":            d.makeToken,
+		"/r/{repo}/settings":   d.makeToken,
+		"/tokens/{token}":      d.revokeToken,
+		"/r/{repo}/trust":      d.approve,
+		"/r/{repo}/accept":     d.acceptTarget,
+		"/r/{repo}/git-config": d.acceptGitConfig,
+
 		ws + "merge":     onWorkspace(d.mergeOne),
 		ws + "resolve":   onWorkspace(d.resolveOne),
 		ws + "snapshot":  onWorkspace(d.snapshotOne),
@@ -75,6 +93,7 @@ func (d *dashboard) actions() map[string]func(*request) (string, error) {
 		ws + "restore":   onWorkspace(d.restoreOne),
 		ws + "snapshots": onWorkspace(d.restoreSnapshot),
 		ws + "discard":   d.discardOne,
+		ws + "review":    d.createReview,
 
 		"/r/{repo}/m/{merge}/revert":  d.revert,
 		"/r/{repo}/m/{merge}/hold":    d.onMerge(croft.QueueHold),
@@ -84,7 +103,13 @@ func (d *dashboard) actions() map[string]func(*request) (string, error) {
 		"/r/{repo}/queue/hold":        d.changeAll(croft.QueueHold),
 		"/r/{repo}/queue/release":     d.changeAll(croft.QueueRelease),
 		"/r/{repo}/undo/{op}":         d.undo,
+		"/r/{repo}/review/{review}":   d.applyReview,
 		"/r/{repo}/trash/{item}":      d.restoreTrash,
+
+		"/r/{repo}/rounds/{session}/start":             d.startRound,
+		"/r/{repo}/rounds/{session}/present":           d.present,
+		"/r/{repo}/rounds/{session}/end":               d.endSession,
+		"/r/{repo}/rounds/{session}/round/{round}/end": d.endRound,
 	}
 }
 

@@ -174,6 +174,10 @@ func (v *workspaceView) addButtons(r *request) {
 		v.Buttons = append(v.Buttons, merge)
 	case action == croft.ActionUnlock:
 		v.Buttons = append(v.Buttons, button{Label: "Unlock", Icon: "lock", Path: v.Path + "/unlock", IsMain: true})
+	case action == croft.ActionApprove:
+		v.Buttons = append(v.Buttons, button{Label: "Look at the checks…", Icon: "shield", Path: repoPath(r.Repo.ID, "settings") + "#trust", IsLink: true})
+	case action == croft.ActionAccept:
+		v.Buttons = append(v.Buttons, button{Label: "Look at the target…", Icon: "shield", Path: repoPath(r.Repo.ID, "settings") + "#targets", IsLink: true})
 	case action == croft.ActionRemove:
 		v.Buttons = append(v.Buttons, button{Label: "Move to the trash", Icon: "trash", Path: v.Path + "/remove"})
 	case ws.Target != "" && ws.Work != nil && ws.Work.Ahead+ws.Work.Uncommitted > 0:
@@ -187,6 +191,9 @@ func (v *workspaceView) addButtons(r *request) {
 
 // addMenu adds what can be done to any live workspace.
 func (v *workspaceView) addMenu() {
+	if v.WS.Mode != croft.ModeLegacy {
+		v.Menu = append(v.Menu, button{Label: "Review by file and hunk", Icon: "eye", Path: v.Path + "/review"})
+	}
 	v.Menu = append(v.Menu, button{Label: "Save a snapshot", Icon: "camera", Path: v.Path + "/snapshot"})
 	if v.WS.Target != "" && !v.isWaiting() {
 		v.Menu = append(v.Menu, button{Label: "Bring " + v.WS.Target + " into it", Icon: "branch", Path: v.Path + "/resolve"})

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/caller"
 	"github.com/croft-sh/croft/internal/daemon/agents"
+	"github.com/croft-sh/croft/internal/daemon/guard"
 	"github.com/croft-sh/croft/internal/daemon/rest"
 	"github.com/croft-sh/croft/internal/daemon/stream"
 	"github.com/croft-sh/croft/internal/dashboard"
@@ -24,7 +25,14 @@ type Options struct {
 	Notices  func() []string // the sentences for the user that belong to no call's result
 	Stopping <-chan struct{} // closed when the daemon stops: streams end
 	Log      *slog.Logger
+	Socket   string // where the daemon listens, for the page of the settings
+	// Tokens and Settings are those of dashboard.Options.
+	Tokens   dashboard.Tokens
+	Settings func(repo croft.Repo) ([]Setting, error)
 }
+
+// Setting is a value of the configuration, and where it came from.
+type Setting = dashboard.Setting
 
 // Handlers answer the requests that pass the guard.
 type Handlers struct {
@@ -32,6 +40,10 @@ type Handlers struct {
 	Pages http.Handler // everything else
 	// Streams returns how many streams of events and of pages are open.
 	Streams func() int
+	// IsPublic, Login and Error are those of guard.Options.
+	IsPublic func(path string) bool
+	Login    func(w http.ResponseWriter, r *http.Request, page guard.LoginPage)
+	Error    func(w http.ResponseWriter, r *http.Request, e *croft.Error)
 }
 
 // New returns the handlers over a hub.
@@ -51,9 +63,17 @@ func New(hub *stream.Hub, o Options) Handlers {
 	mux.Handle("GET "+api.SocketPath, open.of(events.WebSocket(stream.AsTheyAre)))
 	mux.Handle("/api/", agents.New(agents.Options{ServiceFor: serviceFor, ActorFor: rest.ActorFor}))
 	mux.Handle("GET /api/events", open.of(events.WebSocket(agents.Messages)))
+	pages := dashboard.New(hub, dashboard.Options{
+		Log: o.Log, Tokens: o.Tokens, Settings: o.Settings,
+		About: dashboard.About{Version: o.About.Version, Socket: o.Socket, StateDir: o.About.StateDir},
+	})
 	return Handlers{
-		API: mux, Pages: open.apart(dashboard.LivePath, dashboard.New(hub, dashboard.Options{Log: o.Log})),
-		Streams: func() int { return int(open.open.Load()) },
+		API: mux, Pages: open.apart(dashboard.LivePath, pages),
+		Streams:  func() int { return int(open.open.Load()) },
+		IsPublic: pages.IsPublic, Error: pages.Error,
+		Login: func(w http.ResponseWriter, r *http.Request, page guard.LoginPage) {
+			pages.Login(w, r, dashboard.Login{Next: page.Next, Failed: page.Failed})
+		},
 	}
 }
 

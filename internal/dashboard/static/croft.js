@@ -43,6 +43,7 @@
       t.innerHTML = html;
       $('.note', file)?.remove();
       file.append(t.content);
+      file.dispatchEvent(new Event('change', { bubbles: true }));
     }).catch(() => { file.dataset.src = src; });
   }, true);
 
@@ -80,8 +81,12 @@
       const file = ev.target.closest('.pick');
       if (file) {
         const whole = $('input[name=path]', file), hunks = $$('input[name=hunk]', file);
-        if (ev.target === whole) hunks.forEach(h => { h.checked = whole.checked; });
-        else {
+        if (ev.target === whole || ev.target.matches('details') && whole.checked) hunks.forEach(h => { h.checked = whole.checked; });
+        else if ('partial' in file.dataset) {
+          // Not all hunks are here: they never stand for the file.
+          whole.checked = false;
+          whole.indeterminate = hunks.some(h => h.checked);
+        } else if (hunks.length) {
           const on = hunks.filter(h => h.checked).length;
           whole.checked = on === hunks.length;
           whole.indeterminate = on > 0 && on < hunks.length;
@@ -90,8 +95,9 @@
       count();
     });
     $$('.pick', pick).forEach(f => {
-      const hunks = $$('input[name=hunk]', f), on = hunks.filter(h => h.checked).length;
-      if (on && on < hunks.length) $('input[name=path]', f).indeterminate = true;
+      const whole = $('input[name=path]', f), hunks = $$('input[name=hunk]', f), on = hunks.filter(h => h.checked).length;
+      if (hunks.length && on === hunks.length && !('partial' in f.dataset)) whole.checked = true;
+      whole.indeterminate = on > 0 && !whole.checked;
     });
     count();
   }
