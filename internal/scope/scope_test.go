@@ -357,9 +357,7 @@ func TestOthersAreNotFound(t *testing.T) {
 func stripPointers(text string) string {
 	words := strings.Fields(text)
 	for i, w := range words {
-		if j := strings.Index(w, "0xc0"); j >= 0 {
-			words[i] = w[:j]
-		}
+		words[i], _, _ = strings.Cut(w, "0xc0")
 	}
 	return strings.Join(words, " ")
 }

@@ -31,6 +31,9 @@ func TestMakeFindRevoke(t *testing.T) {
 			t.Errorf("Find(%q) = %+v, %v", wrong, got, err)
 		}
 	}
+	if found, err := s.Find(secret); err != nil || found.ID != made.ID {
+		t.Fatalf("found %+v, %v", found, err)
+	}
 	// Another process revokes it.
 	if revoked, err := Open(dir).Revoke(t.Context(), "ci"); err != nil || revoked.ID != made.ID {
 		t.Fatalf("revoked %+v, %v", revoked, err)
@@ -137,7 +140,7 @@ func TestUseIsCoarse(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
-	for _, name := range strings.Split("abcdefghijklmnop", "") {
+	for name := range strings.SplitSeq("abcdefghijklmnop", "") {
 		wg.Go(func() {
 			s := Open(dir)
 			_, secret, err := s.Make(t.Context(), Request{Name: name, Access: croft.AccessRead})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -100,9 +101,7 @@ func (a attempt) request() *http.Request {
 	} else if host != "" {
 		r.Host = host
 	}
-	for name, values := range a.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, a.header)
 	return r
 }
 
@@ -391,7 +390,7 @@ func TestLoginWithToken(t *testing.T) {
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/queue" {
 		t.Fatalf("right: %d %s", w.Code, w.Header().Get("Location"))
 	}
-	cookie := strings.Split(w.Header().Get("Set-Cookie"), ";")[0]
+	cookie, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
 	get := func() int {
 		w := httptest.NewRecorder()
 		door.ServeHTTP(w, attempt{path: "/v1/x", header: header("Cookie", cookie)}.request())
@@ -406,7 +405,7 @@ func TestLoginWithToken(t *testing.T) {
 	if code := get(); code != http.StatusUnauthorized {
 		t.Errorf("the session outlives its token: %d", code)
 	}
-	cookie = strings.Split(post("token=croft_all").Header().Get("Set-Cookie"), ";")[0]
+	cookie, _, _ = strings.Cut(post("token=croft_all").Header().Get("Set-Cookie"), ";")
 	if code := get(); code != http.StatusOK {
 		t.Errorf("%d", code)
 	}
@@ -477,8 +476,7 @@ func TestBodies(t *testing.T) {
 	if err == nil {
 		_ = res.Body.Close()
 	}
-	var tooLong *http.MaxBytesError
-	if !errors.As(read, &tooLong) {
+	if _, ok := errors.AsType[*http.MaxBytesError](read); !ok {
 		t.Errorf("%v", read)
 	}
 }

@@ -5,6 +5,7 @@ package socket
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 			_, err = conn.Read(make([]byte, 1))
 		}
-		os.Stdout.WriteString(err.Error())
+		fmt.Print(err)
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 // shortDir is a temporary directory whose path fits into the address of a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "croft-sock-")
+	dir, err := os.MkdirTemp("/tmp", "croft-sock-") //nolint:usetesting // t.TempDir() is too long
 	if err != nil {
 		t.Fatal(err)
 	}
