@@ -78,7 +78,7 @@ func run(t *testing.T, dir, name string, args ...string) {
 // shortDir returns a directory with a short path: those of sockets are limited.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "c")
+	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // the path of t.TempDir is longer
 	if err != nil {
 		t.Fatal(err)
 	}

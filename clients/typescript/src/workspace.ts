@@ -105,10 +105,8 @@ export class Held {
     this.isOver = true;
     clearTimeout(this.timer);
     await this.renewing;
-    if (this.signal.aborted) {
-      throw new CroftError({ code: "LEASE_LOST", message: "the lease was lost, and the work was left as it is", workspace: this.name, hint: `croft show ${this.name}` });
-    }
     const policy = outcome === "succeeded" && this.options.onSuccess === "merge" ? "merge" : "keep";
+    // A lease that was lost is refused, and nothing is committed.
     const merge: Merge | null = await this.croft.finish("", { repo: this.workspace.repo, lease: this.lease, outcome, policy, message: this.options.message });
     if (merge?.id) this.merge = await this.croft.waitMerge(merge.id);
     return this.merge;

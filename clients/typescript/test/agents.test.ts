@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -92,6 +93,8 @@ test("the example: spawn, merge, discard, revert", { skip: binary ? false : "CRO
 
       // Pages of other sites, and markup in a task.
       assert.equal((await post("/api/agents", { task: "x" }, { Origin: "http://evil.example" })).status, 403);
+      const named = request(base + "/api/agents", { headers: { Host: "rebound.example" } }).end();
+      assert.equal(((await once(named, "response")) as [IncomingMessage])[0].resume().statusCode, 403);
       assert.equal((await post("/api/agents/nope/merge")).status, 404);
       await post("/api/agents", { task: "d <script>alert(1)</script>" });
       assert.doesNotMatch(await (await fetch(base + "/")).text(), /<script>alert/);

@@ -111,6 +111,7 @@ test("a lease is renewed, and its loss is told", options, () =>
     d.write(ws.path, "f", "1\n");
     await sleep(3000); // twice its time
     assert.equal(ws.signal.aborted, false);
+    assert.ok(Date.parse((await d.croft.getWorkspace("a")).lease!.expiresAt) > Date.now());
     await d.croft.release(ws.lease.id);
     for (let i = 0; i < 100 && !ws.signal.aborted; i++) await sleep(50);
     assert.equal(ws.signal.aborted, true);
