@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -63,7 +64,7 @@ func WriteAnswer(w http.ResponseWriter, status int, answer any) {
 }
 
 func writeJSON(w http.ResponseWriter, media string, status int, v any) {
-	data, err := json.Marshal(v)
+	data, err := encode(v)
 	if err != nil {
 		status, data = http.StatusInternalServerError, []byte(`{"code":"INTERNAL","message":"the answer cannot be sent"}`)
 	}
@@ -71,6 +72,39 @@ func writeJSON(w http.ResponseWriter, media string, status int, v any) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(data, '\n')) // the caller is gone, and with it whom to tell
+}
+
+// encode returns an answer as JSON. The workspaces of a list are encoded one by one: they write
+// their own JSON, and encoding/json would read all of it once more, which takes a third of the
+// time of a long list.
+func encode(v any) ([]byte, error) {
+	list, ok := v.(*croft.List[croft.Workspace])
+	if !ok {
+		return json.Marshal(v)
+	}
+	frame := *list
+	frame.Items = []croft.Workspace{}
+	around, err := json.Marshal(frame)
+	if err != nil {
+		return nil, err
+	}
+	rest, isFirst := bytes.CutPrefix(around, []byte(`{"items":[`))
+	if !isFirst {
+		return json.Marshal(v)
+	}
+	out := make([]byte, 0, 1024*len(list.Items)+len(around))
+	out = append(out, `{"items":[`...)
+	for i, ws := range list.Items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		item, err := ws.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, item...)
+	}
+	return append(out, rest...), nil
 }
 
 // revisionOf returns the revision of a noun, or 0.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -75,6 +76,26 @@ func TestHeaders(t *testing.T) {
 	var req croft.LockRequest
 	if err := ReadRequest(ByName("Lock"), r, &req); err != nil || req != (croft.LockRequest{Key: "k", Workspace: "a", Reason: "x", IfRevision: 7}) {
 		t.Errorf("%+v, %v", req, err)
+	}
+}
+
+// TestListsAreEncodedAlike: a list of workspaces is the same JSON as encoding/json makes of
+// it.
+func TestListsAreEncodedAlike(t *testing.T) {
+	for _, n := range []int{0, 1, 3} {
+		list := &croft.List[croft.Workspace]{Next: "<n>", Cursor: "c", Unseen: []croft.ID{"u"}}
+		for range n {
+			w := croft.Workspace{ID: "w", Name: "<script>\u2028\"", Meta: map[string]string{"a": "&"}, MergeStatus: croft.MergeMerged}
+			list.Items = append(list.Items, w)
+		}
+		if n == 0 {
+			list.Items = []croft.Workspace{}
+		}
+		want, err := json.Marshal(list)
+		got, failed := encode(list)
+		if err != nil || failed != nil || string(got) != string(want) {
+			t.Errorf("%d: %s\n%s, %v, %v", n, got, want, err, failed)
+		}
 	}
 }
 
