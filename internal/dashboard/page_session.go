@@ -21,17 +21,17 @@ const (
 
 // sessionData is the page of a session: its agents and rounds as a table.
 type sessionData struct {
-	Session  *croft.Session
-	Repo     string
-	Path     string
-	Rounds   []*croft.Round // the newest first
-	Hidden   int            // rounds that are not shown
-	Rows     []agentRow
-	Open     *croft.Round
-	IsNamed  bool // names of agents are shown
-	CanPick  bool // an attempt can be presented: no round is open
-	Problems []string
-	Agents   int
+	Session *croft.Session
+	Repo    string
+	Path    string
+	Rounds  []*croft.Round // the newest first
+	Hidden  int            // rounds that are not shown
+	Rows    []agentRow
+	Open    *croft.Round
+	IsNamed bool // names of agents are shown
+	CanPick bool // an attempt can be presented: no round is open
+	Agents  int
+	Tree    *roundTree
 }
 
 // agentRow has the attempts of one agent.
@@ -64,6 +64,7 @@ func (d *dashboard) sessionPage(r *request) (*page, error) {
 	}
 	data.fill(r)
 	d.countAttempts(r, data)
+	data.Tree = treeOf(data)
 	title := session.Name
 	if title == "" {
 		title = "Session " + string(session.ID)
