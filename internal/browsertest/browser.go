@@ -97,7 +97,7 @@ func Launch(t testing.TB) *Browser {
 		<-ended
 	})
 	b := &Browser{answers: map[int]chan reply{}, pages: map[string]*Page{}}
-	b.connect(t, ctx, profile, ended)
+	b.connect(ctx, t, profile, ended)
 	return b
 }
 
@@ -113,7 +113,7 @@ func environ(profile string) []string {
 }
 
 // connect waits until the browser has written where it listens, and connects to it.
-func (b *Browser) connect(t testing.TB, ctx context.Context, profile string, ended chan error) {
+func (b *Browser) connect(ctx context.Context, t testing.TB, profile string, ended chan error) {
 	t.Helper()
 	deadline := time.Now().Add(startTime)
 	for {

@@ -192,6 +192,10 @@ func (p *Page) wait(do func()) {
 // Eval evaluates an expression in the page. That works without scripts, too.
 func (p *Page) Eval(expression string, result any) {
 	p.t.Helper()
+	p.must(p.eval(expression, result))
+}
+
+func (p *Page) eval(expression string, result any) error {
 	var out struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails *struct {
@@ -199,13 +203,17 @@ func (p *Page) Eval(expression string, result any) {
 			Exception struct{ Description string }
 		}
 	}
-	p.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true}, &out)
+	err := p.b.call(p.session, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true}, &out)
+	if err != nil {
+		return err
+	}
 	if out.ExceptionDetails != nil {
-		p.t.Fatalf("%s: %s %s", expression, out.ExceptionDetails.Text, out.ExceptionDetails.Exception.Description)
+		return fmt.Errorf("%.200s: %s %s", expression, out.ExceptionDetails.Text, out.ExceptionDetails.Exception.Description)
 	}
 	if result != nil && len(out.Result.Value) > 0 {
-		p.must(json.Unmarshal(out.Result.Value, result))
+		return json.Unmarshal(out.Result.Value, result)
 	}
+	return nil
 }
 
 // Text is the visible text of the first element that a selector finds, or of nothing.
@@ -232,17 +240,17 @@ func (p *Page) Path() string {
 	return path
 }
 
-// WaitFor waits until an expression is true.
+// WaitFor waits until an expression is true. The page may be loaded again meanwhile.
 func (p *Page) WaitFor(expression string) {
 	p.t.Helper()
+	var err error
 	for deadline := time.Now().Add(callTime); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var ok bool
-		p.Eval("!!("+expression+")", &ok)
-		if ok {
+		if err = p.eval("!!("+expression+")", &ok); err == nil && ok {
 			return
 		}
 	}
-	p.t.Fatalf("never true: %s\n%s", expression, p.Text("body"))
+	p.t.Fatalf("never true: %s (%v)\n%s", expression, err, p.Text("body"))
 }
 
 // Click presses the mouse on the first element that a selector finds.

@@ -273,11 +273,16 @@ func testLive(t *testing.T, b *browsertest.Browser) {
 	go func() { done <- s.wait(m.ID) }()
 	p.Go(s.url + s.in("queue"))
 	p.WaitFor(`document.querySelector("#out")?.innerText.includes("first line")`)
-	p.Eval("window.stays=true", nil)
+	log := b.Open(t, s.url, browsertest.ScriptOn)
+	log.Go(s.url + s.at(ws, "checks"))
+	log.WaitFor(`document.querySelector("#out")?.innerText.includes("first line")`)
+	log.Follow(`a[href*="/log?check="]`)
+	log.WaitFor(`document.querySelector("h1 + .badge").innerText==="running"`)
 	if err := os.WriteFile(wait+"/go", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	<-done
+	log.WaitFor(`document.querySelector("h1 + .badge")?.innerText==="passed" && document.querySelector("#out").innerText.includes("\nlast line")`)
 	p.WaitFor(`document.querySelector("#ended")?.innerText.includes("merged")`)
 	if out := p.Text("#out"); strings.Count(out, "\nfirst line\n") > 1 || strings.Count(out, "\nlast line\n") > 1 {
 		t.Errorf("output was added twice: %s", out)

@@ -65,6 +65,7 @@ func (p *page) watchOutput(m *croft.Merge, live *liveCheck) {
 	if m == nil || live == nil {
 		return
 	}
+	p.Shape = "running"
 	p.Output = &output{Merge: m.ID, Check: live.ID, Offset: live.Offset}
 	p.Live = append(p.Live, region{Template: "output", Data: live, Key: string(live.ID)})
 }

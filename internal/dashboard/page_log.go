@@ -62,7 +62,7 @@ func (d *dashboard) logPage(r *request) (*page, error) {
 	p := &page{Template: "log", Title: "Output of " + log.Check.Command, Data: data}
 	if data.Live {
 		p.Output = &output{Merge: merge, Check: req.Check, Offset: log.Offset + int64(len(bytes))}
-		p.Live = []region{{Template: "log-head", Data: data}}
+		p.Live, p.Shape = []region{{Template: "log-head", Data: data}}, "running"
 		p.Watch = func(e *croft.Event) bool { return e.Merge == merge || e.Check == req.Check }
 	}
 	return p, nil

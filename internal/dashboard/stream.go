@@ -29,7 +29,10 @@ func (d *dashboard) serveLive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(first.page.Live) == 0 && first.page.Output == nil {
-		d.fail(w, d.request(r), errNoPage)
+		// What was live has ended since the page was loaded.
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Write([]byte(eventText(message{"reload", "again"}))) //nolint:errcheck // the browser has gone
 		return
 	}
 	who := first.request.Caller

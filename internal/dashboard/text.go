@@ -139,8 +139,8 @@ func countText(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	if strings.HasSuffix(noun, "y") {
-		return numberText(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return numberText(n) + " " + stem + "ies"
 	}
 	if strings.HasSuffix(noun, "ch") {
 		return numberText(n) + " " + noun + "es"

@@ -100,12 +100,15 @@ func (d *dashboard) viewOf(r *request, current string) (*workspaceView, error) {
 
 // pageOf is a tab of a workspace as a page, with a live head.
 func (v *workspaceView) pageOf(template, title string) *page {
-	id := v.WS.ID
+	id, merge := v.WS.ID, croft.ID("")
+	if v.Merge != nil {
+		merge = v.Merge.ID
+	}
 	return &page{
 		Template: template, Title: title + v.WS.Name, Data: v,
 		Live: []region{{Template: "ws-head", Data: v}, {Template: "ws-tabs", Data: v}},
 		Watch: func(e *croft.Event) bool {
-			return e.Workspace == id || e.Kind == croft.EventMergeMerged || e.Kind == croft.EventMergeReverted
+			return e.Workspace == id || e.Merge != "" && e.Merge == merge || e.Kind == croft.EventMergeMerged || e.Kind == croft.EventMergeReverted
 		},
 	}
 }
