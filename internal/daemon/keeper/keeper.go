@@ -222,7 +222,7 @@ func (k *Keeper) follow(ctx context.Context) {
 }
 
 // notice acts on an event: a project that is new is looked at, and a merge that waits for the
-// user is going to be tried again.
+// user is going to be tried again, at once if the user has allowed something.
 func (k *Keeper) notice(e croft.Event) {
 	if e.Repo == "" {
 		return
@@ -233,6 +233,9 @@ func (k *Keeper) notice(e croft.Event) {
 	switch {
 	case one == nil:
 		signal(k.look)
+	case e.Kind == croft.EventApprovalGiven: // a merge may have waited for it
+		one.retryAt = time.Now()
+		signal(k.work)
 	case e.Kind == croft.EventMergePending && e.After != nil && e.After.Merge != nil && isRetried(*e.After.Merge):
 		if one.waits != e.After.Merge.ID { // another one than was tried before
 			one.waits, one.retry = e.After.Merge.ID, k.o.Times.Retry

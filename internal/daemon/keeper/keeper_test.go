@@ -197,6 +197,16 @@ func TestWaitingMergeIsTriedAgain(t *testing.T) {
 	eventually(t, "it is tried a third time", func() bool { return f.count(f.retries, "id:a") == 2 })
 }
 
+// TestApprovalIsActedUpon: a merge that waited for a person is tried again when the person has
+// allowed what it needs.
+func TestApprovalIsActedUpon(t *testing.T) {
+	f := newFake("a")
+	run(t, Options{Service: f})
+	eventually(t, "it is driven", func() bool { return f.count(f.drives, "id:a") == 1 })
+	f.events <- croft.Event{Kind: croft.EventApprovalGiven, Subjects: croft.Subjects{Repo: "a"}}
+	eventually(t, "it is tried again", func() bool { return f.count(f.retries, "id:a") == 1 })
+}
+
 func TestUpkeepOneAfterTheOther(t *testing.T) {
 	f := newFake("a", "b")
 	run(t, Options{
