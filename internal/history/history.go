@@ -92,7 +92,7 @@ func undoneActs(acts [][]journal.Operation) map[croft.ID]bool {
 
 // showAct returns an act as callers see it, and whether it can be undone.
 func (svc *History) showAct(ctx context.Context, ops []journal.Operation, undone map[croft.ID]bool) (croft.Operation, error) {
-	steps, err := svc.planInverse(ctx, ops)
+	steps, err := svc.planInverse(ctx, ops, 1)
 	if _, ok := errors.AsType[*journal.RowError](err); ok {
 		steps, err = nil, nil // a row that the undo needs cannot be read, so the act is shown as one that cannot be undone
 	}
@@ -203,8 +203,9 @@ func (s step) String() string {
 
 // planInverse returns the steps that undo an act in the present state, the last first:
 // workspaces that the act made or restored are removed, those that it removed are
-// restored. Steps that are already undone are left out.
-func (svc *History) planInverse(ctx context.Context, ops []journal.Operation) ([]step, error) {
+// restored. Steps that are already undone are left out. If most is positive, it looks for so
+// many steps only.
+func (svc *History) planInverse(ctx context.Context, ops []journal.Operation, most int) ([]step, error) {
 	var steps []step
 	restored := map[croft.ID]bool{} // workspaces that the steps restore
 	ops = slices.Clone(ops)
@@ -224,6 +225,9 @@ func (svc *History) planInverse(ctx context.Context, ops []journal.Operation) ([
 			continue
 		}
 		for _, id := range slices.Backward(op.Workspaces) {
+			if most > 0 && len(steps) >= most {
+				return steps, nil
+			}
 			rec, err := svc.Journal.Record(ctx, id)
 			if errors.Is(err, journal.ErrNotFound) {
 				continue
@@ -295,7 +299,7 @@ func (svc *History) findUndoable(ctx context.Context, r *project.Project, req cr
 		if len(ops) == 0 || ops[0].Repo != r.ID {
 			return undoable{}, nothingToUndoError(fmt.Sprintf("there is no operation %q", req.Operation))
 		}
-		steps, err := svc.planInverse(ctx, ops)
+		steps, err := svc.planInverse(ctx, ops, 0)
 		if err == nil && len(steps) == 0 {
 			err = nothingToUndoError("of that operation nothing is left to take back")
 		}
@@ -314,7 +318,7 @@ func (svc *History) findUndoable(ctx context.Context, r *project.Project, req cr
 			continue
 		}
 		isOwn := ops[0].Actor == svc.Actor(ctx)
-		steps, err := svc.planInverse(ctx, ops)
+		steps, err := svc.planInverse(ctx, ops, 0)
 		switch {
 		case isOwn && (err != nil || len(steps) > 0):
 			return undoable{ops: ops, steps: steps, later: later}, err

@@ -83,7 +83,7 @@ func (svc *History) pinUndone(ctx context.Context, r *project.Project, req *crof
 	if ops[0].State == journal.OpReversed || acts[at][0].State == journal.OpReversed {
 		return &out, nil
 	}
-	if steps, err := svc.planInverse(ctx, ops); err != nil || len(steps) > 0 {
+	if steps, err := svc.planInverse(ctx, ops, 0); err != nil || len(steps) > 0 {
 		return nil, err
 	}
 	// The process that took the last step may have died before it recorded that.

@@ -267,6 +267,17 @@ func (j *Journal) Live(ctx context.Context, repo croft.ID) ([]Record, error) {
 	return j.list(ctx, `workspaces WHERE repo = ? AND `+live, repo)
 }
 
+// LiveKeys lists a repository's live workspaces, oldest first, with nothing but their IDs,
+// paths and times: what a page is cut by.
+func (j *Journal) LiveKeys(ctx context.Context, repo croft.ID) ([]croft.Workspace, error) {
+	return readList(ctx, j, func(rows *sql.Rows) (w croft.Workspace, err error) {
+		var created int64
+		err = rows.Scan(&w.ID, &w.Path, &created)
+		w.CreatedAt = time.Unix(0, created)
+		return w, err
+	}, `SELECT id, path, created_at FROM workspaces WHERE repo = ? AND `+live+` ORDER BY created_at, rowid`, repo)
+}
+
 // Announced lists the records of removed workspaces whose purge was announced, oldest
 // first.
 func (j *Journal) Announced(ctx context.Context, repo croft.ID) ([]Record, error) {

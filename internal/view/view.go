@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -239,6 +240,12 @@ func (svc *Views) ViewOf(ctx context.Context, r *project.Project, id croft.ID) (
 // also names those that there was no time to look at, whatever the filter says.
 func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
 	r := s.Project
+	if isPlainPage(f) {
+		// One that is gone by now, or cannot be read, is left out of the whole list.
+		if out, err := svc.listPage(ctx, r, f.Page); err == nil || errors.Is(err, croft.InvalidRequest) {
+			return out, err
+		}
+	}
 	records, err := svc.recordsFor(ctx, r.ID, f)
 	if err != nil {
 		return nil, err
@@ -255,6 +262,39 @@ func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f crof
 		out.Unseen = unseen
 	}
 	return out, err
+}
+
+// isPlainPage reports whether a request is for a page of all live workspaces, so that only
+// those on it have to be read.
+func isPlainPage(f croft.WorkspacesRequest) bool {
+	p := f.Page
+	f.Page, f.Repo, f.Repos = croft.Page{}, "", ""
+	return p.Limit > 0 && reflect.DeepEqual(f, croft.WorkspacesRequest{})
+}
+
+// listPage lists a page of all live workspaces.
+func (svc *Views) listPage(ctx context.Context, r *project.Project, p croft.Page) (*croft.List[croft.Workspace], error) {
+	keys, err := svc.Journal.LiveKeys(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := page.Cut(keys, p, page.Oldest, page.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	v, err := svc.newView(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	v.isListing = true
+	records := make([]journal.Record, len(out.Items))
+	for i, w := range out.Items {
+		if records[i], err = svc.Journal.Record(ctx, w.ID); err != nil {
+			return nil, err
+		}
+	}
+	out.Items, out.Unseen = v.viewAll(ctx, records, 0)
+	return out, nil
 }
 
 // recordsFor returns the records of a project that a filter may match: those of removed
