@@ -220,21 +220,27 @@ func (radarScenarios) Listed(t *testing.T, f *fixture) {
 		f.commitIn(at[n], "README.md", n+"\n")
 	}
 	f.commitIn(f.Dir, "README.md", "main\n")
-	listed := func() map[string][]string {
-		list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{})
-		must(t, err)
+	listed := func(page croft.Page) map[string][]string {
 		out := map[string][]string{}
-		for _, w := range list.Items {
-			if w.Collides != nil {
-				out[w.Name] = w.Collides
+		for {
+			list, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{Page: page})
+			must(t, err)
+			for _, w := range list.Items {
+				if w.Collides != nil {
+					out[w.Name] = w.Collides
+				}
+			}
+			if page.After = list.Next; page.After == "" {
+				return out
 			}
 		}
-		return out
 	}
 	want := func(when string, want map[string][]string) {
 		t.Helper()
-		if diff := cmp.Diff(want, listed()); diff != "" {
-			t.Errorf("%s:\n%s", when, diff)
+		for _, limit := range []int{0, 1} {
+			if diff := cmp.Diff(want, listed(croft.Page{Limit: limit})); diff != "" {
+				t.Errorf("%s, pages of %d:\n%s", when, limit, diff)
+			}
 		}
 	}
 	want("before a forecast", map[string][]string{})

@@ -108,12 +108,29 @@ func (svc *History) showAct(ctx context.Context, ops []journal.Operation, undone
 func (svc *History) listActs(ctx context.Context, r *project.Project, limit int) ([][]journal.Operation, error) {
 	most := 10 * limit // an act has a few operations
 	ops, err := svc.Journal.History(ctx, r.ID, most)
-	if err == nil && most > 0 && len(ops) == most { // the last act may be cut, or one has many
-		ops, err = svc.Journal.History(ctx, r.ID, -1)
-	}
 	if err != nil {
 		return nil, err
 	}
+	acts := byAct(ops, limit)
+	if most <= 0 || len(ops) < most {
+		return acts, nil
+	}
+	if len(acts) < limit { // some have many operations
+		ops, err = svc.Journal.History(ctx, r.ID, -1)
+		return byAct(ops, limit), err
+	}
+	for i, ops := range acts { // the first operations of one may be further back
+		if acts[i], err = svc.Journal.Act(ctx, ops[0].Act); err != nil {
+			return nil, err
+		}
+		acts[i] = slices.DeleteFunc(acts[i], func(op journal.Operation) bool { return op.Kind == "publish" })
+	}
+	return acts, nil
+}
+
+// byAct groups operations, the last first, by the act that they were part of. It returns at
+// most as many acts as the limit says, unless that is negative.
+func byAct(ops []journal.Operation, limit int) [][]journal.Operation {
 	var acts [][]journal.Operation
 	index := map[croft.ID]int{}
 	for _, op := range ops {
@@ -128,7 +145,7 @@ func (svc *History) listActs(ctx context.Context, r *project.Project, limit int)
 		}
 		acts[i] = append([]journal.Operation{op}, acts[i]...)
 	}
-	return acts, nil
+	return acts
 }
 
 // describeAct returns an act as callers see it.

@@ -187,6 +187,20 @@ func (j *Journal) LastMerges(ctx context.Context, repo croft.ID) ([]Merge, error
 		AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' GROUP BY workspace)`, repo)
 }
 
+// LastMergesOf lists the newest merge of the work of each of some workspaces that are live.
+func (j *Journal) LastMergesOf(ctx context.Context, ids []croft.ID) ([]Merge, error) {
+	var out []Merge
+	for _, id := range ids {
+		last, err := readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE workspace = ?
+			AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' AND EXISTS (SELECT 1 FROM workspaces WHERE id = merges.workspace AND `+live+`) ORDER BY seq DESC LIMIT 1`, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, last...)
+	}
+	return out, nil
+}
+
 // Untidy lists the merges of a repository whose workspaces are still to be moved to the
 // trash, oldest first.
 func (j *Journal) Untidy(ctx context.Context, repo croft.ID) ([]Merge, error) {

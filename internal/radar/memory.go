@@ -99,6 +99,12 @@ func (r *Radar) gitVersion() string {
 	return v.String()
 }
 
+// HasForecast reports whether a forecast is remembered.
+func (r *Radar) HasForecast() bool {
+	_, err := os.Lstat(r.File)
+	return err == nil
+}
+
 // SetCollisions sets in each workspace what it collided with in the last forecast, as
 // far as neither side has moved since. It compares nothing. It returns, for the workspaces
 // that the forecast saw as they are now and whose target has not moved, whether they

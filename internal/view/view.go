@@ -59,12 +59,21 @@ type view struct {
 	now         time.Time
 }
 
-func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error) {
+// fewWorkspaces are so many that reading the merges of each costs less than those of all.
+const fewWorkspaces = 100
+
+// newView reads what is needed to view the workspaces of a project, or only some of them.
+func (svc *Views) newView(ctx context.Context, r *project.Project, only ...croft.ID) (*view, error) {
 	leases, err := svc.Journal.Leases(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
-	last, err := svc.Journal.LastMerges(ctx, r.ID)
+	var last []journal.Merge
+	if len(only) > 0 && len(only) <= fewWorkspaces {
+		last, err = svc.Journal.LastMergesOf(ctx, only)
+	} else {
+		last, err = svc.Journal.LastMerges(ctx, r.ID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +221,7 @@ func (svc *Views) ViewsOf(ctx context.Context, r *project.Project, ids []croft.I
 }
 
 func (svc *Views) viewsOf(ctx context.Context, r *project.Project, ids []croft.ID, look croft.Duration) ([]croft.Workspace, error) {
-	v, err := svc.newView(ctx, r)
+	v, err := svc.newView(ctx, r, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +249,7 @@ func (svc *Views) ViewOf(ctx context.Context, r *project.Project, id croft.ID) (
 // also names those that there was no time to look at, whatever the filter says.
 func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
 	r := s.Project
-	if isPlainPage(f) {
+	if isPlainPage(f) && !svc.Forecasts.RadarOf(r).HasForecast() { // collisions are with workspaces of all pages
 		// One that is gone by now, or cannot be read, is left out of the whole list.
 		if out, err := svc.listPage(ctx, r, f.Page); err == nil || errors.Is(err, croft.InvalidRequest) {
 			return out, err
@@ -282,7 +291,11 @@ func (svc *Views) listPage(ctx context.Context, r *project.Project, p croft.Page
 	if err != nil {
 		return nil, err
 	}
-	v, err := svc.newView(ctx, r)
+	ids := make([]croft.ID, len(out.Items))
+	for i, w := range out.Items {
+		ids[i] = w.ID
+	}
+	v, err := svc.newView(ctx, r, ids...)
 	if err != nil {
 		return nil, err
 	}
