@@ -112,8 +112,14 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil && opts.LogFile != "" { // nobody reads the error stream of a daemon in the background
+			e := croft.AsError("serve", err)
+			log.Error(notStarted, "code", string(e.Code), "error", e.Error(), "details", e.Details, "hint", e.Hint)
+		}
+	}()
 	about := api.About{Version: version(), PID: os.Getpid(), StateDir: at.StateDir, Settings: set.Fingerprint(at.Environ)}
-	return process.Serve(ctx, process.Options{
+	err = process.Serve(ctx, process.Options{
 		StateDir: at.StateDir, Environ: at.Environ, TCP: tcp, User: user(at.Environ), Version: version(), Log: log,
 		Open: func(ctx context.Context) (croft.Service, error) {
 			e, err := engine.Open(ctx, rootDir(at.StateDir), &engine.Options{Environ: withoutManager(at.Environ), Actor: user(at.Environ)})
@@ -137,7 +143,12 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 		status.URL = s.Once()
 		ready(status)
 	})
+	return err
 }
+
+// notStarted is what the log of a daemon in the background has if it could not begin, or ended
+// by a failure.
+const notStarted = "the daemon has failed"
 
 // served is the engine of a daemon, with one tail of its events for all who follow them.
 type served struct {
@@ -219,11 +230,16 @@ func startDaemon(ctx context.Context, at process.Place, opts cli.ServeOptions) (
 	if err := proc.Detach(proc.Command{Path: self, Args: args, Env: withoutManager(at.Environ), Dir: filepath.Dir(self)}); err != nil {
 		return cli.DaemonStatus{}, err
 	}
-	status, err := at.Await(ctx, startTime)
+	hasFailed := func() bool { return strings.Contains(tailOf(opts.LogFile, before), notStarted) }
+	status, err := at.Await(ctx, startTime, hasFailed)
 	if err != nil {
-		return cli.DaemonStatus{}, &croft.Error{
+		e := &croft.Error{
 			Code: croft.DaemonUnreachable, Op: "serve", Message: "the daemon was started and does not answer", Details: tailOf(opts.LogFile, before), Hint: "look into " + opts.LogFile, Err: err,
 		}
+		if hasFailed() {
+			e.Message, e.Err = notStarted, nil
+		}
+		return cli.DaemonStatus{}, e
 	}
 	out := daemonStatus(*status)
 	out.Log = opts.LogFile

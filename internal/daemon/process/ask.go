@@ -57,13 +57,14 @@ func (p Place) Stop(ctx context.Context) (*daemon.Status, error) {
 	}
 }
 
-// Await waits until a daemon answers that was started in the background.
-func (p Place) Await(ctx context.Context, patience time.Duration) (*daemon.Status, error) {
+// Await waits until a daemon answers that was started in the background, or hasFailed says
+// that it has not begun.
+func (p Place) Await(ctx context.Context, patience time.Duration, hasFailed func() bool) (*daemon.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		status, err := p.Status(ctx)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || hasFailed() {
 			return status, err
 		}
 		select {

@@ -107,7 +107,7 @@ func (h *host) serve(args ...string) *running {
 
 func (h *host) await(r *running) process.Status {
 	h.t.Helper()
-	status, err := h.place.Await(h.t.Context(), 20*time.Second)
+	status, err := h.place.Await(h.t.Context(), 20*time.Second, func() bool { return false })
 	if err != nil {
 		h.t.Fatalf("%v\n%s", err, r.text())
 	}

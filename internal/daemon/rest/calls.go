@@ -76,7 +76,8 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request) {
 }
 
 // ActorFor returns who acts by a request. A caller with access to everything acts for whom
-// it says; one with a token of a workspace is that workspace's agent.
+// it says; one with a token of a workspace is that workspace's agent, and one that only reads
+// says no more than which project it means.
 func ActorFor(r *http.Request) (croft.Actor, error) {
 	by := caller.From(r.Context())
 	if by.Access == croft.AccessWorkspace {
@@ -84,7 +85,7 @@ func ActorFor(r *http.Request) (croft.Actor, error) {
 	}
 	actor, err := api.ActorOf(r)
 	if err != nil || by.Access == croft.AccessRead {
-		return croft.Actor{Name: by.Name}, err
+		return croft.Actor{Name: by.Name, Dir: actor.Dir}, err
 	}
 	actor.Name = cmp.Or(actor.Name, by.Name)
 	return actor, nil

@@ -220,7 +220,7 @@ func TestActors(t *testing.T) {
 	}{
 		{everything, croft.Actor{Name: "bob", Workspace: "w9", Dir: "/x"}},
 		{caller.Caller{Access: croft.AccessWorkspace, Workspace: "w1", Name: "t"}, croft.Actor{Workspace: "w1"}},
-		{caller.Caller{Access: croft.AccessRead, Name: "t"}, croft.Actor{Name: "t"}},
+		{caller.Caller{Access: croft.AccessRead, Name: "t"}, croft.Actor{Name: "t", Dir: "/x"}},
 	} {
 		svc := &stub{}
 		do(t, "POST", serve(t, svc, row.by)+"/v1/workspaces", `{}`, api.HeaderActor, "name=bob&workspace=w9&dir=%2Fx")

@@ -48,7 +48,10 @@ func (o Options) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Accel-Buffering", "no")
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	out := &sse{w: w, rc: http.NewResponseController(w)}
+	out := &sse{w: w, rc: http.NewResponseController(w), wants: req}
+	// All events are read, so that a reader who wants few of them goes on from the last one
+	// of all, and not from one that is not kept any more.
+	req.Kinds, req.Repo = nil, ""
 	if out.write("retry: 1000\nid: "+string(req.After)+"\n\n") != nil {
 		return
 	}
@@ -164,8 +167,10 @@ func (o Options) pump(ctx context.Context, events iter.Seq2[croft.Event, error],
 
 // sse writes server-sent events.
 type sse struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	wants croft.EventsRequest
+	last  croft.Cursor // of an event that the reader does not want, and was not told of
 }
 
 func (s *sse) write(text string) error {
@@ -177,6 +182,11 @@ func (s *sse) write(text string) error {
 }
 
 func (s *sse) event(ev croft.Event) error {
+	if !matches(s.wants, ev) {
+		s.last = ev.Cursor
+		return nil
+	}
+	s.last = ""
 	data, err := json.Marshal(ev)
 	if err != nil {
 		return err
@@ -184,7 +194,15 @@ func (s *sse) event(ev croft.Event) error {
 	return s.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", ev.Cursor, ev.Kind, data))
 }
 
-func (s *sse) beat() error { return s.write(": alive\n\n") }
+// beat shows that the stream is alive, and how far it has come.
+func (s *sse) beat() error {
+	if s.last == "" {
+		return s.write(": alive\n\n")
+	}
+	text := "id: " + string(s.last) + "\n\n"
+	s.last = ""
+	return s.write(text)
+}
 
 func (s *sse) end(err error) {
 	name, v := "end", any(struct{}{})

@@ -260,6 +260,25 @@ func TestServerSentEvents(t *testing.T) {
 	}
 }
 
+// TestProgress: a reader who wants few events is told how far the stream has come, so that it
+// does not go on from an event that is not kept any more.
+func TestProgress(t *testing.T) {
+	l := newLog()
+	response := get(t, serve(t, l, nil)+"?kinds=b", "")
+	l.add("a")
+	l.add("a")
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		switch {
+		case strings.HasPrefix(lines.Text(), "event: a"):
+			t.Fatal("it does not want that")
+		case lines.Text() == "id: 2":
+			return
+		}
+	}
+	t.Error("it ended")
+}
+
 // TestExpired: a cursor that is not kept any more is the status 410.
 func TestExpired(t *testing.T) {
 	l := newLog()
