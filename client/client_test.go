@@ -32,7 +32,7 @@ func TestOnSharedDisk(t *testing.T) {
 func open(t *testing.T, dir string, env []string) croft.Service {
 	t.Helper()
 	// The path of a socket is short, and that of t.TempDir is not.
-	run, err := os.MkdirTemp("", "croft")
+	run, err := os.MkdirTemp("", "croft") //nolint:usetesting // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ type server struct {
 
 func newServer(t *testing.T, svc croft.Service) *server {
 	t.Helper()
-	run, err := os.MkdirTemp("", "croft")
+	run, err := os.MkdirTemp("", "croft") //nolint:usetesting // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestClose(t *testing.T) {
 func TestEventsGoOn(t *testing.T) {
 	log := &growing{more: make(chan struct{})}
 	hub := stream.NewHub(log)
-	run, err := os.MkdirTemp("", "croft")
+	run, err := os.MkdirTemp("", "croft") //nolint:usetesting // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestOpenRefused(t *testing.T) {
 func asNobody(t *testing.T) {
 	t.Helper()
 	const nobody = 65534
-	dir, err := os.MkdirTemp("", "croft")
+	dir, err := os.MkdirTemp("", "croft") //nolint:usetesting // another user enters it
 	if err != nil {
 		t.Fatal(err)
 	}

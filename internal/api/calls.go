@@ -8,7 +8,10 @@
 // map is given as name[key]=value in a query, a list by repeating the name.
 package api
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // Call is how one method of croft.Service is an HTTP request.
 type Call struct {
@@ -32,7 +35,7 @@ const (
 )
 
 // Calls returns every call, in the order of the OpenAPI document.
-func Calls() []Call { return calls[:len(calls):len(calls)] }
+func Calls() []Call { return slices.Clip(calls) }
 
 // ByName returns the call of a method of croft.Service. There is one for each method that
 // returns one answer; Events has streams.

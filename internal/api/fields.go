@@ -56,7 +56,7 @@ func fieldOf(request reflect.Value, name string) (reflect.Value, bool) {
 
 // text returns the value of a field of a query or of a path.
 func text(v reflect.Value) string {
-	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+	if m, ok := reflect.TypeAssert[encoding.TextMarshaler](v); ok {
 		out, _ := m.MarshalText() // a Duration never fails
 		return string(out)
 	}
@@ -65,7 +65,7 @@ func text(v reflect.Value) string {
 
 // setText sets a field to the value that a query or a path has for it.
 func setText(v reflect.Value, s string) error {
-	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	if u, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok {
 		return u.UnmarshalText([]byte(s))
 	}
 	if v.Kind() == reflect.String {
