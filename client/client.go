@@ -32,7 +32,7 @@ type Options struct {
 	Dial func(context.Context) (net.Conn, error)
 	// Socket is the path of the daemon's socket.
 	Socket string
-	// Address is the daemon's address, such as "http://127.0.0.1:7777", and Token the secret
+	// Address is the daemon's address, such as "http://127.0.0.1:7450", and Token the secret
 	// of the token that it asks for there.
 	Address string
 	Token   string

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -58,6 +59,8 @@ func (d *dashboard) workspacePage(r *request) (*page, error) {
 		return p, nil
 	}
 	data := &changesData{Review: review}
+	// What can be merged here is what the page shows: with other changes it is loaded again.
+	p.Shape = fmt.Sprint(v.WS.Head, review.Head, review.Base, review.Total)
 	for i, f := range review.Files {
 		data.Files = append(data.Files, diffFile{ReviewFile: f, Number: i + 1, Letter: letterOf(f.Status), Path: f.Path, Show: v.Path + "/file?path=" + url.QueryEscape(f.Path)})
 	}

@@ -5,7 +5,9 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -92,11 +94,24 @@ func handle[R, T any](s *server, name string, method func(croft.Service, context
 		out, err := method(svc, ctx, req)
 		s.addNotices(w, r)
 		if err != nil {
-			api.WriteError(w, op, err)
+			api.WriteError(w, op, nameless(ctx, req, err))
 			return
 		}
 		s.answer(ctx, w, r, svc, c, out)
 	})
+}
+
+// nameless explains that a request for a project names none: the daemon stands in none.
+func nameless(ctx context.Context, req any, err error) error {
+	e, ok := errors.AsType[*croft.Error](err)
+	repo := reflect.ValueOf(req).FieldByName("Repo")
+	if !ok || e.Code != croft.NotARepo || !repo.IsValid() || repo.String() != "" || croft.ActorFrom(ctx).Dir != "" {
+		return err
+	}
+	return &croft.Error{
+		Code: croft.NotARepo, Op: e.Op, Message: "the request names no project",
+		Details: "The daemon stands in none.", Hint: "give repo=path:DIRECTORY or repo=id:ID; a list takes repos=all",
+	}
 }
 
 // answer writes the result of a call, with the status that the table gives it.

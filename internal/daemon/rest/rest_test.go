@@ -270,6 +270,25 @@ func TestNoAccess(t *testing.T) {
 	}
 }
 
+// nowhere is a Service that stands in no project.
+type nowhere struct{ croft.UnimplementedService }
+
+func (nowhere) Workspaces(context.Context, croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
+	return nil, &croft.Error{Code: croft.NotARepo, Op: "list", Message: "not in a git repository", Hint: "git init"}
+}
+
+// TestNameless: a request that names no project is told to name one; one that does, what is
+// wrong with it.
+func TestNameless(t *testing.T) {
+	url := serve(t, nowhere{}, everything) + "/v1/workspaces"
+	if _, body := do(t, "GET", url, ""); !strings.Contains(body, "names no project") || !strings.Contains(body, "repos=all") {
+		t.Error(body)
+	}
+	if _, body := do(t, "GET", url+"?repo=path:/x", ""); !strings.Contains(body, "git init") {
+		t.Error(body)
+	}
+}
+
 // TestUnknown: a path or a method that is not there is a problem, too.
 func TestUnknown(t *testing.T) {
 	url := serve(t, &stub{}, everything)

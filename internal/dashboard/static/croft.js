@@ -163,7 +163,14 @@
   const url = document.body.dataset.events;
   if (url) {
     const banner = $('#banner'), live = $('#live');
-    let lost;
+    let lost, stale;
+    // Load the page again, but not under the hands of somebody who writes or chooses.
+    const again = () => {
+      stale = true;
+      const at = document.activeElement;
+      if (at?.matches('input, textarea, select') || $('main :checked, main details.menu[open], main details.confirm[open]')) setTimeout(again, 1000);
+      else location.reload();
+    };
     const es = new EventSource(url);
     es.addEventListener('open', () => {
       clearTimeout(lost); lost = 0;
@@ -172,8 +179,13 @@
     es.addEventListener('error', () => {
       live.textContent = 'offline'; live.classList.add('off');
       lost ||= setTimeout(() => { banner.hidden = false; }, 3000);
+      if (es.readyState === EventSource.CLOSED) back();
     });
+    // The server refused the stream: the session has ended, or the page is gone. Once the
+    // server answers, it says so itself.
+    const back = () => setTimeout(() => fetch('/healthz').then((r) => r.ok ? again() : back(), back), 2000);
     es.addEventListener('element', (ev) => {
+      if (stale) return;
       const t = document.createElement('template');
       t.innerHTML = ev.data;
       for (const el of [...t.content.children]) {
@@ -190,8 +202,15 @@
       pre.append(text);
       if (end) pre.scrollTop = pre.scrollHeight;
     });
-    es.addEventListener('reload', () => location.reload());
+    es.addEventListener('reload', again);
     addEventListener('pagehide', () => es.close());
+    // A browser has six connections to a server: pages that nobody looks at give theirs back.
+    let hidden;
+    addEventListener('visibilitychange', () => {
+      clearTimeout(hidden);
+      if (document.hidden) hidden = setTimeout(() => es.close(), 5000);
+      else if (es.readyState === EventSource.CLOSED) again();
+    });
   }
   $$('.nav [aria-current], .tabs [aria-current]').forEach(a => {
     const bar = a.parentElement, b = bar.getBoundingClientRect(), r = a.getBoundingClientRect();
