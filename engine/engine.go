@@ -117,7 +117,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	if e.projects.Dir, err = filepath.Abs(dir); err != nil {
 		return nil, croft.AsError("open", err)
 	}
-	if e.projects.Settings, err = config.Load(config.Input{Environ: e.projects.Environ, Flags: given.Settings}); err != nil {
+	if e.projects.Settings, err = config.Follow(config.Input{Environ: e.projects.Environ, Flags: given.Settings}); err != nil {
 		return nil, err
 	}
 	cfg := e.projects.Settings.Config()

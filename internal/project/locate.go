@@ -29,6 +29,7 @@ type Project struct {
 	CommonDir string // git's common directory; empty for a plain directory
 	Config    config.Config
 	stamp     config.Stamp    // of the croft.toml that Config was read from
+	settings  *config.Set     // those of the user that Config was read from
 	Git       *git.Repository // nil for a plain directory
 	Trees     trees
 	Dir       string       // Croft's own directory for the project, below the state directory

@@ -34,7 +34,7 @@ type Projects struct {
 	From     string           // the directory of the actor; empty: Dir
 	Environ  []string         // of git and of checks
 	Clock    func() time.Time // see Now
-	Settings *config.Set
+	Settings *config.Current
 	Journal  *journal.Journal
 	Git      *gitcmd.Git
 	Host     string // the machine's name
@@ -81,7 +81,7 @@ func (p *Projects) OpenOnce(ctx context.Context, key string, open func() (*Proje
 	}
 	r := seen.r
 	p.mu.Unlock()
-	if r != nil && r.isCurrent() {
+	if r != nil && p.isCurrent(r) {
 		return r, nil
 	}
 	select {
@@ -97,7 +97,7 @@ func (p *Projects) OpenOnce(ctx context.Context, key string, open func() (*Proje
 	switch {
 	case r == nil || !r.isThere():
 		r, err = open()
-	case r.stamp != config.StampOf(r.Path):
+	case !p.hasPresentSettings(r):
 		r = p.withSettings(*r)
 	}
 	if err != nil {
@@ -112,10 +112,14 @@ func (p *Projects) OpenOnce(ctx context.Context, key string, open func() (*Proje
 	return r, nil
 }
 
-// isCurrent reports whether a repository's directory is the one that was opened, and
-// its croft.toml has not changed since.
-func (r *Project) isCurrent() bool {
-	return r.isThere() && r.stamp == config.StampOf(r.Path)
+// isCurrent reports whether a repository's directory is the one that was opened, and its
+// settings have not changed since.
+func (p *Projects) isCurrent(r *Project) bool { return r.isThere() && p.hasPresentSettings(r) }
+
+// hasPresentSettings reports whether neither croft.toml nor the user's file has changed since
+// the settings of a repository were read.
+func (p *Projects) hasPresentSettings(r *Project) bool {
+	return r.settings == p.Settings.Set() && r.stamp == config.StampOf(r.Path)
 }
 
 // isThere reports whether the directory of a repository is the one that was opened.
@@ -126,7 +130,7 @@ func (r *Project) isThere() bool {
 // withSettings returns a copy of a repository with its present settings. The git
 // processes and the locks are those of the original.
 func (p *Projects) withSettings(r Project) *Project {
-	r.stamp = config.StampOf(r.Path) // first, so that a later change of the file is noticed
+	r.stamp, r.settings = config.StampOf(r.Path), p.Settings.Set() // first, so that a later change of a file is noticed
 	r.Config = p.settingsFor(r.Path)
 	return &r
 }

@@ -44,28 +44,33 @@ type laneKey struct {
 }
 
 // rememberedRules are the rules at the commit of a lane that was read last. The rules
-// of a commit never change, and the next merge begins where the last one ended.
+// of a commit change only with the settings of the user, and the next merge begins where the last one ended.
 type rememberedRules struct {
-	commit string
-	file   string // the object that the rules are in, or empty
-	rules  config.Merge
+	commit   string
+	settings *config.Set // of the user
+	file     string      // the object that the rules are in, or empty
+	rules    config.Merge
 }
 
 // MergeSettings returns the settings for merges that a target has at tip. It fails if
 // the croft.toml is lost, cannot be read or has an unknown key.
 func (svc *Rules) MergeSettings(ctx context.Context, r *project.Project, target, tip string) (config.Merge, error) {
-	if last, ok := svc.remembered.Load(laneKey{r.ID, target}); ok && last.(rememberedRules).commit == tip {
+	if err := svc.Settings.Refresh(); err != nil {
+		return config.Merge{}, err // what the user wants to be checked is not known
+	}
+	settings := svc.Settings.Set()
+	if last, ok := svc.remembered.Load(laneKey{r.ID, target}); ok && last.(rememberedRules).commit == tip && last.(rememberedRules).settings == settings {
 		return last.(rememberedRules).rules, nil
 	}
 	o, err := r.Git.ReadFileAt(ctx, tip, rulesFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return config.Merge{}, err // that the file's object is lost does not mean that there is no file
 	}
-	set, err := svc.Settings.AtTarget(target+":"+rulesFile, o.Data)
+	set, err := settings.AtTarget(target+":"+rulesFile, o.Data)
 	if err != nil {
 		return config.Merge{}, err
 	}
-	svc.remembered.Store(laneKey{r.ID, target}, rememberedRules{tip, o.OID, set.Config().Merge})
+	svc.remembered.Store(laneKey{r.ID, target}, rememberedRules{tip, settings, o.OID, set.Config().Merge})
 	return set.Config().Merge, nil
 }
 
@@ -141,6 +146,6 @@ func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *merg
 		return
 	}
 	if last := last.(rememberedRules); last.commit == old && last.file == file.OID {
-		svc.remembered.Store(laneKey{r.ID, target}, rememberedRules{published, file.OID, last.rules})
+		svc.remembered.Store(laneKey{r.ID, target}, rememberedRules{published, last.settings, file.OID, last.rules})
 	}
 }

@@ -1,0 +1,7 @@
+//go:build !linux && !darwin
+
+package config
+
+import "os"
+
+func inodeOf(os.FileInfo) any { return nil }
