@@ -34,3 +34,17 @@ func From(ctx context.Context) Caller {
 	c, _ := ctx.Value(key{}).(Caller)
 	return c
 }
+
+type validity struct{}
+
+// WithValidity returns a context of a request that lasts: isValid says whether its caller would
+// still be let in.
+func WithValidity(ctx context.Context, isValid func() bool) context.Context {
+	return context.WithValue(ctx, validity{}, isValid)
+}
+
+// IsValid reports whether the caller of a request that lasts would still be let in.
+func IsValid(ctx context.Context) bool {
+	isValid, ok := ctx.Value(validity{}).(func() bool)
+	return !ok || isValid()
+}

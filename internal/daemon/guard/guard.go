@@ -140,7 +140,8 @@ func (g *Guard) TCP(port int, next http.Handler) http.Handler {
 			g.refuse(w, r, e)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(caller.With(r.Context(), who)))
+		ctx := caller.WithValidity(caller.With(r.Context(), who), func() bool { return g.isStillValid(r, port, who) })
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

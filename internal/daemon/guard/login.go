@@ -142,6 +142,14 @@ func (g *Guard) identify(r *http.Request, port int) (caller.Caller, *croft.Error
 	return caller.Caller{Access: s.access, Workspace: s.workspace, Name: s.name, Token: s.token, Form: form}, nil
 }
 
+// isStillValid reports whether the token or the session of a request that lasts is still there.
+func (g *Guard) isStillValid(r *http.Request, port int, who caller.Caller) bool {
+	if who.Token != "" && !g.o.Tokens.Has(who.Token) {
+		return false
+	}
+	return who.Form == "" || g.sessions.has(sessionSecret(r, port))
+}
+
 // identifyToken finds the token of an Authorization header.
 func (g *Guard) identifyToken(header []string) (caller.Caller, *croft.Error) {
 	kind, secret, _ := strings.Cut(header[0], " ")

@@ -97,6 +97,14 @@ func (s *sessions) find(secret string) (session, bool) {
 	return one, true
 }
 
+// has reports whether there is a session. It does not count as its use.
+func (s *sessions) has(secret string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.all[digestOf(secret)]
+	return ok && !s.isOver(one)
+}
+
 func (s *sessions) end(secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

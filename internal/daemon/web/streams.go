@@ -4,12 +4,17 @@ import (
 	"context"
 	"net/http"
 	"sync/atomic"
+	"time"
+
+	"github.com/croft-sh/croft/internal/caller"
 )
 
-// streams counts the streams that are open, and ends them when the daemon stops.
+// streams counts the streams that are open, and ends them when the daemon stops, or when the
+// token or the session of their reader has ended.
 type streams struct {
 	open     atomic.Int64
 	stopping <-chan struct{}
+	every    time.Duration // between two looks at tokens and sessions
 }
 
 // of returns a handler of streams as one that is counted and ends when the daemon stops.
@@ -20,14 +25,26 @@ func (s *streams) of(h http.Handler) http.Handler {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		go func() {
-			select {
-			case <-ctx.Done():
-			case <-s.stopping:
-				cancel()
-			}
+			defer cancel()
+			s.watch(ctx)
 		}()
 		h.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// watch returns when a stream has to end.
+func (s *streams) watch(ctx context.Context) {
+	look := time.NewTicker(s.every)
+	defer look.Stop()
+	for caller.IsValid(ctx) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.stopping:
+			return
+		case <-look.C:
+		}
+	}
 }
 
 // apart sends the streams of pages to the handler of streams, and everything else to another.

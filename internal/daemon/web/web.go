@@ -6,6 +6,7 @@ package web
 import (
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
@@ -56,7 +57,7 @@ func New(hub *stream.Hub, o Options) Handlers {
 	}
 	serviceFor := narrowing(hub)
 	events := stream.Options{ServiceFor: serviceFor, Now: hub.Now, Stopping: o.Stopping}
-	open := &streams{stopping: o.Stopping}
+	open := &streams{stopping: o.Stopping, every: 2 * time.Second}
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", rest.New(rest.Options{ServiceFor: serviceFor, Notices: o.Notices, About: o.About, Document: o.Document, Stopping: o.Stopping}))
 	mux.Handle("GET "+api.EventsPath, open.of(events))

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // TestStreamsEnd: the streams of the API and of pages are counted, and end when the daemon
-// stops.
+// stops. One whose reader would not be let in any more ends before.
 func TestStreamsEnd(t *testing.T) {
 	repo := gittest.New(t)
 	e, err := engine.Open(t.Context(), repo.Dir, &engine.Options{Environ: repo.Env})
@@ -29,9 +30,14 @@ func TestStreamsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	stopping := make(chan struct{})
+	var isRevoked atomic.Bool
 	h := web.New(stream.NewHub(e), web.Options{Stopping: stopping, Document: []byte("{}")})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(caller.With(r.Context(), caller.Caller{Access: croft.AccessAll, Name: "ada", Form: "f"}))
+		if r.URL.Query().Has("revoked") {
+			r = r.WithContext(caller.WithValidity(r.Context(), func() bool { return !isRevoked.Load() }))
+			r.URL.RawQuery = ""
+		}
 		if strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, "/api/") {
 			h.API.ServeHTTP(w, r)
 			return
@@ -39,6 +45,15 @@ func TestStreamsEnd(t *testing.T) {
 		h.Pages.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
+	revoked, err := http.Get(server.URL + "/v1/events?revoked")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer revoked.Body.Close()
+	isRevoked.Store(true)
+	if _, err := io.Copy(io.Discard, revoked.Body); err != nil {
+		t.Log("a stream whose token was revoked ended:", err)
+	}
 	ended := make(chan error, 2)
 	for _, path := range []string{"/v1/events", "/live?page=%2F"} {
 		response, err := http.Get(server.URL + path)
