@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,7 +55,7 @@ func TestUserFileChanges(t *testing.T) {
 		t.Errorf("the branch is %v, %v", ws, err)
 	}
 	gittest.WriteFile(t, file, "[merge\n")
-	if _, err := e.Checks(t.Context(), croft.ChecksRequest{}); !strings.Contains(croft.AsError("", err).Error(), "config.toml") {
+	if _, err := e.Checks(t.Context(), croft.ChecksRequest{}); !errors.Is(err, croft.ConfigInvalid) {
 		t.Errorf("with a file that cannot be read: %v", err)
 	}
 }

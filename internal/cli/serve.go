@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -131,6 +132,9 @@ func (a *app) runServeStatus(ctx context.Context) error {
 
 func (a *app) runServeStop(ctx context.Context) error {
 	status, err := a.env.Daemon.Stop(ctx)
+	if e, ok := errors.AsType[*croft.Error](err); ok && e.Code == croft.DaemonUnreachable {
+		e.Hint = "" // there is nothing to do
+	}
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,9 @@
 // package scope. Handlers of streams end when Options.Stopping is closed.
 //
 // Packages below this one: socket has the listeners and the way to find them, guard decides
-// about requests, keeper drives queues and keeps house, metrics counts; rest, agents and stream
-// are handlers.
+// about requests, keeper drives queues and keeps house, watcher looks at workspaces, metrics
+// counts; rest, agents and stream are handlers, which web puts together. Package process is the
+// daemon as a process of its user.
 package daemon
 
 import (
@@ -121,8 +122,8 @@ func (s *Server) Once() string {
 
 // Run serves until the context ends or a request stops the daemon. Then it takes no new
 // connections, tells streams to end, waits for requests up to 30 seconds, and closes the
-// Service. force ends the waiting.
-func (s *Server) Run(ctx context.Context, force <-chan struct{}) error {
+// Service.
+func (s *Server) Run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
 	var keeping sync.WaitGroup
@@ -146,7 +147,7 @@ func (s *Server) Run(ctx context.Context, force <-chan struct{}) error {
 		s.o.Log.Error("a listener failed", "error", err.Error())
 	}
 	s.o.Log.Info("stopping")
-	s.drain(force, &serving)
+	s.drain(&serving)
 	stopBackground()
 	keeping.Wait()
 	return errors.Join(err, s.o.Service.Close())
@@ -187,16 +188,9 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 
 // drain ends all servers: new connections are not accepted, streams are told to end, requests
 // may end by themselves for a while.
-func (s *Server) drain(force <-chan struct{}, serving *sync.WaitGroup) {
+func (s *Server) drain(serving *sync.WaitGroup) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
-	go func() {
-		select {
-		case <-force:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	close(s.o.Stopping)
 	s.isOver.Store(true)
 	for _, l := range append(append([]net.Listener{}, s.o.Listeners.Unix...), s.o.Listeners.TCP...) {

@@ -72,7 +72,6 @@ type running struct {
 	token  string
 	log    *log
 	cancel context.CancelFunc
-	force  chan struct{}
 	done   chan error
 }
 
@@ -88,12 +87,12 @@ func start(t *testing.T, api http.Handler) *running {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &running{svc: &service{}, url: "http://" + l.Addr().String(), token: secret, log: &log{}, cancel: cancel, force: make(chan struct{}), done: make(chan error, 1)}
+	r := &running{svc: &service{}, url: "http://" + l.Addr().String(), token: secret, log: &log{}, cancel: cancel, done: make(chan error, 1)}
 	r.Server = New(Options{
 		Service: r.svc, Listeners: Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: tokens, User: "ada"}, API: api,
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
-	go func() { r.done <- r.Run(ctx, r.force) }()
+	go func() { r.done <- r.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		select {
@@ -262,28 +261,6 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestForce: a second signal does not wait for requests.
-func TestForce(t *testing.T) {
-	begun := make(chan struct{})
-	r := start(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		close(begun)
-		<-r.Context().Done()
-	}))
-	go func() {
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/v1/x", nil)
-		req.Header.Set("Authorization", "Bearer "+r.token)
-		if res, err := http.DefaultClient.Do(req); err == nil {
-			_ = res.Body.Close()
-		}
-	}()
-	<-begun
-	r.cancel()
-	close(r.force)
-	if err := r.wait(t); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestBackgroundEndsBeforeTheServiceIsClosed(t *testing.T) {
 	svc := &service{}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -301,7 +278,7 @@ func TestBackgroundEndsBeforeTheServiceIsClosed(t *testing.T) {
 		},
 	})
 	s.Stop()
-	if err := s.Run(t.Context(), nil); err != nil {
+	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if !ended || !svc.closed {
@@ -316,7 +293,7 @@ func TestFailedListenerEndsTheDaemon(t *testing.T) {
 	}
 	_ = l.Close()
 	s := New(Options{Service: &service{}, Listeners: Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: token.Open(t.TempDir())}})
-	if err := s.Run(t.Context(), nil); !errors.Is(err, net.ErrClosed) {
+	if err := s.Run(t.Context()); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("%v", err)
 	}
 }

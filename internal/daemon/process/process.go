@@ -103,7 +103,7 @@ func Serve(ctx context.Context, o Options, ready func(Started)) error {
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	go watchState(watching, o, lock, server)
-	err = server.Run(ctx, nil)
+	err = server.Run(ctx)
 	o.Log.Info("stopped")
 	return err
 }

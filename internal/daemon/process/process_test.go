@@ -20,8 +20,10 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/client"
 	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/daemon/process"
+	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -192,6 +194,40 @@ func TestStopAndSignals(t *testing.T) {
 }
 
 // TestOtherUser: another user finds no daemon, and stops none.
+// TestSecondSignal: one signal waits for a request that lasts, a second one does not.
+func TestSecondSignal(t *testing.T) {
+	h := newHost(t)
+	repo := gittest.New(t)
+	r := h.serve()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c, err := client.Open(t.Context(), client.Options{Socket: socket.Path(h.env, h.place.StateDir), Patience: -1})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = c.DriveLanes(t.Context(), croft.DriveRequest{Repo: croft.ByPath(repo.Dir), Until: croft.UntilStopped}) // it ends with the daemon
+	}()
+	time.Sleep(500 * time.Millisecond) // the request is there
+	for i, want := range []bool{false, true} {
+		if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-r.done:
+			if !want {
+				t.Fatalf("the first signal did not wait:\n%s", r.text())
+			}
+		case <-time.After(time.Second + time.Duration(i)*10*time.Second):
+			if want {
+				t.Fatal("the second signal waits")
+			}
+		}
+	}
+	<-ended
+}
+
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")

@@ -106,7 +106,7 @@ func ListenTCP(addr string) (net.Listener, error) {
 	if ip == nil || !ip.Equal(net.IPv4(127, 0, 0, 1)) && !ip.Equal(net.IPv6loopback) {
 		return nil, &croft.Error{
 			Code: croft.InvalidRequest, Op: "serve", Message: fmt.Sprintf("%q is not 127.0.0.1 or ::1; the daemon serves this machine only", host),
-			Hint: "for another machine, forward the port: ssh -L " + port + ":127.0.0.1:" + port,
+			Hint: "croft serve --tcp, and from another machine: ssh -L 7450:127.0.0.1:7450 HOST",
 		}
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
