@@ -12,7 +12,8 @@
 //     with a name in nav is in the navigation, too.
 //   - The template defines "main". It gets a view: .D is the handler's data, .F the frame
 //     around it (caller, repositories, links). Parts that several pages have are in
-//     templates/parts.html; {{template "x" (on $.F .)}} hands one the frame and other data.
+//     templates/parts.html; {{template "x" (on $.F .)}} hands one the frame and other data. A line
+//     break between two tags or actions is not in the page, one beside text is a space.
 //   - A form posts to an action, func(*request) (string, error), a row in the table of actions.
 //     The action makes the call and returns the path that the browser goes to next, with 303
 //     See Other. {{csrf $.F}} is the first thing in every form that posts. Where a

@@ -4,22 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"embed"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"path"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/caller"
 )
-
-//go:embed templates
-var templateFiles embed.FS
 
 // page is what a handler answers with.
 type page struct {
@@ -88,65 +80,6 @@ type repoEntry struct {
 type view struct {
 	F *frame
 	D any
-}
-
-// templates has a set of templates for each page.
-type templates struct {
-	pages map[string]*template.Template
-	icons map[string]string // symbols by name
-}
-
-var symbol = regexp.MustCompile(`<symbol id="i-([a-z]+)".*</symbol>`)
-
-func parseTemplates(a *assets) templates {
-	shared := template.Must(template.New("shared").Funcs(functions(a)).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/picks.html"))
-	t := templates{pages: map[string]*template.Template{}, icons: map[string]string{}}
-	names, err := fs.Glob(templateFiles, "templates/*.html")
-	if err != nil {
-		panic(err)
-	}
-	for _, name := range names {
-		set := template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, name))
-		t.pages[strings.TrimSuffix(path.Base(name), ".html")] = set
-	}
-	symbols, err := templateFiles.ReadFile("templates/icons.svg")
-	if err != nil {
-		panic(err)
-	}
-	for _, m := range symbol.FindAllStringSubmatch(string(symbols), -1) {
-		t.icons[m[1]] = m[0]
-	}
-	return t
-}
-
-var usedIcon = regexp.MustCompile(`href="#i-([a-z]+)"`)
-
-// frameIcons are those of the layout.
-var frameIcons = []string{"folder", "down", "auto", "sun", "moon", "x", "working", "copy"}
-
-// iconsOf are the symbols that a page uses, and those of states that an update may bring.
-func (t *templates) iconsOf(f *frame) template.HTML {
-	var b strings.Builder
-	seen := map[string]bool{}
-	add := func(name string) {
-		if !seen[name] {
-			seen[name] = true
-			b.WriteString(t.icons[name])
-		}
-	}
-	for _, m := range usedIcon.FindAllStringSubmatch(string(f.Main), -1) {
-		add(m[1])
-	}
-	for _, name := range frameIcons {
-		add(name)
-	}
-	for _, e := range f.Nav {
-		add(e.Icon)
-	}
-	for _, c := range croft.Conditions() {
-		add(states[c].Icon)
-	}
-	return template.HTML(b.String()) //nolint:gosec // symbols of icons.svg, which is in the binary
 }
 
 // frameOf makes the frame of a page.
