@@ -35,7 +35,7 @@ type CheckPlan struct {
 	// ApprovedBy and ApprovedAt are by whom and when they were approved, if a person did.
 	ApprovedBy string    `json:"approvedBy,omitempty"`
 	ApprovedAt time.Time `json:"approvedAt,omitzero"`
-	IsNamed    bool      `json:"named,omitempty"` // CROFT_TRUST of the Service names the hash, which approves them for this process unless the Service stands in a workspace
+	IsNamed    bool      `json:"named,omitempty"` // CROFT_TRUST of the Service names the hash, which approves them for what this process submits and lands, unless the Service stands in a workspace
 	// Refusal is why they cannot be approved from where the Service stands.
 	Refusal *Error `json:"refusal,omitempty"`
 }

@@ -35,7 +35,7 @@ func serve(t *testing.T, environ []string, change func(*api.About)) string {
 	if change != nil {
 		change(&about)
 	}
-	h := web.New(stream.NewHub(e), web.Options{About: about, Document: openapi.Document(), Notices: e.Notices}).API
+	h := web.New(stream.NewHub(e), web.Options{About: func() api.About { return about }, Document: openapi.Document(), Notices: e.Notices}).API
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(caller.With(r.Context(), caller.Caller{Access: croft.AccessAll, Name: "the daemon"})))
 	})}

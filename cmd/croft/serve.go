@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/cli"
+	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/daemon/process"
 	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/daemon/stream"
@@ -108,7 +109,7 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 	if opts.TCP != "" {
 		tcp = []string{opts.TCP}
 	}
-	set, err := settings(at.Environ, "", nil)
+	set, err := config.Follow(config.Input{Environ: at.Environ})
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,9 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 			log.Error(notStarted, "code", string(e.Code), "error", e.Error(), "details", e.Details, "hint", e.Hint)
 		}
 	}()
-	about := api.About{Version: version(), PID: os.Getpid(), StateDir: at.StateDir, Settings: set.Fingerprint(at.Environ)}
+	about := func() api.About { // the engine follows the user's file, too
+		return api.About{Version: version(), PID: os.Getpid(), StateDir: at.StateDir, Settings: set.Fingerprint(at.Environ)}
+	}
 	err = process.Serve(ctx, process.Options{
 		StateDir: at.StateDir, Environ: at.Environ, TCP: tcp, User: user(at.Environ), Version: version(), Log: log,
 		Open: func(ctx context.Context) (croft.Service, error) {

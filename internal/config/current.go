@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"reflect"
 	"sync"
 	"time"
 )
@@ -9,8 +10,9 @@ import (
 // Current is the settings of a process that lives for long: it follows the user's file. A file
 // that cannot be used changes nothing; Refresh says what is wrong with it.
 type Current struct {
-	in   Input
-	path string // of the user's file; empty: there is no place for one
+	in    Input
+	path  string // of the user's file; empty: there is no place for one
+	first *Set   // as they were at the start of the process
 
 	mu      sync.Mutex
 	set     *Set
@@ -36,6 +38,7 @@ func Follow(in Input) (*Current, error) {
 	c.seen = statOf(c.path) // first, so that a later change is noticed
 	var err error
 	c.set, err = Load(in)
+	c.first = c.set
 	return c, err
 }
 
@@ -84,6 +87,17 @@ func (c *Current) reload() {
 
 // Config returns the values as they are now.
 func (c *Current) Config() Config { return c.Set().Config() }
+
+// Fingerprint is that of the settings that a process goes by which was started with the first
+// ones. It follows the user's file, but for what is decided at the start: how git is run.
+func (c *Current) Fingerprint(environ []string) string {
+	now := c.Set()
+	was, is := c.first.Config(), now.Config()
+	if !reflect.DeepEqual(was.Git, is.Git) || was.Checkout.IsolatedObjects != is.Checkout.IsolatedObjects {
+		return c.first.Fingerprint(environ)
+	}
+	return now.Fingerprint(environ)
+}
 
 // ForRepo is that of the present settings.
 func (c *Current) ForRepo(root string) *Set { return c.Set().ForRepo(root) }

@@ -49,3 +49,40 @@ func TestCurrent(t *testing.T) {
 	}
 	want("none again", "default", "")
 }
+
+// TestFingerprintOfAProcess: it follows the user's file as the process does, and not what the
+// process decided at its start.
+func TestFingerprintOfAProcess(t *testing.T) {
+	home := t.TempDir()
+	environ := []string{"HOME=" + home}
+	file := filepath.Join(home, ".config", "croft", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Follow(config.Input{Environ: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, isFollowed := range map[string]bool{
+		"layout = 'swarm'\n":                             true,
+		"[git]\nfilters = ['lfs']\n":                     false,
+		"[git]\nfence = 'off'\n":                         false,
+		"[checkout]\nisolated_objects = 'hardlink'\n":    false,
+		"[merge]\nchecks = ['make test']\n":              true,
+		"[git]\nfilters = ['lfs']\n[merge]\nbatch = 2\n": false,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Refresh(); err != nil {
+			t.Fatal(text, err)
+		}
+		other, err := config.Load(config.Input{Environ: environ})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is := c.Fingerprint(environ) == other.Fingerprint(environ); is != isFollowed {
+			t.Errorf("%q: followed %v", text, is)
+		}
+	}
+}

@@ -17,20 +17,28 @@ type Merge struct {
 	Act            croft.ID         `json:"act"`                   // the call that submitted it
 	Undoes         croft.ID         `json:"undoes,omitempty"`      // the act that it undoes
 	After          croft.AfterMerge `json:"after,omitempty"`
-	Text           string           `json:"text,omitempty"`   // the message that the caller asked for
-	Base           string           `json:"base,omitempty"`   // of a revert or an apply: the commit that Head is compared with
-	Before         string           `json:"before,omitempty"` // the target's tip before the publication, or when the whole lane was rejected
-	Tried          string           `json:"tried,omitempty"`  // the commit of an attempt of which it is unknown whether it was published
-	Untidy         bool             `json:"untidy,omitempty"` // its workspace is yet to be moved to the trash
-	Alone          bool             `json:"alone,omitempty"`  // it is published alone, after it had made a batch fail
-	Again          bool             `json:"again,omitempty"`  // it reverts a revert, and so brings the work back
-	Part           bool             `json:"part,omitempty"`   // an apply, or a revert of one: it says nothing about the workspace's work as a whole
-	Seen           string           `json:"seen,omitempty"`   // of an apply: the target's tip when the work was reviewed
-	Author         *croft.Author    `json:"author,omitempty"` // of its commit; absent: the one that git knows
+	Text           string           `json:"text,omitempty"`      // the message that the caller asked for
+	Base           string           `json:"base,omitempty"`      // of a revert or an apply: the commit that Head is compared with
+	Before         string           `json:"before,omitempty"`    // the target's tip before the publication, or when the whole lane was rejected
+	Tried          string           `json:"tried,omitempty"`     // the commit of an attempt of which it is unknown whether it was published
+	Untidy         bool             `json:"untidy,omitempty"`    // its workspace is yet to be moved to the trash
+	Alone          bool             `json:"alone,omitempty"`     // it is published alone, after it had made a batch fail
+	Again          bool             `json:"again,omitempty"`     // it reverts a revert, and so brings the work back
+	Part           bool             `json:"part,omitempty"`      // an apply, or a revert of one: it says nothing about the workspace's work as a whole
+	Seen           string           `json:"seen,omitempty"`      // of an apply: the target's tip when the work was reviewed
+	Author         *croft.Author    `json:"author,omitempty"`    // of its commit; absent: Submitter, or the one that git knows
+	Submitter      *Identity        `json:"submitter,omitempty"` // of its commit, if the environment of the process that submitted it names one
+	Trusts         []string         `json:"trusts,omitempty"`    // the hashes of checks that the person who submitted it approved for it
 
 	// Published is the number of the publication; a later publication has a higher
 	// number. Zero means that the merge was not published.
 	Published int64 `json:"published,omitempty"`
+}
+
+// Identity is the author and the committer of a commit, each as "Name <address>".
+type Identity struct {
+	Author    string `json:"author"`
+	Committer string `json:"committer"`
 }
 
 // PutMerge records a new or changed merge, and counts its revision unless callers see no

@@ -147,7 +147,7 @@ func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, 
 		book.End(whole, merge.Verdict{Passed: true})
 		return passing{steps: steps, book: book}, nil
 	}
-	err := svc.Rules.RequireTrusted(ctx, r, target, rules.Checks)
+	approved, err := svc.approvalOf(ctx, r, target, rules.Checks)
 	if errors.Is(err, croft.ChecksUntrusted) {
 		return passing{}, svc.rejectAll(ctx, r, target, err)
 	}
@@ -162,6 +162,7 @@ func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, 
 		return passing{}, err
 	}
 	checker := svc.NewChecker(r, rules, string(steps[0].ID), attempts)
+	checker.Approved = approved
 	checker.Cache = openCache(r, target, rules.CheckCache)
 	checker.Watch, checker.NewID = watcher{svc, book}, project.NewID
 	if checker.Usual, err = attempt.Usual(ctx, svc.Journal, r.ID, target); err != nil {

@@ -275,7 +275,7 @@ func (svc *Lanes) requeueUnfinished(ctx context.Context, r *project.Project, tar
 func (svc *Lanes) landBatch(ctx context.Context, r *project.Project, at croft.Lane, rules config.Merge, items []journal.Merge) error {
 	target, tip := at.Target, at.Tip
 	id, err := r.Git.Identity(ctx)
-	if err != nil && (!errors.Is(err, gitcmd.ErrNoIdentity) || id.Signs || slices.ContainsFunc(items, func(m journal.Merge) bool { return m.Author == nil })) {
+	if err != nil && (!errors.Is(err, gitcmd.ErrNoIdentity) || id.Signs || slices.ContainsFunc(items, func(m journal.Merge) bool { return m.Author == nil && m.Submitter == nil })) {
 		return svc.rejectAll(ctx, r, target, err)
 	}
 	list, err := svc.Journal.RecordsOf(ctx, idsOf(items, func(m journal.Merge) croft.ID { return m.Workspace }))
@@ -343,7 +343,11 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 	tip := l.tip
 	for _, m := range l.items {
 		it := merge.Item{
-			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Author: actor.Author(m.Author), Strategy: cmp.Or(m.Strategy, croft.Strategy(l.rules.Strategy)),
+			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Strategy: cmp.Or(m.Strategy, croft.Strategy(l.rules.Strategy)),
+			Author: actor.Author(m.Author), Committer: actor.Author(m.Author),
+		}
+		if by := m.Submitter; by != nil && m.Author == nil {
+			it.Author, it.Committer = by.Author, by.Committer
 		}
 		it.Message = mergeMessage(m, l.recs[m.Workspace].Workspace, l.rules, it.Strategy)
 		var err error

@@ -88,8 +88,10 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 		},
 		Act: project.NewID(), After: req.After, Text: req.Message,
 	}
-	svc.SetActor(ctx, &m)
-	var err error
+	err := svc.Rules.SetSubmitter(ctx, r, &m)
+	if err != nil {
+		return nil, err
+	}
 	if m.Target, err = svc.BranchOf(ctx, r, m.Target); err != nil {
 		return nil, err
 	}

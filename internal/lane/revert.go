@@ -254,7 +254,9 @@ func (svc *Lanes) submitRevert(ctx context.Context, r *project.Project, req crof
 		Act: a.ID, Undoes: a.Undoes, Base: was.Before, Text: text, Again: was.Kind == croft.KindRevert && !was.Again,
 		Part: was.Part,
 	}
-	svc.SetActor(ctx, m)
+	if err := svc.Rules.SetSubmitter(ctx, r, m); err != nil {
+		return nil, err
+	}
 	return m, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, *m)))
 	})

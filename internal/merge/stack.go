@@ -20,7 +20,11 @@ type Item struct {
 	Kind     croft.MergeKind
 	Strategy croft.Strategy
 	Message  string // of the commit that is made
-	Author   string // of that commit, and its committer if it is not signed; empty: the identity's
+	Author   string // of that commit; empty: the identity's
+
+	// Committer is that of the commit, unless it is signed: the key is that of the identity.
+	// Empty: the identity's.
+	Committer string
 
 	// Head is the commit whose work is merged; of a revert, the commit that is
 	// reverted.
@@ -104,7 +108,7 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 		}
 	}
 	step.Tree = merged.Tree
-	step.Commit, err = s.commit(ctx, commit, it.Author)
+	step.Commit, err = s.commit(ctx, commit, it)
 	return step, err
 }
 
@@ -259,14 +263,14 @@ func (s *Stacker) hasNothingLeft(ctx context.Context, tip string, it Item) (bool
 
 func (s *Stacker) sign(who string) string { return object.Signature(who, s.Now()) }
 
-func (s *Stacker) commit(ctx context.Context, c object.Commit, by string) (string, error) {
+func (s *Stacker) commit(ctx context.Context, c object.Commit, it Item) (string, error) {
 	committer := s.Identity.Committer
-	if by != "" && !s.Identity.Signs {
-		committer = by
+	if it.Committer != "" && !s.Identity.Signs {
+		committer = it.Committer
 	}
 	c.Signature = s.sign(committer)
 	if c.Author == "" {
-		c.Author = s.sign(cmp.Or(by, s.Identity.Author))
+		c.Author = s.sign(cmp.Or(it.Author, s.Identity.Author))
 	}
 	return s.MergeTree.Commit(ctx, c, s.Identity)
 }

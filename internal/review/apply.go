@@ -56,7 +56,9 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 		},
 		Act: project.NewID(), Text: req.Message, Base: work.Base, Seen: work.TargetCommit, Part: true,
 	}
-	svc.SetActor(ctx, &m)
+	if err := svc.Lanes.Rules.SetSubmitter(ctx, r, &m); err != nil {
+		return nil, err
+	}
 	if m.Text == "" && isAll(work.Files, choices) {
 		m.Text = "Apply " + work.WorkspaceName
 	}

@@ -28,10 +28,6 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// TrustVariable approves checks for one process, by their hash. Several hashes are
-// separated by commas. Inside a workspace it has no effect.
-const TrustVariable = "CROFT_TRUST"
-
 // approval is the content of an approval file, whose name is the hash. It only tells a
 // person later which commands were approved.
 type approval struct {
@@ -57,11 +53,8 @@ func (svc *Rules) ChecksTrusted(ctx context.Context, r *project.Project, checks 
 		return "", err == nil, err
 	}
 	hash = ChecksHash(checks)
-	if svc.isApprovedByEnviron(hash) {
-		// An agent approves nothing. If it is unknown who calls, it may be one.
-		if rec, err := svc.WorkspaceAround(ctx); err == nil && rec == nil {
-			return hash, true, nil
-		}
+	if slices.Contains(svc.TrustedByEnviron(ctx), hash) {
+		return hash, true, nil
 	}
 	info, err := os.Lstat(svc.approvalFile(r, hash))
 	if errors.Is(err, os.ErrNotExist) {
@@ -80,18 +73,6 @@ func (svc *Rules) RequireTrusted(ctx context.Context, r *project.Project, target
 		Code: croft.ChecksUntrusted, Message: "the target's checks were not approved",
 		Details: strings.Join(checks, "\n") + "\n" + TrustVariable + "=" + hash, Hint: trustIn(r.Path, target),
 	}
-}
-
-// isApprovedByEnviron reports whether TrustVariable in the engine's environment has the
-// hash.
-func (svc *Rules) isApprovedByEnviron(hash string) bool {
-	approved := ""
-	for _, kv := range svc.Environ { // of several values the last one counts
-		if value, ok := strings.CutPrefix(kv, TrustVariable+"="); ok {
-			approved = value
-		}
-	}
-	return hash != "" && slices.Contains(strings.Split(approved, ","), hash)
 }
 
 // approvalFile returns the path of the approval of a hash. It is in Croft's own
@@ -158,7 +139,7 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 	}
 	plan.Checks = append(plan.Checks, rules.Checks...)
 	plan.Hash, plan.IsApproved, err = svc.ChecksTrusted(ctx, s.Project, plan.Checks)
-	plan.IsNamed = svc.isApprovedByEnviron(plan.Hash)
+	plan.IsNamed = slices.Contains(svc.NamedByEnviron(), plan.Hash)
 	if plan.IsApproved && plan.Hash != "" {
 		given := svc.readApproval(s.Project, plan.Hash)
 		plan.ApprovedBy, plan.ApprovedAt = given.Actor, given.At

@@ -938,8 +938,8 @@ class CheckPlan(Model):
     approved_by: str | None
     # approvedBy and approvedAt are by whom and when they were approved, if a person did
     approved_at: datetime | None
-    # CROFT_TRUST of the Service names the hash, which approves them for this process unless
-    # the Service stands in a workspace
+    # CROFT_TRUST of the Service names the hash, which approves them for what this process
+    # submits and lands, unless the Service stands in a workspace
     named: bool
     # why they cannot be approved from where the Service stands.
     refusal: Error | None

@@ -369,8 +369,8 @@ export interface CheckPlan {
   /** approvedBy and approvedAt are by whom and when they were approved, if a person did */
   approvedAt?: string;
   /**
-   * CROFT_TRUST of the Service names the hash, which approves them for this process unless the
-   * Service stands in a workspace
+   * CROFT_TRUST of the Service names the hash, which approves them for what this process
+   * submits and lands, unless the Service stands in a workspace
    */
   named?: boolean;
   /** why they cannot be approved from where the Service stands. */

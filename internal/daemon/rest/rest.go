@@ -24,8 +24,8 @@ type Options struct {
 	ServiceFor func(caller.Caller) (croft.Service, error)
 	// Notices returns the sentences for the user that belong to no call's result.
 	Notices func() []string
-	// About is the answer at api.AboutPath.
-	About api.About
+	// About returns the answer at api.AboutPath.
+	About func() api.About
 	// Document is the OpenAPI document.
 	Document []byte
 	// Stopping ends what is followed when it is closed: the daemon stops.
@@ -42,7 +42,7 @@ func New(o Options) http.Handler {
 			api.WriteError(w, "about", err)
 			return
 		}
-		api.WriteAnswer(w, http.StatusOK, s.About)
+		api.WriteAnswer(w, http.StatusOK, s.About())
 	})
 	s.mux.HandleFunc("GET "+api.DocumentPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")

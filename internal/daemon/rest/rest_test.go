@@ -78,7 +78,7 @@ func serve(t *testing.T, svc croft.Service, by caller.Caller) string {
 			return svc, nil
 		},
 		Notices: func() []string { return []string{"a notice\n"} },
-		About:   api.About{Version: "v"}, Document: []byte("{}"),
+		About:   func() api.About { return api.About{Version: "v"} }, Document: []byte("{}"),
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(caller.With(r.Context(), by)))

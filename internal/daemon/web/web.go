@@ -4,6 +4,7 @@
 package web
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -21,10 +22,10 @@ import (
 
 // Options are what the handlers tell of the daemon. The zero value tells nothing.
 type Options struct {
-	About    api.About
-	Document []byte          // the OpenAPI document
-	Notices  func() []string // the sentences for the user that belong to no call's result
-	Stopping <-chan struct{} // closed when the daemon stops: streams end
+	About    func() api.About // its API is set by New; nil: the zero value
+	Document []byte           // the OpenAPI document
+	Notices  func() []string  // the sentences for the user that belong to no call's result
+	Stopping <-chan struct{}  // closed when the daemon stops: streams end
 	Log      *slog.Logger
 	Socket   string // where the daemon listens, for the page of the settings
 	// Tokens and Settings are those of dashboard.Options.
@@ -52,21 +53,26 @@ func New(hub *stream.Hub, o Options) Handlers {
 	if o.Notices == nil {
 		o.Notices = func() []string { return nil }
 	}
-	if o.About.API == "" {
-		o.About.API = api.Fingerprint(o.Document)
+	document := api.Fingerprint(o.Document)
+	about := func() (a api.About) {
+		if o.About != nil {
+			a = o.About()
+		}
+		a.API = cmp.Or(a.API, document)
+		return a
 	}
 	serviceFor := narrowing(hub)
 	events := stream.Options{ServiceFor: serviceFor, Now: hub.Now, Stopping: o.Stopping}
 	open := &streams{stopping: o.Stopping, every: 2 * time.Second}
 	mux := http.NewServeMux()
-	mux.Handle("/v1/", rest.New(rest.Options{ServiceFor: serviceFor, Notices: o.Notices, About: o.About, Document: o.Document, Stopping: o.Stopping}))
+	mux.Handle("/v1/", rest.New(rest.Options{ServiceFor: serviceFor, Notices: o.Notices, About: about, Document: o.Document, Stopping: o.Stopping}))
 	mux.Handle("GET "+api.EventsPath, open.of(events))
 	mux.Handle("GET "+api.SocketPath, open.of(events.WebSocket(stream.AsTheyAre)))
 	mux.Handle("/api/", agents.New(agents.Options{ServiceFor: serviceFor, ActorFor: rest.ActorFor}))
 	mux.Handle("GET /api/events", open.of(events.WebSocket(agents.Messages)))
 	pages := dashboard.New(hub, dashboard.Options{
 		Log: o.Log, Tokens: o.Tokens, Settings: o.Settings,
-		About: dashboard.About{Version: o.About.Version, Socket: o.Socket, StateDir: o.About.StateDir},
+		About: dashboard.About{Version: about().Version, Socket: o.Socket, StateDir: about().StateDir},
 	})
 	return Handlers{
 		API: mux, Pages: open.apart(dashboard.LivePath, pages),

@@ -47,6 +47,19 @@ func (r *Repository) IdentityAs(ctx context.Context, author string) (Identity, e
 	return id, nil
 }
 
+// IdentityOfEnviron is Identity if a variable of the environment names the author or the
+// committer; otherwise isNamed is false.
+func (r *Repository) IdentityOfEnviron(ctx context.Context) (id Identity, isNamed bool, err error) {
+	for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"} {
+		value, _ := r.Git.environ(name)
+		isNamed = isNamed || value != ""
+	}
+	if isNamed {
+		id, err = r.Identity(ctx)
+	}
+	return id, isNamed, err
+}
+
 // Ident returns the author or the committer of a commit.
 func (r *Repository) Ident(ctx context.Context, s *Settings, role string) (string, error) {
 	env := "GIT_" + strings.ToUpper(role) + "_"
