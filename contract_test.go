@@ -59,7 +59,7 @@ var withoutKey = map[string]string{
 	"Repo": reads, "Repos": reads, "CheckRepo": reads, "Branch": reads, "PlanCreate": reads, "Workspaces": reads, "Workspace": reads,
 	"Worktrees": reads, "Status": reads, "CountActive": reads, "Role": reads, "Mounts": reads, "Snapshot": reads,
 	"Snapshots": reads, "Conflicts": reads, "Trash": reads, "History": reads, "Operation": reads, "PlanUndo": reads,
-	"WaitMerge": reads, "Merges": reads, "Lanes": reads, "PlanRevert": reads, "Merge": reads, "CheckLog": reads, "Diff": reads, "File": reads, "Review": reads,
+	"WaitMerge": reads, "Merges": reads, "Lanes": reads, "PlanRevert": reads, "Merge": reads, "CheckLog": reads, "Diff": reads, "Commits": reads, "File": reads, "Review": reads,
 	"Session": reads, "Sessions": reads, "Round": reads, "Prompt": reads, "Checks": reads, "GitConfig": reads, "Events": reads,
 
 	"DriveLanes": "merges what was submitted, each under the key of its own request; it adds nothing",

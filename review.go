@@ -128,6 +128,14 @@ type Reviews interface {
 	// CursorExpired. A review does not change. Files in conflict are shown as they are.
 	Diff(ctx context.Context, req DiffRequest) (*Review, error)
 
+	// Commits lists the commits of a workspace, the newest first, and counts its uncommitted
+	// work. What the workspace began with is taken from Croft's record, not from the
+	// repository. Without a Limit a page has 100 commits, and at most 500. A commit that came
+	// after the page before is not on the next one; if the last commit of the page before is not
+	// one of the workspace any more, because the branch was rewritten, the request fails with
+	// CursorExpired.
+	Commits(ctx context.Context, req CommitsRequest) (*Commits, error)
+
 	// File returns a part of a file as it is on one side of work, uncommitted work
 	// included. Links are not followed, but for one that an agent puts in the place of a
 	// directory while that is read (docs/security.md). Only files that a commit of the work

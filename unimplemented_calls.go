@@ -42,6 +42,10 @@ func (refusing) Clean(ctx, CleanRequest) (*CleanResult, error) {
 	return no[CleanResult]("Clean")
 }
 
+func (refusing) Commits(ctx, CommitsRequest) (*Commits, error) {
+	return no[Commits]("Commits")
+}
+
 func (refusing) Conflicts(ctx, ConflictsRequest) (*Forecast, error) {
 	return no[Forecast]("Conflicts")
 }

@@ -247,6 +247,11 @@ func (c *Client) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review
 	return send[croft.DiffRequest, croft.Review](ctx, c, "Diff", req)
 }
 
+// Commits lists the commits of a workspace.
+func (c *Client) Commits(ctx context.Context, req croft.CommitsRequest) (*croft.Commits, error) {
+	return send[croft.CommitsRequest, croft.Commits](ctx, c, "Commits", req)
+}
+
 // File returns a part of a file on one side of work.
 func (c *Client) File(ctx context.Context, req croft.FileRequest) (*croft.FileContent, error) {
 	return send[croft.FileRequest, croft.FileContent](ctx, c, "File", req)

@@ -279,6 +279,11 @@ func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review
 	return do(ctx, e, call{op: "diff", workspace: req.Workspace}, req, e.reviews.ShowDiff)
 }
 
+// Commits lists the commits of a workspace.
+func (e *Engine) Commits(ctx context.Context, req croft.CommitsRequest) (*croft.Commits, error) {
+	return do(ctx, e, call{op: "commits", workspace: req.Workspace}, req, e.reviews.ListCommits)
+}
+
 // File returns a part of a file on one side of work.
 func (e *Engine) File(ctx context.Context, req croft.FileRequest) (*croft.FileContent, error) {
 	return do(ctx, e, call{op: "file", workspace: req.Workspace}, req, e.reviews.ReadFile)

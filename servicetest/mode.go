@@ -15,7 +15,7 @@ import (
 var (
 	modeCore = []string{"Create", "Remove", "Trash", "Snapshots", "Merges", "Commits", "Resolve", "Reviews", "Branch"}
 	modeAll  = append(slices.Clone(modeCore),
-		"Roles", "List", "Status", "Radar", "Doctor", "AllOrNone", "Base", "Lock", "Lease", "Reap", "Clean", "TrashUpkeep", "History", "Finish", "Revert", "Keys")
+		"Roles", "List", "Status", "Radar", "Doctor", "AllOrNone", "Base", "Lock", "Lease", "Reap", "Clean", "TrashUpkeep", "History", "Finish", "Revert", "Keys", "CommitList")
 )
 
 // Depth says how much of the contract is tested.
@@ -57,6 +57,7 @@ func RunMode(t *testing.T, mode croft.Mode, depth Depth, h Harness) {
 var notOfWorktrees = []string{
 	"Create/Default", "Lock/OwnLocksDoNotCount", "Lock/GitHonoursIt", "Lock/ByGit", "Lease/CloseReleases", "List/Worktrees", "List/FailureIsAnError",
 	"Reviews/DiffKeepsNothing", "Snapshots/DisturbsNothing", "Finish/FinishPlainDirectory",
+	"CommitList/HostileCommit", // such a commit is not pulled
 }
 
 // isIsolated reports whether workspaces of the scenario have git directories of

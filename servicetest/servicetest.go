@@ -139,6 +139,7 @@ func groups() []group {
 		groupOf("Everywhere", everywhereScenarios{}),
 		groupOf("CheckLog", checkLogScenarios{}),
 		groupOf("Diffs", diffScenarios{}),
+		groupOf("CommitList", commitListScenarios{}),
 		groupOf("Files", fileScenarios{}),
 	})
 }

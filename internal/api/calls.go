@@ -105,6 +105,7 @@ var calls = []Call{
 	{"Conflicts", get, "/v1/conflicts", "queues", AnswerOK},
 
 	{"Diff", get, "/v1/diff", "reviews", AnswerOK},
+	{"Commits", get, "/v1/commits", "reviews", AnswerOK},
 	{"File", get, "/v1/file", "reviews", AnswerOK},
 	{"CreateReview", post, "/v1/workspaces/{workspace}/reviews", "reviews", AnswerCreated},
 	{"Review", get, "/v1/reviews/{ref}", "reviews", AnswerOK},

@@ -160,7 +160,7 @@ func (svc *Reviews) keptBefore(ctx context.Context, r *project.Project, id croft
 
 // freeze compares the work of a workspace and keeps it as a review with an ID.
 func (svc *Reviews) freeze(ctx context.Context, r *project.Project, rec journal.Record, req croft.ReviewRequest, attempts *mergetree.Session, id croft.ID) (*croft.Review, error) {
-	work, err := svc.findWork(ctx, r, rec, req.Target, attempts, toKeep)
+	work, _, err := svc.findWork(ctx, r, rec, req.Target, attempts, toKeep)
 	if err != nil {
 		return nil, err
 	}
@@ -190,23 +190,23 @@ const (
 // findWork returns the commit of a workspace's work, uncommitted work included, and the
 // commit where it left the target, as a review without files. New objects are only in
 // attempts.
-func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session, why purpose) (*croft.Review, error) {
+func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session, why purpose) (out *croft.Review, committed string, err error) {
 	w := rec.Workspace
 	target = cmp.Or(target, w.Target)
 	switch {
 	case w.Mode == croft.ModeLegacy:
-		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to compare", Hint: "git diff"}
+		return nil, "", &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to compare", Hint: "git diff"}
 	case target == "" && why == toKeep:
-		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft diff --target BRANCH " + w.Name}
+		return nil, "", &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft diff --target BRANCH " + w.Name}
 	case w.State != croft.Ready:
-		return nil, project.NotReadyError(croft.WorkspaceBroken, rec)
+		return nil, "", project.NotReadyError(croft.WorkspaceBroken, rec)
 	}
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return nil, r.BrokenNowError(ctx, rec, h)
+		return nil, "", r.BrokenNowError(ctx, rec, h)
 	}
-	out, err := svc.reviewFor(ctx, r, rec, target)
+	out, err = svc.reviewFor(ctx, r, rec, target)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	tree := r.Trees.At(project.SpecOf(rec))
 	find := svc.Commits.FindUncommitted
@@ -217,12 +217,12 @@ func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journa
 	}
 	found, err := find(ctx, r, rec, work.HoldLarge)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if err := addWork(ctx, out, tree, found, attempts); err != nil {
-		return nil, err
+	if committed, err = addWork(ctx, out, tree, found, attempts); err != nil {
+		return nil, "", err
 	}
-	return out, svc.setBase(ctx, rec, attempts, out)
+	return out, committed, svc.setBase(ctx, rec, attempts, out)
 }
 
 // reviewFor returns a review of a workspace, with the target and its commit, if it has one.
@@ -241,15 +241,19 @@ func (svc *Reviews) reviewFor(ctx context.Context, r *project.Project, rec journ
 	return out, nil
 }
 
-// addWork sets the commit of the uncommitted work that was found in a checkout.
-func addWork(ctx context.Context, out *croft.Review, tree *git.Worktree, found work.Uncommitted, attempts *mergetree.Session) (err error) {
+// addWork sets the commit of the uncommitted work that was found in a checkout. It returns the
+// commit that is checked out, which is the same one if all is committed.
+func addWork(ctx context.Context, out *croft.Review, tree *git.Worktree, found work.Uncommitted, attempts *mergetree.Session) (committed string, err error) {
 	for _, p := range found.HeldBack {
 		out.HeldBack = append(out.HeldBack, merge.PathText(p))
+	}
+	if _, committed, err = tree.Head(ctx); err != nil {
+		return "", err
 	}
 	if out.Head, err = tree.WorkCommit(ctx, attempts, found.Request()); err == nil && out.Head == "" {
 		err = project.NoCommitsError()
 	}
-	return err
+	return committed, err
 }
 
 // setBase sets the commit that work is measured from: where it left its target or, without

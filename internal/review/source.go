@@ -33,6 +33,13 @@ type comparison struct {
 	project       *project.Project
 	attempts      *mergetree.Session
 	isStored      bool // the files are known, without the lines of hunks
+	workCommits        // of the work of a workspace
+}
+
+// workCommits are the commits between which the commits of a workspace lie.
+type workCommits struct {
+	began     []string // those that it began with: its base and, if there is one, the commit of what it was given besides
+	committed string   // its last commit; the work may have more
 }
 
 // check refuses a source that names more than one thing.
@@ -72,7 +79,7 @@ func (svc *Reviews) open(ctx context.Context, src source) (*comparison, error) {
 		c.isStored = true
 		c.Review, err = svc.readReview(ctx, s.Project, src.review)
 	} else {
-		c.Review, err = svc.findNamed(ctx, s, src, c.attempts)
+		c.Review, c.workCommits, err = svc.findNamed(ctx, s, src, c.attempts)
 	}
 	return c.opened(err)
 }
@@ -124,54 +131,65 @@ func (c *comparison) opened(err error) (*comparison, error) {
 
 // findNamed finds the work of a workspace: the present work of a live one, or what is left
 // of one that was removed.
-func (svc *Reviews) findNamed(ctx context.Context, s project.Location, src source, attempts *mergetree.Session) (*croft.Review, error) {
+func (svc *Reviews) findNamed(ctx context.Context, s project.Location, src source, attempts *mergetree.Session) (*croft.Review, workCommits, error) {
 	rec, err := svc.Find(ctx, s, src.workspace)
 	if src.workspace != "" && errors.Is(err, croft.WorktreeNotFound) {
 		if rec, err = svc.FindRemoved(ctx, s.Project, src.workspace, err); err != nil {
-			return nil, err
+			return nil, workCommits{}, err
 		}
-		work, err := svc.findRemoved(ctx, s.Project, rec, src.target, attempts)
-		return work, explain.WithWorkspace(rec.Workspace.Name, err)
+		work, committed, err := svc.findRemoved(ctx, s.Project, rec, src.target, attempts)
+		return work, workCommits{beganWith(rec), committed}, explain.WithWorkspace(rec.Workspace.Name, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, workCommits{}, err
 	}
-	work, err := svc.findWork(ctx, s.Project, rec, src.target, attempts, toShow)
-	return work, explain.WithWorkspace(rec.Workspace.Name, svc.VanishedError(ctx, rec, err))
+	work, committed, err := svc.findWork(ctx, s.Project, rec, src.target, attempts, toShow)
+	return work, workCommits{beganWith(rec), committed}, explain.WithWorkspace(rec.Workspace.Name, svc.VanishedError(ctx, rec, err))
+}
+
+// beganWith returns the commits that a workspace began with, its base first.
+func beganWith(rec journal.Record) []string {
+	began := []string{rec.Workspace.Base}
+	if rec.Carried != "" {
+		began = append(began, rec.Carried)
+	}
+	return began
 }
 
 // findRemoved finds the work of a removed workspace: its last commit, and what was not
 // committed if its directory is in the trash. A round that ends commits all.
-func (svc *Reviews) findRemoved(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session) (*croft.Review, error) {
+func (svc *Reviews) findRemoved(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session) (out *croft.Review, committed string, err error) {
 	w := rec.Workspace
 	if rec.Trash == nil || w.Mode == croft.ModeLegacy {
-		return nil, project.WorkspaceNotFoundError("", string(w.ID))
+		return nil, "", project.WorkspaceNotFoundError("", string(w.ID))
 	}
-	out, err := svc.reviewFor(ctx, r, rec, cmp.Or(target, w.Target))
+	out, err = svc.reviewFor(ctx, r, rec, cmp.Or(target, w.Target))
 	if target == "" && errors.Is(err, croft.TargetNotFound) { // its target went since
 		out, err = svc.reviewFor(ctx, r, rec, "")
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	out.Left = svc.Trash.WhatIsLeft(ctx, r, rec)
 	out.Head = svc.Removals.Archived(ctx, r, project.ArchiveRef(w.ID), rec.Trash.Tip)
 	if out.Head == "" {
-		return nil, project.NoCommitsError()
+		return nil, "", project.NoCommitsError()
 	}
+	committed = out.Head
 	if out.Left == croft.LeftDirectory && rec.Trash.Dir != "" {
 		err = svc.Trash.Read(ctx, r, rec, func(tree *git.Worktree) error {
 			found, err := work.SortUncommitted(ctx, r, tree, rec, work.HoldLarge)
 			if err != nil {
 				return err
 			}
-			return addWork(ctx, out, tree, found, attempts)
+			committed, err = addWork(ctx, out, tree, found, attempts)
+			return err
 		})
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return out, svc.setBase(ctx, rec, attempts, out)
+	return out, committed, svc.setBase(ctx, rec, attempts, out)
 }
 
 // broughtNothing reports whether a merge has ended because there was nothing to merge.

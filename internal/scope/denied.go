@@ -44,6 +44,10 @@ func (denied) Clean(ctx, croft.CleanRequest) (*croft.CleanResult, error) {
 	return no[croft.CleanResult]("Clean")
 }
 
+func (denied) Commits(ctx, croft.CommitsRequest) (*croft.Commits, error) {
+	return no[croft.Commits]("Commits")
+}
+
 func (denied) Conflicts(ctx, croft.ConflictsRequest) (*croft.Forecast, error) {
 	return no[croft.Forecast]("Conflicts")
 }

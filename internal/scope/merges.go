@@ -366,6 +366,15 @@ func (w *workspace) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Rev
 	return w.svc.Diff(ctx, req)
 }
 
+func (w *workspace) Commits(ctx context.Context, req croft.CommitsRequest) (*croft.Commits, error) {
+	ctx, me, err := w.source(ctx, req.Repo, req.Workspace, "", "", req.Target)
+	if err != nil {
+		return nil, err
+	}
+	req.Repo, req.Workspace = me.repo(), me.ref()
+	return w.svc.Commits(ctx, req)
+}
+
 func (w *workspace) File(ctx context.Context, req croft.FileRequest) (*croft.FileContent, error) {
 	ctx, me, err := w.source(ctx, req.Repo, req.Workspace, req.Review, req.Merge, req.Target)
 	if err != nil {

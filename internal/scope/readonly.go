@@ -120,6 +120,10 @@ func (r readOnly) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Revie
 	return r.svc.Diff(ctx, req)
 }
 
+func (r readOnly) Commits(ctx context.Context, req croft.CommitsRequest) (*croft.Commits, error) {
+	return r.svc.Commits(ctx, req)
+}
+
 func (r readOnly) File(ctx context.Context, req croft.FileRequest) (*croft.FileContent, error) {
 	return r.svc.File(ctx, req)
 }

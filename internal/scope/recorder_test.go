@@ -44,6 +44,10 @@ func (r *recorder) Clean(c ctx, req croft.CleanRequest) (*croft.CleanResult, err
 	return record[croft.CleanResult](r, c, "Clean", req)
 }
 
+func (r *recorder) Commits(c ctx, req croft.CommitsRequest) (*croft.Commits, error) {
+	return record[croft.Commits](r, c, "Commits", req)
+}
+
 func (r *recorder) Conflicts(c ctx, req croft.ConflictsRequest) (*croft.Forecast, error) {
 	return record[croft.Forecast](r, c, "Conflicts", req)
 }

@@ -34,6 +34,7 @@ var decisions = map[string]struct{ read, workspace string }{
 	"Checks":          {passes, narrow},
 	"Clean":           {refuse, refuse},
 	"Close":           {narrow, narrow}, // does nothing
+	"Commits":         {passes, narrow},
 	"Conflicts":       {passes, narrow},
 	"CopyRole":        {refuse, narrow},
 	"CountActive":     {passes, refuse}, // tells of others

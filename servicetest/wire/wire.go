@@ -288,6 +288,10 @@ func (w wire) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, e
 	return send(ctx, w, req, w.svc.Diff)
 }
 
+func (w wire) Commits(ctx context.Context, req croft.CommitsRequest) (*croft.Commits, error) {
+	return send(ctx, w, req, w.svc.Commits)
+}
+
 func (w wire) File(ctx context.Context, req croft.FileRequest) (*croft.FileContent, error) {
 	return send(ctx, w, req, w.svc.File)
 }

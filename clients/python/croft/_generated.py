@@ -28,6 +28,7 @@ __all__ = [
     "Archive",
     "Aspect",
     "Attempt",
+    "Author",
     "Branch",
     "BranchMode",
     "Carry",
@@ -39,6 +40,8 @@ __all__ = [
     "CleanResult",
     "Code",
     "Collision",
+    "Commit",
+    "Commits",
     "Condition",
     "ConflictHunk",
     "ConflictedPath",
@@ -144,6 +147,7 @@ __all__ = [
     "TrashLeft",
     "TrashReason",
     "TryState",
+    "Uncommitted",
     "UndoPlan",
     "UninstallResult",
     "UninstalledRepo",
@@ -810,6 +814,17 @@ class Attempt(Model):
     }
 
 
+class Author(Model):
+    """Author is the author of commits. Both fields are required."""
+
+    name: str
+    email: str
+    _fields = {
+        "name": ("name", ""),
+        "email": ("email", ""),
+    }
+
+
 class Branch(Model):
     """Branch is a local branch of a repository."""
 
@@ -997,6 +1012,102 @@ class Collision(Model):
         "is_target": ("isTarget", "bool"),
         "paths": ("paths", "["),
         "reason": ("reason", ""),
+    }
+
+
+class Commit(Model):
+    """commit is a commit of a workspace. Its texts and its times are its author's: any text,
+    and any time.
+    """
+
+    # its name: 40 or 64 hexadecimal digits
+    commit: str
+    # two or more: it is a merge commit
+    parents: list[str]
+    # the first line of its message, up to 500 bytes
+    title: str
+    # the rest of its message, up to 4,000 bytes
+    message: str | None
+    # its message is longer, or was not read, because the commit has more than 1 MiB
+    cut: bool
+    # up to 200 bytes each
+    author: Author
+    # absent if it is no time
+    authored_at: datetime | None
+    committed_at: datetime | None
+    # changes counts what it changed. It is absent of merge commits, and if counting failed or
+    # took more than five seconds for the page.
+    changes: Changes | None
+    # merge brought it to the target, and mergeCommit is the commit that the target became.
+    # mergeStatus is that of the merge: reverted if it was taken back. They are absent of
+    # commits that the target lacks.
+    merge: ID | None
+    # merge brought it to the target, and mergeCommit is the commit that the target became
+    merge_commit: str | None
+    # that of the merge: reverted if it was taken back
+    merge_status: MergeStatus | None
+    _fields = {
+        "commit": ("commit", ""),
+        "parents": ("parents", "["),
+        "title": ("title", ""),
+        "message": ("message", ""),
+        "cut": ("cut", "bool"),
+        "author": ("author", "Author"),
+        "authored_at": ("authoredAt", "time"),
+        "committed_at": ("committedAt", "time"),
+        "changes": ("changes", "Changes"),
+        "merge": ("merge", ""),
+        "merge_commit": ("mergeCommit", ""),
+        "merge_status": ("mergeStatus", ""),
+    }
+
+
+class Commits(Model):
+    """Commits is one page of the commits of a workspace, the newest first: those that its
+    target lacks, and before them those that merges of the workspace brought to the target.
+    Commits that the workspace began with, or took from the target, are not its own.
+    """
+
+    # the ID of the workspace
+    workspace: ID
+    # the name of the workspace
+    workspace_name: str
+    # what is left of a workspace that was removed
+    left: TrashLeft | None
+    # a branch; absent: the workspace has none
+    target: str | None
+    # the commit that the target was at
+    target_commit: str | None
+    # the commit that the workspace began with
+    base: str | None
+    # its last commit
+    head: str | None
+    items: list[Commit]
+    # of all pages
+    total: int
+    # those of them that the target lacks
+    unmerged: int
+    # there are more, which no page has: 5,000 are listed
+    cut: bool
+    # for Page.After; empty: there is no further page
+    next: str | None
+    # the work that no commit has; absent if there is none, if only commits are left of the
+    # workspace, and on all pages but the first.
+    uncommitted: Uncommitted | None
+    _fields = {
+        "workspace": ("workspace", ""),
+        "workspace_name": ("workspaceName", ""),
+        "left": ("left", ""),
+        "target": ("target", ""),
+        "target_commit": ("targetCommit", ""),
+        "base": ("base", ""),
+        "head": ("head", ""),
+        "items": ("items", "[Commit"),
+        "total": ("total", ""),
+        "unmerged": ("unmerged", ""),
+        "cut": ("cut", "bool"),
+        "next": ("next", ""),
+        "uncommitted": ("uncommitted", "Uncommitted"),
     }
 
 
@@ -2665,6 +2776,29 @@ class TrashItemList(Model):
     }
 
 
+class Uncommitted(Model):
+    """Uncommitted counts the work that no commit has, as a commit of all of it would have it."""
+
+    files: int
+    # lines
+    added: int
+    deleted: int
+    # files that the last commit lacks
+    new_files: int
+    # files that only the last commit has
+    deleted_files: int
+    # files that are not counted: see Review
+    held_back: list[str]
+    _fields = {
+        "files": ("files", ""),
+        "added": ("added", ""),
+        "deleted": ("deleted", ""),
+        "new_files": ("newFiles", ""),
+        "deleted_files": ("deletedFiles", ""),
+        "held_back": ("heldBack", "["),
+    }
+
+
 class UndoPlan(Model):
     """UndoPlan lists the steps that an undo would take."""
 
@@ -3081,6 +3215,54 @@ class Calls:
             "from": from_,
         }
         return self._send("POST", "/v1/checks/approve", fields, CheckPlan)
+
+    def commits(
+        self,
+        *,
+        repo: str | None = None,
+        workspace: str | None = None,
+        target: str | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> Commits:
+        """Lists the commits of a workspace, the newest first, and counts its uncommitted work.
+        What the workspace began with is taken from Croft's record, not from the repository.
+        Without a Limit a page has 100 commits, and at most 500. A commit that came after
+        the page before is not on the next one; if the last commit of the page before is not
+        one of the workspace any more, because the branch was rewritten, the request fails
+        with CURSOR_EXPIRED.
+
+          workspace: a name, an ID or a path; default: where repo lies
+          target: default: the workspace's own
+          limit: how many items are wanted at most. Without one an implementation answers
+            with as many as it likes.
+          after: Next of the page before.
+        """
+        fields: dict[str, Any] = {
+            "repo": repo,
+            "workspace": workspace,
+            "target": target,
+            "limit": limit,
+            "after": after,
+        }
+        return self._send("GET", "/v1/commits", fields, Commits)
+
+    def iter_commits(
+        self,
+        *,
+        repo: str | None = None,
+        workspace: str | None = None,
+        target: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Commit]:
+        """Yields the items of all pages of commits, asking for one page after the other."""
+        fields: dict[str, Any] = {
+            "repo": repo,
+            "workspace": workspace,
+            "target": target,
+            "limit": limit,
+        }
+        return self._pages("/v1/commits", fields, Commits)
 
     def conflicts(
         self,

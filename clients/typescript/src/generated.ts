@@ -268,6 +268,12 @@ export interface Attempt {
   endedAt?: string;
 }
 
+/** Author is the author of commits. Both fields are required. */
+export interface Author {
+  name: string;
+  email: string;
+}
+
 /** Branch is a local branch of a repository. */
 export interface Branch {
   name: string;
@@ -502,6 +508,79 @@ export interface Collision {
   paths: string[];
   /** absent: the paths say it */
   reason?: Reason;
+}
+
+/**
+ * commit is a commit of a workspace. Its texts and its times are its author's: any text, and
+ * any time.
+ */
+export interface Commit {
+  /** its name: 40 or 64 hexadecimal digits */
+  commit: string;
+  /** two or more: it is a merge commit */
+  parents?: string[];
+  /** the first line of its message, up to 500 bytes */
+  title: string;
+  /** the rest of its message, up to 4,000 bytes */
+  message?: string;
+  /** its message is longer, or was not read, because the commit has more than 1 MiB */
+  cut?: boolean;
+  /** up to 200 bytes each */
+  author: Author;
+  /** absent if it is no time */
+  authoredAt?: string;
+  committedAt?: string;
+  /**
+   * changes counts what it changed. It is absent of merge commits, and if counting failed or
+   * took more than five seconds for the page.
+   */
+  changes?: Changes;
+  /**
+   * merge brought it to the target, and mergeCommit is the commit that the target became.
+   * mergeStatus is that of the merge: reverted if it was taken back. They are absent of
+   * commits that the target lacks.
+   */
+  merge?: ID;
+  /** merge brought it to the target, and mergeCommit is the commit that the target became */
+  mergeCommit?: string;
+  /** that of the merge: reverted if it was taken back */
+  mergeStatus?: MergeStatus;
+}
+
+/**
+ * Commits is one page of the commits of a workspace, the newest first: those that its target
+ * lacks, and before them those that merges of the workspace brought to the target. Commits
+ * that the workspace began with, or took from the target, are not its own.
+ */
+export interface Commits {
+  /** the ID of the workspace */
+  workspace: ID;
+  /** the name of the workspace */
+  workspaceName: string;
+  /** what is left of a workspace that was removed */
+  left?: TrashLeft;
+  /** a branch; absent: the workspace has none */
+  target?: string;
+  /** the commit that the target was at */
+  targetCommit?: string;
+  /** the commit that the workspace began with */
+  base?: string;
+  /** its last commit */
+  head?: string;
+  items: Commit[];
+  /** of all pages */
+  total: number;
+  /** those of them that the target lacks */
+  unmerged: number;
+  /** there are more, which no page has: 5,000 are listed */
+  cut?: boolean;
+  /** for Page.After; empty: there is no further page */
+  next?: string;
+  /**
+   * the work that no commit has; absent if there is none, if only commits are left of the
+   * workspace, and on all pages but the first.
+   */
+  uncommitted?: Uncommitted;
 }
 
 /**
@@ -2320,6 +2399,20 @@ export type TryState =
   | "stopped"
   | (string & {}); // a newer daemon may have more words
 
+/** Uncommitted counts the work that no commit has, as a commit of all of it would have it. */
+export interface Uncommitted {
+  files: number;
+  /** lines */
+  added: number;
+  deleted: number;
+  /** files that the last commit lacks */
+  newFiles: number;
+  /** files that only the last commit has */
+  deletedFiles: number;
+  /** files that are not counted: see Review */
+  heldBack?: string[];
+}
+
 /** UndoPlan lists the steps that an undo would take. */
 export interface UndoPlan {
   operation: Operation;
@@ -2645,6 +2738,22 @@ export interface ChecksQuery {
   repo?: string;
   /** a branch; default: that of the workspace, or of one that would be made */
   target?: string;
+}
+
+/** What commits takes. */
+export interface CommitsQuery {
+  repo?: string;
+  /** a name, an ID or a path; default: where repo lies */
+  workspace?: string;
+  /** default: the workspace's own */
+  target?: string;
+  /**
+   * how many items are wanted at most. Without one an implementation answers with as many as
+   * it likes.
+   */
+  limit?: number;
+  /** Next of the page before. */
+  after?: string;
 }
 
 /** What conflicts takes. */
@@ -2992,6 +3101,22 @@ export abstract class Calls {
    */
   approve(request: ApproveRequest, options?: CallOptions): Promise<CheckPlan> {
     return this.send({ method: "POST", path: "/v1/checks/approve", fields: request, keyed: true, options });
+  }
+
+  /**
+   * Lists the commits of a workspace, the newest first, and counts its uncommitted work. What
+   * the workspace began with is taken from Croft's record, not from the repository. Without a
+   * Limit a page has 100 commits, and at most 500. A commit that came after the page before is
+   * not on the next one; if the last commit of the page before is not one of the workspace any
+   * more, because the branch was rewritten, the request fails with CURSOR_EXPIRED.
+   */
+  commits(request: CommitsQuery = {}, options?: CallOptions): Promise<Commits> {
+    return this.send({ method: "GET", path: "/v1/commits", fields: request, keyed: false, options });
+  }
+
+  /** The items of all pages of commits, asked for one page after the other. */
+  iterateCommits(request: CommitsQuery = {}, options?: CallOptions): AsyncGenerator<Commit> {
+    return this.pages("/v1/commits", request, options);
   }
 
   /**

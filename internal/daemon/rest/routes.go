@@ -49,6 +49,7 @@ func (s *server) routes() {
 	handle(s, "AcceptTarget", croft.Service.AcceptTarget)
 	handle(s, "Conflicts", croft.Service.Conflicts)
 	handle(s, "Diff", croft.Service.Diff)
+	handle(s, "Commits", croft.Service.Commits)
 	handle(s, "File", croft.Service.File)
 	handle(s, "CreateReview", croft.Service.CreateReview)
 	handle(s, "Review", croft.Service.Review)
