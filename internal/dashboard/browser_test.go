@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/browsertest"
+	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 // TestBrowser loads the pages in a real browser: one for all of them, because it takes a second to
@@ -80,8 +82,10 @@ func (s *site) furnish() []namedPage {
 		fmt.Fprintf(&lines, "line %d\n", i)
 	}
 	ready := s.make("a11y-checkout", map[string]string{"web/checkout.tsx": "one\ntwo\n", "web/lock.json": lines.String(), "docs/a.md": "text\n"})
+	s.commit(ready, "Keep keys for a day, sweep hourly, and say in the log how many went and how many are kept for the next hour\n\nA key that is older\nhas no use.", map[string]string{"web/keys.ts": "1\n2\n3\n"})
 	s.finish(ready)
-	s.make("upgrade-deps", nil)
+	gittest.WriteFile(t, filepath.Join(ready.Path, "web/late.ts"), "late\n")
+	empty := s.make("upgrade-deps", nil)
 	first := s.make("payments-refund", map[string]string{"src/main.txt": "ours\ntwo\nthree\n"})
 	conflict := s.make("cart-rounding", map[string]string{"src/main.txt": "theirs\ntwo\nthree\n"})
 	failing := s.make("fix-flaky-TestInventoryReservation-ConcurrentHoldsAcrossWarehouses", map[string]string{"bad.txt": "x\n"})
@@ -115,6 +119,8 @@ func (s *site) furnish() []namedPage {
 		{"trash", "/trash"},
 		{"workspace-ready", s.at(ready, "")},
 		{"workspace-commits", s.at(ready, "commits")},
+		{"workspace-commits-merged", s.at(first, "commits")},
+		{"workspace-commits-empty", s.at(empty, "commits")},
 		{"workspace-activity", s.at(ready, "activity")},
 		{"workspace-snapshots", s.at(ready, "snapshots")},
 		{"workspace-conflict", s.at(conflict, "")},

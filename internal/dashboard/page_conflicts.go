@@ -9,6 +9,9 @@ import (
 	"github.com/croft-sh/croft"
 )
 
+// shownPaths is how many files of a pair are listed.
+const shownPaths = 200
+
 const (
 	matrixMost = 60 // workspaces in the matrix; those that collide come first
 	pairsMost  = 200

@@ -20,7 +20,7 @@ func TestWorkspace(t *testing.T) {
 	page := s.get(s.at(ws, ""))
 	want(t, "the changes", page, "<h1><bdi>fix</bdi></h1>", "ready to merge", "Merge into main", "2 files", `<td class="cd">two</td>`, `<td class="cd">2</td>`,
 		`<tr class="d"><td class="ln o">2</td><td class="ln"></td><td class="sg">−</td>`, `/merge?head=`, "Discard…")
-	want(t, "commits", s.get(s.at(ws, "commits")), "1 commit", "git log --oneline main..croft/fix", "Everything is committed")
+	want(t, "commits", s.get(s.at(ws, "commits")), "<bdi>work of fix</bdi>", "Started from")
 	want(t, "activity", s.get(s.at(ws, "activity")), "Today", "made")
 	want(t, "checks", s.get(s.at(ws, "checks")), "No check has run")
 

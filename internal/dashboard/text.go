@@ -150,15 +150,3 @@ func countText(n int, noun string) string {
 
 // shortCommit is the beginning of a commit's name.
 func shortCommit(commit string) string { return commit[:min(len(commit), 7)] }
-
-// shellWord makes a word safe to paste into a shell: git allows quotes and dollar signs in the
-// names of branches.
-func shellWord(word string) string {
-	isSafe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./@%+=:,-", r)
-	}
-	if word != "" && strings.TrimFunc(word, isSafe) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
