@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -44,10 +45,33 @@ func problem(status int, e croft.Error) Problem {
 // WriteError answers with an error.
 func WriteError(w http.ResponseWriter, op string, err error) {
 	p := ProblemOf(op, err)
+	noteCause(w, p.Error)
 	if p.Code.Retryable() {
 		w.Header().Set("Retry-After", "1")
 	}
 	writeJSON(w, ProblemType, p.Status, p)
+}
+
+// CauseNoter is a ResponseWriter that is told why a call failed by a defect: the caller gets the
+// code only, and the log has the cause.
+type CauseNoter interface{ NoteCause(err error) }
+
+// noteCause tells a ResponseWriter, or the one that it wraps, of a defect.
+func noteCause(w http.ResponseWriter, e croft.Error) {
+	if e.Code != croft.Internal {
+		return
+	}
+	for w != nil {
+		if n, ok := w.(CauseNoter); ok {
+			n.NoteCause(cmp.Or(e.Err, error(&e)))
+			return
+		}
+		wrapping, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return
+		}
+		w = wrapping.Unwrap()
+	}
 }
 
 // WriteProblem answers with an error under a status of its own.

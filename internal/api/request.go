@@ -176,25 +176,16 @@ func ReadRequest(c Call, r *http.Request, request any) error {
 // ReadQuery sets the fields of a request that a query names.
 func ReadQuery(q url.Values, request any) error { return fromQuery(reflect.ValueOf(request).Elem(), q) }
 
-// readBody reads a JSON object into a request. It refuses fields that the request does not
-// have, so that a wrong word is not taken for a default.
+// readBody reads the body of a request, a JSON object or nothing.
 func readBody(r *http.Request, request any) error {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	err := d.Decode(request)
-	if errors.Is(err, io.EOF) {
-		return nil // no body: all fields have their defaults
-	}
-	if err == nil && d.More() {
-		err = errors.New("there is something after the object")
+	data, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = ReadJSON(data, request)
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &croft.Error{Code: croft.LimitReached, Message: "the body of the request is larger than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes"}
 	}
-	if err != nil {
-		return invalid("the body cannot be read: %.200s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
+	return err
 }
 
 // readHeaders reads the key and the revision of a request from its headers.

@@ -70,8 +70,8 @@ func IsRequired() bool {
 	return false
 }
 
-// Launch starts a browser, which ends with the test.
-func Launch(t testing.TB) *Browser {
+// Launch starts a browser, which ends with the test, with further flags of the program.
+func Launch(t testing.TB, flags ...string) *Browser {
 	t.Helper()
 	path := Find()
 	if path == "" {
@@ -84,13 +84,13 @@ func Launch(t testing.TB) *Browser {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- proc.RunGroup(ctx, proc.Command{Path: path, Stdout: io.Discard, Env: environ(profile), Dir: profile, Args: []string{
+		ended <- proc.RunGroup(ctx, proc.Command{Path: path, Stdout: io.Discard, Env: environ(profile), Dir: profile, Args: append([]string{
 			"--headless=new", "--remote-debugging-port=0", "--remote-debugging-address=127.0.0.1", "--user-data-dir=" + profile,
 			"--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-default-browser-check",
 			"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
 			"--disable-extensions", "--disable-features=Translate,OptimizationHints,MediaRouter", "--mute-audio", "--hide-scrollbars",
-			"--force-color-profile=srgb", "--font-render-hinting=none", "--window-size=1440,900", "about:blank",
-		}})
+			"--force-color-profile=srgb", "--font-render-hinting=none", "--window-size=1440,900",
+		}, append(flags, "about:blank")...)})
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -57,7 +57,19 @@ func (b *Browser) Open(t testing.TB, server string, script Script) *Page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Page{t: t, b: b, host: u.Host, loaded: make(chan struct{}, 1)}
+	return b.open(t, u.Host, script)
+}
+
+// OpenHostile opens a tab for pages that attack: it may ask every server, and what a browser
+// complains of is no failure.
+func (b *Browser) OpenHostile(t testing.TB) *Page {
+	t.Helper()
+	return b.open(t, "", ScriptOn)
+}
+
+func (b *Browser) open(t testing.TB, host string, script Script) *Page {
+	t.Helper()
+	p := &Page{t: t, b: b, host: host, loaded: make(chan struct{}, 1)}
 	var jar struct{ BrowserContextID string }
 	p.must(b.call("", "Target.createBrowserContext", map[string]any{}, &jar))
 	var target struct{ TargetID string }
@@ -78,7 +90,9 @@ func (b *Browser) Open(t testing.TB, server string, script Script) *Page {
 	t.Cleanup(func() {
 		p.must(b.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": jar.BrowserContextID}, nil))
 		for _, problem := range p.Problems() {
-			t.Error(problem)
+			if host != "" {
+				t.Error(problem)
+			}
 		}
 	})
 	return p

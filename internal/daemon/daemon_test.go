@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	restapi "github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/caller"
 	"github.com/croft-sh/croft/internal/daemon/guard"
 	"github.com/croft-sh/croft/internal/token"
@@ -162,9 +163,15 @@ func TestMetricsAndLog(t *testing.T) {
 	api := http.NewServeMux()
 	api.HandleFunc("GET /v1/things/{id}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "x") })
 	api.HandleFunc("GET /v1/panic", func(http.ResponseWriter, *http.Request) { panic("of a test") })
+	api.HandleFunc("GET /v1/defect", func(w http.ResponseWriter, _ *http.Request) {
+		restapi.WriteError(w, "defect", fmt.Errorf("read: %w", io.ErrNoProgress))
+	})
 	r := start(t, api)
 	for range 3 {
 		r.get(t, "/v1/things/a%1b%0anew?secret=hush")
+	}
+	if code, body := r.get(t, "/v1/defect"); code != 500 || strings.Contains(body, "Read calls") {
+		t.Errorf("%d %s", code, body)
 	}
 	if code, body := r.get(t, "/v1/panic"); code != 500 || !strings.Contains(body, "INTERNAL") {
 		t.Errorf("%d %s", code, body)
@@ -181,6 +188,9 @@ func TestMetricsAndLog(t *testing.T) {
 		}
 	}
 	log := r.log.String()
+	if !strings.Contains(log, "multiple Read calls") {
+		t.Errorf("the log does not say why a call failed:\n%s", log)
+	}
 	if !strings.Contains(log, "/v1/things/a") || strings.Contains(log, "hush") || strings.Contains(log, r.token) || strings.ContainsAny(log, "\x1b\r") || strings.Contains(log, "\nnew") {
 		t.Errorf("log:\n%s", log)
 	}

@@ -231,7 +231,11 @@ func (s *Server) finish(rec *recorder, r *http.Request, took time.Duration) {
 	if status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable {
 		level = s.o.Log.Warn
 	}
-	level("request", "method", knownMethod(r.Method), "path", printable(r.URL.Path), "route", route, "status", status, "took", took.Round(time.Microsecond).String())
+	attrs := []any{"method", knownMethod(r.Method), "path", printable(r.URL.Path), "route", route, "status", status, "took", took.Round(time.Microsecond).String()}
+	if rec.cause != nil {
+		attrs = append(attrs, "cause", printable(rec.cause.Error()))
+	}
+	level("request", attrs...)
 }
 
 // knownMethod keeps the labels of metrics few.
@@ -243,9 +247,10 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// printable makes a path fit for a line of a log. Queries are not logged: they may have secrets.
+// printable makes a path or a cause fit for a line of a log. Queries are not logged: they may have
+// secrets.
 func printable(path string) string {
-	const most = 200
+	const most = 400
 	out := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -264,7 +269,11 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	route  string
+	cause  error // of a failure that is a defect
 }
+
+// NoteCause is for api.WriteError.
+func (r *recorder) NoteCause(err error) { r.cause = err }
 
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {

@@ -105,8 +105,8 @@ func (p *Projects) LocateAs(ctx context.Context, ref croft.Ref, plain PlainMode)
 	} else if err == nil && p.IsPlain(place.CommonDir) {
 		place, err = placeInPlain(place)
 	}
-	if errors.Is(err, os.ErrNotExist) {
-		return Location{}, &croft.Error{Code: croft.NotARepo, Message: fmt.Sprintf("there is no directory %s", dir)}
+	if fsx.IsNoPath(err) {
+		return Location{}, &croft.Error{Code: croft.NotARepo, Message: fmt.Sprintf("there is no directory %.300s", dir)}
 	}
 	if err != nil {
 		return Location{}, err

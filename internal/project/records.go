@@ -188,6 +188,9 @@ func (p *Projects) WorkspaceAround(ctx context.Context, dirs ...string) (*journa
 			continue
 		}
 		real, err := filepath.EvalSymlinks(p.absolute(ctx, dir))
+		if fsx.IsNoPath(err) { // whether it is inside a workspace cannot be told
+			return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the directory that the call comes from is not there", Details: fmt.Sprintf("%.300s", dir), Err: err}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -7,8 +7,6 @@ package agents
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -244,10 +242,9 @@ func get(ctx context.Context, svc croft.Service, r *http.Request) (int, any, err
 
 // readJSON reads the body of a request; none stands for an empty object.
 func readJSON(r *http.Request, v any) error {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
 		return &croft.Error{Code: croft.InvalidRequest, Message: "the body cannot be read"}
 	}
-	return nil
+	return api.ReadJSON(data, v)
 }

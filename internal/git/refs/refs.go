@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
@@ -126,6 +127,9 @@ func (r *Repository) ReadRef(ctx context.Context, ref string) (string, error) {
 	if r.HasNativeRefs() {
 		return r.RefSnapshot().Ref(ref)
 	}
+	if !isRefPath(ref) {
+		return "", ErrNoRef
+	}
 	out, err := r.RunGit(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref)
 	if err != nil {
 		return "", err
@@ -208,11 +212,11 @@ func (r *Repository) RefSnapshot() *Reader {
 // and cannot be read is another error: its name is taken.
 func (s *Reader) Ref(ref string) (string, error) {
 	for range 5 { // git follows no more symbolic refs either
-		if !filepath.IsLocal(ref) || path.Clean(ref) != ref {
+		if !isRefPath(ref) {
 			return "", ErrNoRef
 		}
 		b, err := gitdir.ReadRefFile(filepath.Join(s.repo.CommonDir, filepath.FromSlash(ref)))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENAMETOOLONG) {
 			return "", err
 		}
 		if err != nil {
@@ -236,6 +240,11 @@ func (s *Reader) Ref(ref string) (string, error) {
 		ref = next
 	}
 	return "", ErrNoRef
+}
+
+// isRefPath reports whether a ref could be a file below a git directory.
+func isRefPath(ref string) bool {
+	return filepath.IsLocal(ref) && path.Clean(ref) == ref && !strings.Contains(ref, "\x00")
 }
 
 // Head returns the branch and the commit that a git directory has checked out. The branch

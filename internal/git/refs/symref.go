@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/croft-sh/croft/internal/git/gitdir"
 )
@@ -63,11 +64,14 @@ func (r *Repository) ReferenceHook() string {
 // SymbolicBranch returns the target of a branch that is a symbolic ref, or "".
 func (r *Repository) SymbolicBranch(ctx context.Context, branch string) (string, error) {
 	ref := "refs/heads/" + branch
+	if !isRefPath(ref) {
+		return "", nil
+	}
 	if !r.HasNativeRefs() {
 		return r.SymbolicRef(ctx, ref)
 	}
 	b, err := gitdir.ReadRefFile(filepath.Join(r.CommonDir, filepath.FromSlash(ref)))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENAMETOOLONG) {
 		return "", err
 	}
 	_, to := gitdir.ParseRefFile(b)
