@@ -19,7 +19,8 @@ const (
 )
 
 // Collision is two pieces of work that cannot be merged by themselves one after
-// the other: two workspaces, or a workspace and its target.
+// the other: two workspaces, or a workspace and its target. Two workspaces of which one
+// conflicts with the target, where the other changed nothing itself, are none.
 type Collision struct {
 	A        string   `json:"a"`                  // a workspace
 	B        string   `json:"b"`                  // a workspace; with IsTarget, a branch

@@ -75,6 +75,9 @@ func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *merget
 			return nil, err
 		}
 		results[g.target] = res
+		if res.Collisions, err = scanner.withoutTargets(ctx, res); err != nil {
+			return nil, err
+		}
 		g.report(res, out)
 	}
 	out.Effort.Reading, out.Effort.Comparing = croft.Duration(isRead.Sub(start)), croft.Duration(time.Since(isRead))

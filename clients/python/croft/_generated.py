@@ -987,7 +987,8 @@ class CleanResult(Model):
 
 class Collision(Model):
     """Collision is two pieces of work that cannot be merged by themselves one after the other:
-    two workspaces, or a workspace and its target.
+    two workspaces, or a workspace and its target. Two workspaces of which one conflicts
+    with the target, where the other changed nothing itself, are none.
     """
 
     # a workspace

@@ -491,7 +491,8 @@ export type Code =
 
 /**
  * Collision is two pieces of work that cannot be merged by themselves one after the other: two
- * workspaces, or a workspace and its target.
+ * workspaces, or a workspace and its target. Two workspaces of which one conflicts with the
+ * target, where the other changed nothing itself, are none.
  */
 export interface Collision {
   /** a workspace */
