@@ -122,6 +122,7 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 	about := func() api.About { // the engine follows the user's file, too
 		return api.About{Version: version(), PID: os.Getpid(), StateDir: at.StateDir, Settings: set.Fingerprint(at.Environ)}
 	}
+	wanted := make(chan croft.ID, 64) // projects of which pages are open
 	err = process.Serve(ctx, process.Options{
 		StateDir: at.StateDir, Environ: at.Environ, TCP: tcp, User: user(at.Environ), Version: version(), Log: log,
 		Open: func(ctx context.Context) (croft.Service, error) {
@@ -132,12 +133,18 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 			return served{stream.NewHub(e), e}, nil // everything follows one tail of its events
 		},
 		Background: func(ctx context.Context, svc croft.Service) {
-			watcher.Run(ctx, watcher.Options{Service: svc, Tell: svc.(served).engine.Observe, Log: log})
+			watcher.Run(ctx, watcher.Options{Service: svc, Tell: svc.(served).engine.Observe, Log: log, Wanted: wanted})
 		},
 		Web: func(svc croft.Service, stopping <-chan struct{}) process.Web {
 			return handlers(svc.(served), web.Options{
 				About: about, Stopping: stopping, Log: log, Socket: socket.Path(at.Environ, at.StateDir),
 				Tokens: tokenStore{token.Open(at.StateDir)}, Settings: settingsOf(at.Environ),
+				Look: func(repo croft.ID) {
+					select {
+					case wanted <- repo:
+					default: // it has enough to do
+					}
+				},
 			})
 		},
 		IsUpkeepDue: func(repo croft.Repo) bool { return claimUpkeep(at.Environ, repo.Path, time.Now()) },

@@ -25,6 +25,8 @@ func TestBrowser(t *testing.T) {
 	}
 	t.Run("keys", func(t *testing.T) { testKeys(t, b) })
 	t.Run("live", func(t *testing.T) { testLive(t, b) })
+	t.Run("frame", func(t *testing.T) { testLiveFrame(t, b) })
+	t.Run("old", func(t *testing.T) { testOldReview(t, b) })
 	t.Run("long", func(t *testing.T) { testLongInBrowser(t, b) })
 }
 

@@ -22,6 +22,9 @@ type Options struct {
 	Settings func(repo croft.Repo) ([]Setting, error)
 	// About is what the page of the settings says of the server.
 	About About
+	// Look is told, while pages are open, of which project, or of all if the ID is empty, so that what agents write there is
+	// looked at soon. It returns at once. Default: nobody is told.
+	Look func(repo croft.ID)
 }
 
 // Tokens are the tokens by which programs and browsers call the server.
@@ -61,7 +64,7 @@ func New(svc croft.Service, o Options) *Handler {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	d.templates = parseTemplates(d.assets)
-	d.live = newHub(svc)
+	d.live = newHub(svc, o.Look)
 	d.routes()
 	return &Handler{d}
 }

@@ -21,9 +21,10 @@
 //   - An error of the Service becomes a page that says what happened, what was left, and
 //     what to do: the handler just returns it.
 //
-// A page is live if its handler fills page.Live with regions: templates that each make one
-// element with an id. They are made again after events that page.Watch wants, and what has
-// changed is sent to the browser.
+// Every page is live: the counts around it follow all events. What a page shows itself follows if its handler fills
+// page.Live with regions: templates that each make one element with an id. They are made again after events that
+// page.Watch wants, and what has changed is sent to the browser. What a person decides on is no region: it
+// goes into page.Shape with shapeIsOld, so that the page says that it is old.
 //
 // # Text of agents
 //

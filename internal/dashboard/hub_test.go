@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"context"
+	"hash/maphash"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,8 +17,8 @@ type silent struct{ croft.UnimplementedService }
 // TestHubCutsWhoIsBehind: a reader that takes nothing is cut when it is too far behind, is not waited
 // for, and the others get everything.
 func TestHubCutsWhoIsBehind(t *testing.T) {
-	h := newHub(silent{})
-	makePage := func(context.Context) (*made, error) { return &made{}, nil }
+	h := newHub(silent{}, nil)
+	makePage := func(context.Context, extent) (*made, error) { return &made{}, nil }
 	slow, _ := h.join("p", "", makePage)
 	quick, _ := h.join("p", "", makePage)
 	s := h.screens["p"]
@@ -60,6 +62,46 @@ func TestHubCutsWhoIsBehind(t *testing.T) {
 		t.Errorf("%d readers, %d screens are left", h.readers, len(h.screens))
 	}
 }
+
+// TestJoinLosesNothing: when a reader comes, those who were there before get what has changed until then.
+func TestJoinLosesNothing(t *testing.T) {
+	h := newHub(silent{}, nil)
+	var text atomic.Value
+	text.Store("one")
+	calls := make(chan struct{}, 100)
+	makePage := func(context.Context, extent) (*made, error) {
+		now, _ := text.Load().(string)
+		calls <- struct{}{}
+		return &made{isWhole: true, watch: func(*croft.Event) bool { return true }, elements: []element{{maphash.String(seedOfTest, now), now}}}, nil
+	}
+	next := func(r *reader) string {
+		t.Helper()
+		select {
+		case m := <-r.messages:
+			return m.data
+		case <-time.After(5 * time.Second):
+			t.Fatal("nothing came")
+			return ""
+		}
+	}
+	first, _ := h.join("p", "", makePage)
+	if got := next(first); got != "one" {
+		t.Fatalf("the first reader got %q", got)
+	}
+	<-calls
+	<-calls // the tail has begun, and had the page made again
+	text.Store("two")
+	second, _ := h.join("p", "", makePage)
+	if got := next(second); got != "two" {
+		t.Errorf("the second reader got %q", got)
+	}
+	for next(first) != "two" { // what it has may come again
+	}
+	h.leave("p", first)
+	h.leave("p", second)
+}
+
+var seedOfTest = maphash.MakeSeed()
 
 func TestPlain(t *testing.T) {
 	for in, want := range map[string]string{

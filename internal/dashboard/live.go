@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"hash/maphash"
+	"iter"
 	"sync"
 	"time"
 
@@ -16,7 +17,11 @@ const (
 	quiet      = 150 * time.Millisecond // how long events gather before a page is made again
 	pace       = 500 * time.Millisecond // the least time between two makings of one page
 	share      = 4                      // a page that takes long to make is made again after so many times as long
-	maxOutput  = 64 << 10               // bytes of output that are sent at once
+	costlyPace = 5 * time.Second        // the same for a page that asks much of the Service
+	framePace  = time.Second            // the same for what is around a page
+	frameShare = 20
+	lookEvery  = time.Second // how often the Service is told which projects people look at
+	maxOutput  = 64 << 10    // bytes of output that are sent at once
 )
 
 // hub brings events to the pages that are open in browsers. It follows the events of the
@@ -29,10 +34,16 @@ type hub struct {
 	screens map[string]*screen
 	readers int
 	stop    context.CancelFunc // of the tail; nil: nobody reads
+	look    func(croft.ID)     // wants a project to be looked at, or all
 	ready   chan struct{}      // closed when the tail misses no event any more
 }
 
-func newHub(svc croft.Service) *hub { return &hub{svc: svc, screens: map[string]*screen{}} }
+func newHub(svc croft.Service, look func(croft.ID)) *hub {
+	if look == nil {
+		look = func(croft.ID) {}
+	}
+	return &hub{svc: svc, screens: map[string]*screen{}, look: look}
+}
 
 // message is one event of a stream to a browser.
 type message struct {
@@ -54,12 +65,27 @@ type output struct {
 	Offset       int64
 }
 
-// made is a page made for a screen: its parts by name, and the output that it has.
+// extent says how much of a page is made.
+type extent string
+
+const (
+	extentAll   extent = "all"
+	extentFrame extent = "frame" // what is around it
+)
+
+// made is a page made for a screen: its parts, and the output that it has.
 type made struct {
+	frame   []element // what is around the page
+	isWhole bool      // it has more than the frame
+
 	elements []element
 	watch    func(*croft.Event) bool
+	every    time.Duration
+	pace     time.Duration
 	output   *output
 	shape    string
+	onShape  onShape
+	repo     croft.ID
 }
 
 // element is a region of a page as it was made.
@@ -72,8 +98,9 @@ type element struct {
 type screen struct {
 	hub     *hub
 	key     string
-	make    func(context.Context) (*made, error)
+	make    func(context.Context, extent) (*made, error)
 	changed chan struct{} // an event came that the page wants
+	framed  chan struct{} // another event came
 	printed chan struct{} // its check printed something
 	joined  chan *reader
 
@@ -81,11 +108,13 @@ type screen struct {
 	readers map[*reader]bool
 	watch   func(*croft.Event) bool
 	output  *output
+	repo    croft.ID // empty: the page is of all projects
+	isMade  bool
 }
 
 // join adds a reader of a page. The reader gets the page as it is now, and then what
 // changes.
-func (h *hub) join(key, shape string, makePage func(context.Context) (*made, error)) (*reader, bool) {
+func (h *hub) join(key, shape string, makePage func(context.Context, extent) (*made, error)) (*reader, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.readers >= maxReaders {
@@ -96,12 +125,13 @@ func (h *hub) join(key, shape string, makePage func(context.Context) (*made, err
 		ctx, stop := context.WithCancel(context.Background())
 		h.stop, h.ready = stop, make(chan struct{})
 		go h.tail(ctx, h.ready)
+		go h.keepLooking(ctx)
 	}
 	s := h.screens[key]
 	if s == nil {
 		s = &screen{
 			hub: h, key: key, make: makePage, readers: map[*reader]bool{},
-			changed: make(chan struct{}, 1), printed: make(chan struct{}, 1), joined: make(chan *reader, maxReaders),
+			changed: make(chan struct{}, 1), framed: make(chan struct{}, 1), printed: make(chan struct{}, 1), joined: make(chan *reader, maxReaders),
 		}
 		h.screens[key] = s
 		go s.run()
@@ -182,6 +212,30 @@ func (h *hub) tail(ctx context.Context, ready chan struct{}) {
 	}
 }
 
+// keepLooking has the projects of open pages looked at, until it is stopped.
+func (h *hub) keepLooking(ctx context.Context) {
+	clock := time.NewTicker(lookEvery)
+	defer clock.Stop()
+	for {
+		repos := map[croft.ID]bool{}
+		h.mu.Lock()
+		for _, s := range h.screens {
+			if s.isMade {
+				repos[s.repo] = true
+			}
+		}
+		h.mu.Unlock()
+		for repo := range repos {
+			h.look(repo)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+		}
+	}
+}
+
 // tell marks the pages that an event changes; nil changes all.
 func (h *hub) tell(e *croft.Event) {
 	h.mu.Lock()
@@ -195,6 +249,8 @@ func (h *hub) tell(e *croft.Event) {
 		}
 		if e == nil || s.watch == nil || s.watch(e) {
 			signal(s.changed)
+		} else {
+			signal(s.framed)
 		}
 	}
 }
@@ -211,26 +267,33 @@ func (s *screen) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	last := map[int]uint64{} // the keys of what was sent last
+	var every, frame <-chan time.Time
+	var rested time.Time // until when what is around the page is not made again
 	for {
 		select {
 		case r := <-s.joined:
 			<-r.ready
-			m, ok := s.remake(ctx)
+			m, ok := s.remake(ctx, extentAll)
 			if !ok {
 				continue
 			}
-			s.sendAll(r, m)
-			s.remember(last, m)
+			s.sendTo(r, m, nil)
+			s.sendChanged(last, m, r) // those who were here before do not have it all
+			every = after(m.every)
 		case _, ok := <-s.changed:
 			if !ok {
 				return
 			}
 			time.Sleep(quiet)
-			begun := time.Now()
-			if m, ok := s.remake(ctx); ok {
-				s.sendChanged(last, m)
+			every = s.update(ctx, last)
+		case <-every:
+			every = s.update(ctx, last)
+		case <-s.framed:
+			if frame == nil {
+				frame = time.After(max(quiet, time.Until(rested)))
 			}
-			time.Sleep(max(pace-time.Since(begun), share*time.Since(begun)))
+		case <-frame:
+			frame, rested = nil, s.updateFrame(ctx, last)
 		case <-s.printed:
 			time.Sleep(quiet)
 			s.sendOutput(ctx)
@@ -238,21 +301,58 @@ func (s *screen) run() {
 	}
 }
 
+// update makes the page again, sends what has changed, and rests. It returns when the page is to be
+// made again without an event.
+func (s *screen) update(ctx context.Context, last map[int]uint64) <-chan time.Time {
+	begun := time.Now()
+	m, ok := s.remake(ctx, extentAll)
+	if ok {
+		s.sendChanged(last, m, nil)
+	}
+	took := time.Since(begun)
+	if !ok {
+		time.Sleep(max(pace-took, share*took))
+		return nil
+	}
+	time.Sleep(max(m.pace-took, share*took))
+	return after(m.every)
+}
+
+// updateFrame makes what is around the page again, sends what has changed, and returns when that may
+// be done again.
+func (s *screen) updateFrame(ctx context.Context, last map[int]uint64) time.Time {
+	begun := time.Now()
+	if m, ok := s.remake(ctx, extentFrame); ok {
+		s.sendChanged(last, m, nil)
+	}
+	return time.Now().Add(max(framePace, frameShare*time.Since(begun)))
+}
+
+// after is a clock that strikes once, or never if there is no time for it.
+func after(d time.Duration) <-chan time.Time {
+	if d == 0 {
+		return nil
+	}
+	return time.After(d)
+}
+
 // remake makes the page. One that cannot be made any more is loaded again by the browsers,
 // which then show why.
-func (s *screen) remake(ctx context.Context) (*made, bool) {
+func (s *screen) remake(ctx context.Context, e extent) (*made, bool) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	m, err := s.make(ctx)
+	m, err := s.make(ctx, e)
 	if err != nil {
 		for _, r := range s.all() {
-			s.hub.send(s, r, message{"reload", "again"})
+			s.hub.send(s, r, message{string(shapeReloads), "again"})
 		}
 		return nil, false
 	}
-	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
-	s.watch, s.output = m.watch, m.output
+	if m.isWhole {
+		s.hub.mu.Lock()
+		defer s.hub.mu.Unlock()
+		s.watch, s.output, s.repo, s.isMade = m.watch, m.output, m.repo, true
+	}
 	return m, true
 }
 
@@ -267,42 +367,58 @@ func (s *screen) all() []*reader {
 	return all
 }
 
-func (s *screen) sendAll(r *reader, m *made) {
-	if r.shape != m.shape {
-		s.hub.send(s, r, message{"reload", "again"})
-		return
+// sendChanged sends the readers what has changed, but for one who has it.
+func (s *screen) sendChanged(last map[int]uint64, m *made, has *reader) {
+	for _, r := range s.all() {
+		if r != has {
+			s.sendTo(r, m, last)
+		}
 	}
-	for _, e := range m.elements {
-		s.hub.send(s, r, message{"element", e.html})
+	s.remember(last, m)
+}
+
+// sendTo sends a reader what differs from what it was sent last.
+func (s *screen) sendTo(r *reader, m *made, last map[int]uint64) {
+	isOther := m.isWhole && r.shape != m.shape
+	if isOther {
+		s.hub.send(s, r, message{string(m.onShape), "again"})
+		if m.onShape == shapeReloads {
+			return
+		}
 	}
-	if m.output != nil {
-		r.out = *m.output
+	for i, e := range m.all() {
+		if key, ok := last[i]; !ok || key != e.key {
+			s.hub.send(s, r, message{"element", e.html})
+		}
+	}
+	if m.output != nil && r.out.Check != m.output.Check {
+		r.out = *m.output // the element with the output of the next check was sent with it
 	}
 }
 
 func (s *screen) remember(last map[int]uint64, m *made) {
-	clear(last)
-	for i, e := range m.elements {
+	if m.isWhole {
+		clear(last)
+	}
+	for i, e := range m.all() {
 		last[i] = e.key
 	}
 }
 
-func (s *screen) sendChanged(last map[int]uint64, m *made) {
-	for _, r := range s.all() {
-		if r.shape != m.shape {
-			s.hub.send(s, r, message{"reload", "again"})
-			continue
-		}
-		for i, e := range m.elements {
-			if key, ok := last[i]; !ok || key != e.key {
-				s.hub.send(s, r, message{"element", e.html})
+// all yields the elements with their places: the frame counts down from -1.
+func (m *made) all() iter.Seq2[int, element] {
+	return func(yield func(int, element) bool) {
+		for i, e := range m.frame {
+			if !yield(-1-i, e) {
+				return
 			}
 		}
-		if m.output != nil && r.out.Check != m.output.Check {
-			r.out = *m.output // the element with the output of the next check was sent with it
+		for i, e := range m.elements {
+			if !yield(i, e) {
+				return
+			}
 		}
 	}
-	s.remember(last, m)
 }
 
 // sendOutput sends each reader the output that it does not have yet.

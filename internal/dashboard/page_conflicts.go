@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,7 +102,12 @@ func (d *dashboard) conflictsPage(r *request) (*page, error) {
 		data.Title = "Nobody will collide"
 	}
 	data.fill(r, f, ids)
-	return &page{Template: "conflicts", Title: "Conflicts", Data: data}, nil
+	key := *data
+	key.Took = 0 // it is another one each time
+	return &page{
+		Template: "conflicts", Title: "Conflicts", Data: data, Pace: costlyPace,
+		Live: []region{{Template: "forecast", Data: data, Key: fmt.Sprintf("%+v", key)}},
+	}, nil
 }
 
 func (data *conflictsData) fill(r *request, f *croft.Forecast, ids map[string]croft.ID) {
@@ -225,5 +231,5 @@ func (d *dashboard) allConflictsPage(r *request) (*page, error) {
 		}
 		rows = append(rows, one)
 	}
-	return &page{Template: "allconflicts", Title: "Conflicts", Data: rows}, nil
+	return &page{Template: "allconflicts", Title: "Conflicts", Data: rows, Live: []region{{Template: "forecasts", Data: rows}}}, nil
 }

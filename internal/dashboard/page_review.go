@@ -104,12 +104,22 @@ func (d *dashboard) reviewPage(r *request) (*page, error) {
 		}
 		data.Applied = m
 	}
-	p := &page{Template: "review", Title: "Review of " + review.WorkspaceName, Data: data}
-	if m := data.Applied; m != nil {
-		p.Live = []region{{Template: "applied", Data: data}}
-		p.Watch = func(e *croft.Event) bool { return e.Merge == m.ID }
-	}
+	p := &page{Template: "review", Title: "Review of " + review.WorkspaceName, Data: data, Live: []region{{Template: "applied", Data: data}}}
+	p.watchDrift(r, data.Drift, data.Applied)
 	return p, nil
+}
+
+// watchDrift has a page of a review say that it is old when its target has moved: what a person has
+// chosen is not changed.
+func (p *page) watchDrift(r *request, d drift, applied *croft.Merge) {
+	p.Shape, p.OnShape = d.Now, shapeIsOld
+	repo := r.Repo.ID
+	p.Watch = func(e *croft.Event) bool {
+		if applied != nil && e.Merge == applied.ID {
+			return true
+		}
+		return e.Repo == repo && (e.Kind == croft.EventMergeMerged || e.Kind == croft.EventMergeReverted || e.Kind == croft.EventTargetMoved)
+	}
 }
 
 // pickFileOf is a file with its boxes. What the page shows is chosen at first; what it does not show, and
@@ -180,6 +190,7 @@ func (d *dashboard) reviewFilePage(r *request) (*page, error) {
 	data.File.IsPartial = data.File.IsPartial || from > 0 || to < total
 	data.File.IsTaken = false // the person came to choose
 	p := &page{Template: "reviewfile", Title: path + " · review of " + review.WorkspaceName, Data: data}
+	p.watchDrift(r, data.Drift, nil)
 	if query.Get("part") == "1" {
 		p.Part = "pick-part"
 	}

@@ -51,7 +51,7 @@ func (d *dashboard) roundsPage(r *request) (*page, error) {
 	if after != "" {
 		data.Pager.Text, data.Pager.Prev = "Sessions that ended", r.path("rounds")
 	}
-	return &page{Template: "rounds", Title: "Rounds", Data: data}, nil
+	return &page{Template: "rounds", Title: "Rounds", Data: data, Live: []region{{Template: "sessions", Data: data}}}, nil
 }
 
 func (d *dashboard) sessionsRequest(r *request, state croft.SessionState, p croft.Page) croft.SessionsRequest {

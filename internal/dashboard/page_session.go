@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -69,7 +70,10 @@ func (d *dashboard) sessionPage(r *request) (*page, error) {
 	if title == "" {
 		title = "Session " + string(session.ID)
 	}
-	return &page{Template: "session", Title: title, Data: data}, nil
+	return &page{
+		Template: "session", Title: title, Data: data, Pace: costlyPace, Shape: fmt.Sprint(data.CanPick, data.Open != nil),
+		Live: []region{{Template: "session-head", Data: data}, {Template: "round-tree", Data: data}, {Template: "attempts", Data: data}},
+	}, nil
 }
 
 // readRounds reads the newest rounds, or all of them.
@@ -219,7 +223,10 @@ func (d *dashboard) attemptPage(r *request) (*page, error) {
 	if review.Next != "" {
 		data.Changes.Pager = pager{Text: "The first " + strconv.Itoa(len(review.Files)) + " of " + countText(review.Total.Files, "file"), Next: data.Path + "?after=" + url.QueryEscape(review.Next)}
 	}
-	return &page{Template: "attempt", Title: "Attempt of " + ws.Label, Data: data}, nil
+	return &page{
+		Template: "attempt", Title: "Attempt of " + ws.Label, Data: data,
+		Shape: shapeOfDiff(review), OnShape: shapeIsOld, Watch: func(e *croft.Event) bool { return e.Workspace == ws.ID },
+	}, nil
 }
 
 // openOne reads the lines of the one file that was asked for, by pages.

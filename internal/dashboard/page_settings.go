@@ -2,7 +2,11 @@ package dashboard
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -15,6 +19,8 @@ const (
 	trustTime = 4 * time.Second
 	// trustTargets is how many targets of one project are looked at.
 	trustTargets = 20
+	// settingsEvery is how often an open page looks for what no event tells of: tokens, git configuration.
+	settingsEvery = 15 * time.Second
 )
 
 // settingsData is the page of the settings.
@@ -80,7 +86,31 @@ func (d *dashboard) settingsWith(r *request) *page {
 		}
 		data.Values = values
 	}
-	return &page{Template: "settings", Title: "Settings", Data: data}
+	p := &page{
+		Template: "settings", Title: "Settings", Data: data, Pace: costlyPace, Every: settingsEvery, Shape: data.shape(), OnShape: shapeIsOld,
+		Live: []region{{Template: "allowed", Data: data}, {Template: "config-values", Data: data}},
+	}
+	if data.HasStore {
+		p.Live = append(p.Live, region{Template: "token-list", Data: data})
+	}
+	return p
+}
+
+// shape stands for what waits for a person's word. That is not changed under the eyes of a person: the page
+// says that it is old.
+func (data *settingsData) shape() string {
+	var b strings.Builder
+	for _, a := range data.Ask {
+		fmt.Fprintln(&b, a.Repo.ID, a.Target, a.Hash)
+	}
+	for _, m := range data.Moved {
+		fmt.Fprintln(&b, m.Repo.ID, m.Target, m.Tip)
+	}
+	for _, c := range data.Configs {
+		fmt.Fprintln(&b, c.Repo.ID, c.Hash)
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	return hex.EncodeToString(sum[:8])
 }
 
 // readTrust asks each project what waits for a person's word.

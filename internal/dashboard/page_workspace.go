@@ -60,7 +60,7 @@ func (d *dashboard) workspacePage(r *request) (*page, error) {
 	}
 	data := &changesData{Review: review}
 	// What can be merged here is what the page shows: with other changes it is loaded again.
-	p.Shape = fmt.Sprint(v.WS.Head, review.Head, review.Base, review.Total)
+	p.Shape = fmt.Sprint(v.WS.Head, shapeOfDiff(review))
 	for i, f := range review.Files {
 		data.Files = append(data.Files, diffFile{ReviewFile: f, Number: i + 1, Letter: letterOf(f.Status), Path: f.Path, Show: v.Path + "/file?path=" + url.QueryEscape(f.Path)})
 	}
@@ -76,6 +76,11 @@ func (d *dashboard) workspacePage(r *request) (*page, error) {
 	}
 	v.Body = data
 	return p, nil
+}
+
+// shapeOfDiff stands for the changes that a page shows.
+func shapeOfDiff(review *croft.Review) string {
+	return fmt.Sprint(review.Head, review.Base, review.Total)
 }
 
 // openFiles reads the lines of files that are short enough, as many as fit on a page.
@@ -157,7 +162,8 @@ func (d *dashboard) filePage(r *request) (*page, error) {
 		data.Pager.Next = address + "&from=" + strconv.Itoa(to)
 	}
 	v.Body = data
-	p := &page{Template: "file", Title: path + " · " + v.WS.Name, Data: v}
+	p := &page{Template: "file", Title: path + " · " + v.WS.Name, Data: v, Shape: shapeOfDiff(review), OnShape: shapeIsOld}
+	p.Watch = func(e *croft.Event) bool { return e.Workspace == v.WS.ID }
 	if query.Get("part") == "1" {
 		p.Part = "file-part"
 	}

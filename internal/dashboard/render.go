@@ -20,20 +20,35 @@ type page struct {
 	Status   int    // default: 200
 	Data     any
 
-	// Live are the parts that are sent again when they have changed; none: the page stays as
-	// it is. Watch says after which events that is looked at; nil: after all of the project's.
+	// Live are the parts that are sent again when they have changed; none: only what is around
+	// the page. Watch says after which events that is looked at; nil: after all of the project's. Every is how
+	// often it is looked at without an event, for what none tells of; zero: never.
 	Live  []region
 	Watch func(*croft.Event) bool
-	// Shape stands for what is not in the regions: a page of another shape is loaded again.
-	Shape string
+	Every time.Duration
+	// Pace is the least time between two makings; default: pace.
+	Pace time.Duration
+	// Shape stands for what is not in the regions: a page of another shape is loaded again, or, if
+	// it is for a person to read and choose from, says that it is old.
+	Shape   string
+	OnShape onShape
 	// Output is the output of a check that runs, and is sent as it is printed.
 	Output *output
 
 	// Part is the template of a part that is sent alone, for the script to put into another page.
 	Part string
 
-	nav string // the entry of the navigation that it belongs to
+	nav  string // the entry of the navigation that it belongs to
+	repo string // the project in its address; empty: none
 }
+
+// onShape says what becomes of an open page whose shape is another one now.
+type onShape string
+
+const (
+	shapeReloads onShape = "reload" // the default
+	shapeIsOld   onShape = "old"
+)
 
 // region is a part of a page: one element with an id.
 type region struct {
@@ -87,9 +102,7 @@ func (d *dashboard) frameOf(r *request, p *page) *frame {
 	f := d.bareFrame(r)
 	f.Title, f.Repo = p.Title, r.Repo
 	f.Here = r.URL.RequestURI()
-	if len(p.Live) > 0 || p.Output != nil {
-		f.Events = "/live?page=" + url.QueryEscape(f.Here) + "&shape=" + url.QueryEscape(p.Shape)
-	}
+	f.Events = LivePath + "?page=" + url.QueryEscape(f.Here) + "&shape=" + url.QueryEscape(p.Shape)
 	for _, repo := range r.Repos {
 		f.projects[repo.ID] = repo.Name
 	}
@@ -220,10 +233,10 @@ func (d *dashboard) send(w http.ResponseWriter, r *request, status int, html []b
 	(&filter{w: w}).Write(html) //nolint:errcheck // the browser has gone
 }
 
-// element makes one region of a page, as text without characters that are not seen.
-func (d *dashboard) element(f *frame, p *page, g region) (string, error) {
+// element makes one element of a page, as text without characters that are not seen.
+func (d *dashboard) element(p *page, name string, data any) (string, error) {
 	var b, out bytes.Buffer
-	if err := d.templates.pages[p.Template].ExecuteTemplate(&b, g.Template, view{f, g.Data}); err != nil {
+	if err := d.templates.pages[p.Template].ExecuteTemplate(&b, name, data); err != nil {
 		return "", err
 	}
 	_, err := (&filter{w: &out}).Write(b.Bytes())
@@ -232,18 +245,27 @@ func (d *dashboard) element(f *frame, p *page, g region) (string, error) {
 
 // capture makes the page of an address for a caller, without writing it.
 func (d *dashboard) capture(ctx context.Context, r *http.Request, address string) (*captured, error) {
-	u, err := url.ParseRequestURI(address)
-	if err != nil || u.Host != "" || u.Scheme != "" {
-		return nil, errNoPage
-	}
 	c := &captured{}
-	inner := r.Clone(context.WithValue(ctx, captureKey{}, c))
-	inner.Method, inner.URL, inner.RequestURI, inner.Pattern = http.MethodGet, u, "", ""
+	inner, err := innerRequest(context.WithValue(ctx, captureKey{}, c), r, address)
+	if err != nil {
+		return nil, err
+	}
 	d.mux.ServeHTTP(discard{http.Header{}}, inner)
 	if c.err == nil && c.page == nil {
 		return nil, errNoPage
 	}
 	return c, c.err
+}
+
+// innerRequest is a request for the page of an address, by the caller of another request.
+func innerRequest(ctx context.Context, r *http.Request, address string) (*http.Request, error) {
+	u, err := url.ParseRequestURI(address)
+	if err != nil || u.Host != "" || u.Scheme != "" {
+		return nil, errNoPage
+	}
+	inner := r.Clone(ctx)
+	inner.Method, inner.URL, inner.RequestURI, inner.Pattern = http.MethodGet, u, "", ""
+	return inner, nil
 }
 
 // discard is where the answers of captured requests go.

@@ -108,7 +108,7 @@ func (h *pageHandler) make(req *request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.nav = h.row.nav.name
+	p.nav, p.repo = h.row.nav.name, req.PathValue("repo")
 	return p, nil
 }
 

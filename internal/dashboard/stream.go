@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/caller"
 )
 
 // LivePath is where the streams of pages are. Requests there last as long as a page is open.
@@ -23,23 +25,15 @@ const (
 // serveLive streams the changes of a page: /live?page=ADDRESS.
 func (d *dashboard) serveLive(w http.ResponseWriter, r *http.Request) {
 	address := r.URL.Query().Get("page")
-	first, err := d.capture(r.Context(), r, address)
-	if err != nil {
-		d.fail(w, d.request(r), err)
+	if !d.hasPage(r, address) {
+		d.notFound(w, r)
 		return
 	}
-	if len(first.page.Live) == 0 && first.page.Output == nil {
-		// What was live has ended since the page was loaded.
-		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		w.Write([]byte(eventText(message{"reload", "again"}))) //nolint:errcheck // the browser has gone
-		return
-	}
-	who := first.request.Caller
+	who := caller.From(r.Context())
 	key := strings.Join([]string{address, who.Form, string(who.Access), who.Name, string(who.Token)}, "\x00")
 	seed := maphash.MakeSeed()
 	outer := r.Clone(context.WithoutCancel(r.Context())) // several readers' pages are made with the request of the first
-	reader, ok := d.live.join(key, r.URL.Query().Get("shape"), func(ctx context.Context) (*made, error) { return d.makeLive(ctx, outer, address, seed) })
+	reader, ok := d.live.join(key, r.URL.Query().Get("shape"), d.maker(outer, address, seed))
 	if !ok {
 		w.Header().Set("Retry-After", "30")
 		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
@@ -53,26 +47,86 @@ func (d *dashboard) serveLive(w http.ResponseWriter, r *http.Request) {
 	write(r.Context(), w, reader)
 }
 
-// makeLive makes the parts of a page as they are now.
-func (d *dashboard) makeLive(ctx context.Context, r *http.Request, address string, seed maphash.Seed) (*made, error) {
-	c, err := d.capture(mergeValues{ctx, r.Context()}, r, address)
+// hasPage reports whether an address is that of a page.
+func (d *dashboard) hasPage(r *http.Request, address string) bool {
+	inner, err := innerRequest(r.Context(), r, address)
 	if err != nil {
-		return nil, err
+		return false
 	}
+	h, _ := d.mux.Handler(inner)
+	_, ok := h.(*pageHandler)
+	return ok
+}
+
+// maker returns what makes the parts of a page as they are now: all of them, or only what is around it.
+func (d *dashboard) maker(r *http.Request, address string, seed maphash.Seed) func(context.Context, extent) (*made, error) {
+	var last *page // one screen calls, one call at a time
+	return func(ctx context.Context, e extent) (*made, error) {
+		ctx = mergeValues{ctx, r.Context()}
+		if e == extentFrame && last != nil {
+			inner, err := innerRequest(ctx, r, address)
+			if err != nil {
+				return nil, err
+			}
+			req := d.request(inner)
+			req.SetPathValue("repo", last.repo)
+			if err := req.scope(); err != nil {
+				return nil, err
+			}
+			m := &made{}
+			return m, d.makeFrame(m, d.frameOf(req, last), last, seed)
+		}
+		c, err := d.capture(ctx, r, address)
+		if err != nil {
+			return nil, err
+		}
+		last = c.page
+		return d.makeLive(c, seed)
+	}
+}
+
+// makeLive makes the parts of a page, and what is around it.
+func (d *dashboard) makeLive(c *captured, seed maphash.Seed) (*made, error) {
 	p := c.page
-	m := &made{watch: p.Watch, output: p.Output, shape: p.Shape}
+	m := &made{isWhole: true, watch: p.Watch, every: p.Every, pace: cmp.Or(p.Pace, pace), output: p.Output, shape: p.Shape, onShape: cmp.Or(p.OnShape, shapeReloads)}
+	if len(p.Live) == 0 && p.Shape == "" && p.Output == nil {
+		m.watch = func(*croft.Event) bool { return false }
+	}
+	if c.request.Repo != nil {
+		m.repo = c.request.Repo.ID
+	}
 	if m.watch == nil {
 		m.watch = watchRepo(c.request.Repo)
 	}
 	f := d.frameOf(c.request, p)
 	for _, g := range p.Live {
-		html, err := d.element(f, p, g)
+		html, err := d.element(p, g.Template, view{f, g.Data})
 		if err != nil {
 			return nil, err
 		}
 		m.elements = append(m.elements, element{keyOf(seed, g, html), html})
 	}
-	return m, nil
+	return m, d.makeFrame(m, f, p, seed)
+}
+
+// makeFrame makes what changes around a page: its title, the counts.
+func (d *dashboard) makeFrame(m *made, f *frame, p *page, seed maphash.Seed) error {
+	type part struct {
+		name string
+		data any
+	}
+	parts := []part{{"title", f}, {"scope", f}, {"totals", f}}
+	for _, e := range f.Nav {
+		parts = append(parts, part{"nav-entry", e})
+	}
+	for _, part := range parts {
+		html, err := d.element(p, part.name, part.data)
+		if err != nil {
+			return err
+		}
+		m.frame = append(m.frame, element{keyOf(seed, region{}, html), html})
+	}
+	return nil
 }
 
 // mergeValues is a context that ends with one context and has the values of another.

@@ -4,11 +4,11 @@ import (
 	"embed"
 	"html/template"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
-
-	"github.com/croft-sh/croft"
 )
 
 //go:embed templates
@@ -78,30 +78,21 @@ func joinLines(text string) string {
 
 var usedIcon = regexp.MustCompile(`href="#i-([a-z]+)"`)
 
-// frameIcons are those of the layout.
-var frameIcons = []string{"folder", "down", "auto", "sun", "moon", "x", "working", "copy"}
-
-// iconsOf are the symbols that a page uses, and those of states that an update may bring.
+// iconsOf are the symbols that a page needs: those that it uses, or all if updates may bring others.
 func (t *templates) iconsOf(f *frame) template.HTML {
 	var b strings.Builder
-	seen := map[string]bool{}
-	add := func(name string) {
-		if !seen[name] {
-			seen[name] = true
+	if f.Events != "" {
+		for _, name := range slices.Sorted(maps.Keys(t.icons)) {
 			b.WriteString(t.icons[name])
 		}
-	}
-	for _, m := range usedIcon.FindAllStringSubmatch(string(f.Main), -1) {
-		add(m[1])
-	}
-	for _, name := range frameIcons {
-		add(name)
-	}
-	for _, e := range f.Nav {
-		add(e.Icon)
-	}
-	for _, c := range croft.Conditions() {
-		add(states[c].Icon)
+	} else {
+		seen := map[string]bool{}
+		for _, m := range usedIcon.FindAllStringSubmatch(string(f.Main), -1) {
+			if !seen[m[1]] {
+				seen[m[1]] = true
+				b.WriteString(t.icons[m[1]])
+			}
+		}
 	}
 	return template.HTML(b.String()) //nolint:gosec // symbols of icons.svg, which is in the binary
 }

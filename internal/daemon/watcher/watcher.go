@@ -33,6 +33,11 @@ type Options struct {
 	// Share is the part of the time that looking may take at busy projects, and IdleShare at
 	// those in which nothing changed. Default: 0.05 and 0.003.
 	Share, IdleShare float64
+	// Wanted has projects that somebody looks at now, as long as that is so; empty: all. They
+	// are looked at every WantedLeast, unless that takes more than WantedShare of the time. Default: 2 seconds and 0.15.
+	Wanted      <-chan croft.ID
+	WantedLeast time.Duration
+	WantedShare float64
 }
 
 // look is the time that one look at a project may take.
@@ -49,6 +54,8 @@ func Run(ctx context.Context, o Options) {
 		case <-ctx.Done():
 		case id := <-w.events:
 			w.soon(id)
+		case id := <-w.Wanted:
+			w.wanted(id)
 		case <-time.After(wait):
 		}
 	}
@@ -63,6 +70,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Share == 0 {
 		o.Share, o.IdleShare = 0.05, 0.003
+	}
+	if o.WantedLeast == 0 {
+		o.WantedLeast, o.WantedShare = 2*time.Second, 0.15
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -80,6 +90,7 @@ type watcher struct {
 // project is what is known of a project from the last look.
 type project struct {
 	due     time.Time
+	looked  time.Time     // when the last look had ended
 	wait    time.Duration // between the last two looks
 	took    time.Duration // how long the last look took
 	seen    map[croft.ID]state
@@ -162,7 +173,8 @@ func (w *watcher) lookAt(ctx context.Context, id croft.ID, p *project) {
 		p.wait = min(2*max(p.wait, w.Least), w.Most)
 	}
 	p.isFirst = false
-	p.due = time.Now().Add(max(p.wait, w.spaced(p.took, share)))
+	p.looked = time.Now()
+	p.due = p.looked.Add(max(p.wait, w.spaced(p.took, share)))
 }
 
 // spaced returns how far apart looks that take so long have to be, if all projects are looked
@@ -220,6 +232,19 @@ func (w *watcher) soon(id croft.ID) {
 	p.wait = w.Least
 	if due := time.Now().Add(max(w.Least, w.spaced(p.took, w.Share))); due.Before(p.due) {
 		p.due = due
+	}
+}
+
+// wanted has a project looked at that somebody looks at, or all.
+func (w *watcher) wanted(id croft.ID) {
+	for of, p := range w.projects {
+		if id != "" && id != of {
+			continue
+		}
+		took := time.Duration(float64(p.took) / w.WantedShare)
+		if due := p.looked.Add(max(w.WantedLeast, took)); due.Before(p.due) {
+			p.due = due
+		}
 	}
 }
 

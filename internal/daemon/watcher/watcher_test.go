@@ -137,3 +137,39 @@ func TestRationed(t *testing.T) {
 		}
 	}
 }
+
+// TestWanted: a project that somebody looks at is looked at often, as long as that is so, and
+// an expensive one as rarely as its share says.
+func TestWanted(t *testing.T) {
+	for _, row := range []struct {
+		name         string
+		wanted       croft.ID
+		takes        time.Duration
+		fewest, most int32
+	}{
+		{"nothing", "other", 0, 1, 2},
+		{"the project", "r", 0, 8, 22},
+		{"all", "", 0, 8, 22},
+		{"an expensive one", "r", 30 * time.Millisecond, 2, 4},
+	} {
+		svc, wanted := &still{takes: row.takes}, make(chan croft.ID)
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		go func() {
+			for ctx.Err() == nil {
+				select {
+				case wanted <- row.wanted:
+					time.Sleep(5 * time.Millisecond)
+				case <-ctx.Done():
+				}
+			}
+		}()
+		watcher.Run(ctx, watcher.Options{
+			Service: svc, Tell: func(context.Context, []croft.Workspace) error { return nil },
+			Least: time.Hour, Most: time.Hour, Wanted: wanted, WantedLeast: 50 * time.Millisecond, WantedShare: 0.1,
+		})
+		stop()
+		if n := svc.looks.Load(); n < row.fewest || n > row.most {
+			t.Errorf("%s: %d looks in a second", row.name, n)
+		}
+	}
+}

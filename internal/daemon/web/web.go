@@ -28,9 +28,10 @@ type Options struct {
 	Stopping <-chan struct{}  // closed when the daemon stops: streams end
 	Log      *slog.Logger
 	Socket   string // where the daemon listens, for the page of the settings
-	// Tokens and Settings are those of dashboard.Options.
+	// Tokens, Settings and Look are those of dashboard.Options.
 	Tokens   dashboard.Tokens
 	Settings func(repo croft.Repo) ([]Setting, error)
+	Look     func(repo croft.ID)
 }
 
 // Setting is a value of the configuration, and where it came from.
@@ -71,7 +72,7 @@ func New(hub *stream.Hub, o Options) Handlers {
 	mux.Handle("/api/", agents.New(agents.Options{ServiceFor: serviceFor, ActorFor: rest.ActorFor}))
 	mux.Handle("GET /api/events", open.of(events.WebSocket(agents.Messages)))
 	pages := dashboard.New(hub, dashboard.Options{
-		Log: o.Log, Tokens: o.Tokens, Settings: o.Settings,
+		Log: o.Log, Tokens: o.Tokens, Settings: o.Settings, Look: o.Look,
 		About: dashboard.About{Version: about().Version, Socket: o.Socket, StateDir: about().StateDir},
 	})
 	return Handlers{

@@ -156,7 +156,7 @@
   const tick = () => $$('time[data-age]').forEach(t => {
     t.textContent = short(Math.max(0, (Date.now() - Date.parse(t.dateTime)) / 1000 | 0));
   });
-  if ($('time[data-age]')) setInterval(tick, 15000);
+  setInterval(tick, 15000);
 
   // Live updates. The server sends elements, each with an id that is in the
   // page: the new one takes the old one's place, unless somebody is in it.
@@ -184,17 +184,33 @@
     // The server refused the stream: the session has ended, or the page is gone. Once the
     // server answers, it says so itself.
     const back = () => setTimeout(() => fetch('/healthz').then((r) => r.ok ? again() : back(), back), 2000);
+    // Elements that could not be shown yet because somebody is in the old ones, by id.
+    const waiting = new Map();
+    const inUse = (el) => el.contains(document.activeElement) || el.matches('details[open]') || $(':checked, details[open]', el);
+    // Every form has a key of its own, which makes no difference.
+    const isSame = (old, el) => {
+      const keys = $$('input[name=key]', old);
+      const copy = el.cloneNode(true);
+      $$('input[name=key]', copy).forEach((k, i) => { if (keys[i]) k.setAttribute('value', keys[i].getAttribute('value')); });
+      return old.isEqualNode(copy);
+    };
+    const put = (el) => {
+      const old = document.getElementById(el.id);
+      waiting.delete(el.id);
+      if (!old || isSame(old, el)) return;
+      if (inUse(old)) waiting.set(el.id, el); else old.replaceWith(el);
+    };
+    const putWaiting = () => setTimeout(() => { if (!stale) [...waiting.values()].forEach(put); });
+    for (const type of ['focusout', 'change', 'toggle']) document.addEventListener(type, putWaiting, true);
     es.addEventListener('element', (ev) => {
       if (stale) return;
       const t = document.createElement('template');
       t.innerHTML = ev.data;
-      for (const el of [...t.content.children]) {
-        const old = document.getElementById(el.id);
-        if (!old || old.isEqualNode(el) || old.contains(document.activeElement) || $(':checked, details[open]', old)) continue;
-        old.replaceWith(el);
-      }
+      [...t.content.children].forEach(put);
       tick();
     });
+    // What the page shows is another thing now, but it stays until the reader wants that.
+    es.addEventListener('old', () => { $('#old').hidden = false; });
     es.addEventListener('append', (ev) => {
       const { id, text } = JSON.parse(ev.data), pre = document.getElementById(id);
       if (!pre) return;
