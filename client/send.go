@@ -80,11 +80,15 @@ func exchange[R, T any](ctx context.Context, c *Client, call api.Call, req R) (*
 	since := time.Now()
 	for {
 		answer := new(T)
+		begun := time.Now()
 		err := c.once(ctx, call, req, answer)
 		if err == nil {
 			return answer, nil
 		}
-		if e, ok := errors.AsType[*croft.Error](err); ok {
+		if time.Since(begun) > time.Second {
+			since = time.Now() // the daemon has only now gone
+		}
+		if e, ok := errors.AsType[*croft.Error](err); ok && (e.Code != croft.Closed || !onlyWaits(req)) {
 			if e.Op == "" {
 				e.Op = op
 			}
@@ -105,7 +109,7 @@ func exchange[R, T any](ctx context.Context, c *Client, call api.Call, req R) (*
 
 // canRepeat reports whether a call may be made again after the connection failed.
 func canRepeat(call api.Call, req any, err error) bool {
-	if call.Method == http.MethodGet {
+	if call.Method == http.MethodGet || onlyWaits(req) {
 		return true
 	}
 	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {

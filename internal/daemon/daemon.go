@@ -68,6 +68,8 @@ type Options struct {
 	// it, and end. Streams says how many there are. Default: none.
 	Stopping chan struct{}
 	Streams  func() int
+	// MaxFiles is how many files the process may open. Default: enough.
+	MaxFiles int
 	// Background, if not nil, runs as long as the server does: it ends with its context. If it
 	// ends before, there is no Service any more, and the server stops.
 	Background func(ctx context.Context)
@@ -156,8 +158,8 @@ func (s *Server) Run(ctx context.Context) error {
 // serveAll begins to serve at all listeners.
 func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 	mux := s.routes()
-	serve := func(l net.Listener, h http.Handler) {
-		server := s.newServer(h)
+	serve := func(l *crowd, h http.Handler) {
+		server := s.newServer(l, h)
 		s.servers = append(s.servers, server)
 		serving.Go(func() {
 			if err := server.Serve(l); !s.isOver.Load() {
@@ -166,22 +168,35 @@ func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 		})
 	}
 	for _, l := range s.o.Listeners.Unix {
-		serve(l, s.observe(s.guard.Unix(noting(withOwn(mux, s.ownRoutes())))))
+		serve(newCrowd(l, "unix", s.bound(maxUnixConns, 2), s.o.Metrics), s.observe(s.guard.Unix(noting(withOwn(mux, s.ownRoutes())))))
 	}
 	for _, l := range s.o.Listeners.TCP {
 		port := 0
 		if addr, ok := l.Addr().(*net.TCPAddr); ok {
 			port = addr.Port
 		}
-		serve(l, s.observe(s.guard.TCP(port, noting(mux))))
+		serve(newCrowd(l, "tcp", s.bound(maxTCPConns, 4), s.o.Metrics), s.observe(s.guard.TCP(port, noting(mux))))
 	}
 }
 
-func (s *Server) newServer(h http.Handler) *http.Server {
+// bound is how many connections a listener may have: not more than a part of the files that the
+// process may open, so that it can still open others.
+func (s *Server) bound(most, part int) int {
+	if s.o.MaxFiles > 0 {
+		return min(most, s.o.MaxFiles/part)
+	}
+	return most
+}
+
+func (s *Server) newServer(l *crowd, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
 		DisableGeneralOptionsHandler: true,
-		ConnContext:                  s.arrived.accept, ConnState: s.arrived.change,
+		ConnContext:                  s.arrived.accept,
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			s.arrived.change(conn, state)
+			l.change(conn, state)
+		},
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
 }

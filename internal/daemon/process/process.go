@@ -69,7 +69,7 @@ func Serve(ctx context.Context, o Options, ready func(Started)) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	lock, err := lockState(o.StateDir)
+	lock, err := lockPatiently(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -147,6 +147,31 @@ func lockState(stateDir string) (*flock.Lock, error) {
 	return lock, nil
 }
 
+// endTime is how long a daemon that was killed may take to let go of its lock.
+const endTime = 2 * time.Second
+
+// lockPatiently takes the lock of a state directory. One that a process holds which does not
+// answer is waited for: after kill -9 the kernel takes a moment to end it.
+func lockPatiently(ctx context.Context, o Options) (*flock.Lock, error) {
+	for end := time.Now().Add(endTime); ; {
+		lock, err := lockState(o.StateDir)
+		if !errors.Is(err, croft.DaemonRunning) || time.Now().After(end) {
+			return lock, err
+		}
+		place := Place{StateDir: o.StateDir, Environ: o.Environ}
+		asking, cancel := context.WithTimeout(ctx, endTime)
+		_, answer := place.Status(asking)
+		if cancel(); answer == nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, croft.AsError("serve", ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
 // RunningError says that a daemon runs already; pid is 0 if that of its process is not known.
 func RunningError(pid int, at string) error {
 	e := &croft.Error{Code: croft.DaemonRunning, Op: "serve", Message: "a daemon runs already", Details: at, Hint: "croft serve --status"}
@@ -211,7 +236,7 @@ func newServer(o Options, svc croft.Service, listeners daemon.Listeners) *daemon
 	}
 	return daemon.New(daemon.Options{
 		Service: svc, Listeners: listeners, API: web.API, Pages: web.Pages, Version: o.Version, Log: o.Log, Metrics: set,
-		Stopping: stopping, Streams: web.Streams, Background: background,
+		Stopping: stopping, Streams: web.Streams, Background: background, MaxFiles: maxFiles(),
 		Guard: guard.Options{Tokens: token.Open(o.StateDir), User: o.User, IsPublic: web.IsPublic, Login: web.Login, Error: web.Error, Log: o.Log},
 	})
 }

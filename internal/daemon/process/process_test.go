@@ -24,6 +24,7 @@ import (
 	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/daemon/process"
 	"github.com/croft-sh/croft/internal/daemon/socket"
+	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -152,6 +153,39 @@ func TestKilledDaemonIsReplaced(t *testing.T) {
 	}
 }
 
+// TestLockOfTheKilled: a daemon that is started while its predecessor, which was killed, has not
+// quite ended waits for that instead of being refused.
+func TestLockOfTheKilled(t *testing.T) {
+	h := newHost(t)
+	run := socket.RunDir(h.place.StateDir)
+	if err := os.MkdirAll(run, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := flock.Try(filepath.Join(run, "daemon.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := h.run(exec.Command(binary, "serve"))
+	time.Sleep(500 * time.Millisecond)
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	h.await(r)
+}
+
+// TestOpenState: a state directory that others could enter is closed to them.
+func TestOpenState(t *testing.T) {
+	h := newHost(t)
+	h.end(h.run(exec.Command(binary, "repos")))
+	if err := os.Chmod(h.place.StateDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.serve()
+	if info, err := os.Stat(h.place.StateDir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
 func TestOneOfMany(t *testing.T) {
 	h := newHost(t)
 	all := make([]*running, 8)
@@ -193,22 +227,17 @@ func TestStopAndSignals(t *testing.T) {
 	}
 }
 
-// TestOtherUser: another user finds no daemon, and stops none.
 // TestSecondSignal: one signal waits for a request that lasts, a second one does not.
 func TestSecondSignal(t *testing.T) {
 	h := newHost(t)
-	repo := gittest.New(t)
 	r := h.serve()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		c, err := client.Open(t.Context(), client.Options{Socket: socket.Path(h.env, h.place.StateDir), Patience: -1})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		_, _ = c.DriveLanes(t.Context(), croft.DriveRequest{Repo: croft.ByPath(repo.Dir), Until: croft.UntilStopped}) // it ends with the daemon
-	}()
+	conn, err := net.Dial("unix", socket.Path(h.env, h.place.StateDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	// The handler waits for the rest of the body.
+	fmt.Fprint(conn, "POST /v1/workspaces HTTP/1.1\r\nHost: croft\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 	time.Sleep(500 * time.Millisecond) // the request is there
 	for i, want := range []bool{false, true} {
 		if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -225,9 +254,80 @@ func TestSecondSignal(t *testing.T) {
 			}
 		}
 	}
-	<-ended
 }
 
+// TestWaitsEndWithTheDaemon: a daemon that stops does not wait for calls that only wait, and
+// their callers go on at the next one.
+func TestWaitsEndWithTheDaemon(t *testing.T) {
+	h := newHost(t)
+	repo := gittest.New(t)
+	mayEnd := filepath.Join(t.TempDir(), "end")
+	repo.Write("croft.toml", fmt.Sprintf("[merge]\nchecks = [\"until test -e %s; do sleep 0.1; done\"]\n", mayEnd))
+	repo.Commit("a check that lasts")
+	r := h.serve()
+	c, err := client.Open(t.Context(), client.Options{Socket: socket.Path(h.env, h.place.StateDir), Dir: repo.Dir, Patience: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	checks, err := c.Checks(t.Context(), croft.ChecksRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Approve(t.Context(), croft.ApproveRequest{Hash: checks.Hash}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Create(t.Context(), croft.CreateRequest{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, filepath.Join(filepath.Dir(repo.Dir), "app.croft", "a", "a.txt"), "a\n")
+	m, err := c.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited, driven := make(chan error, 1), make(chan error, 1)
+	go func() {
+		done, err := c.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
+		if err == nil && done.Status != croft.MergeMerged {
+			err = fmt.Errorf("%+v", done)
+		}
+		waited <- err
+	}()
+	driving, stopDriving := context.WithCancel(t.Context())
+	go func() {
+		_, err := c.DriveLanes(driving, croft.DriveRequest{Until: croft.UntilStopped})
+		driven <- err
+	}()
+	time.Sleep(1500 * time.Millisecond) // both wait, longer than a call that fails at once
+	begun := time.Now()
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := h.end(r); code != 0 || time.Since(begun) > 5*time.Second {
+		t.Errorf("exit status %d after %v\n%s", code, time.Since(begun), r.text())
+	}
+	select {
+	case err := <-waited:
+		t.Fatalf("a call that waits ended with the daemon: %v", err)
+	case err := <-driven:
+		t.Fatalf("a call that waits ended with the daemon: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	h.serve()
+	gittest.WriteFile(t, mayEnd, "")
+	select {
+	case err := <-waited:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the merge is not waited for at the next daemon")
+	}
+	stopDriving()
+	<-driven
+}
+
+// TestOtherUser: another user finds no daemon, and stops none.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")

@@ -60,6 +60,11 @@ func (s *server) followLog(w http.ResponseWriter, r *http.Request) {
 
 // morePart returns the next part of a log, at once if there was something in the last one.
 func (s *server) morePart(ctx context.Context, svc croft.Service, req croft.CheckLogRequest, isBusy bool) (*croft.CheckLog, error) {
+	select {
+	case <-s.Stopping:
+		return nil, context.Canceled
+	default:
+	}
 	if !isBusy {
 		select {
 		case <-ctx.Done():

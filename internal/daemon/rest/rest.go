@@ -87,13 +87,18 @@ func handle[R, T any](s *server, name string, method func(croft.Service, context
 			return
 		}
 		defer end()
+		if onlyWaits(req) {
+			var done func()
+			ctx, done = s.untilStopping(ctx)
+			defer done()
+		}
 		if name == "WaitMerge" {
 			s.waitFor(ctx, w, r, svc, croft.ID(r.PathValue("merge")))
 			return
 		}
 		out, err := method(svc, ctx, req)
 		s.addNotices(w, r)
-		if err != nil {
+		if err = stopped(ctx, err); err != nil {
 			api.WriteError(w, op, nameless(ctx, req, err))
 			return
 		}
@@ -125,7 +130,7 @@ func (s *server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	case api.AnswerMerge:
 		m := out.(*croft.Merge)
 		if wait := preferredWait(r); wait > 0 && !hasEnded(m) {
-			m = waited(ctx, svc, m, wait)
+			m = s.waited(ctx, svc, m, wait)
 			w.Header().Set("Preference-Applied", "wait")
 		}
 		writeMerge(w, m)
@@ -157,25 +162,28 @@ func (s *server) waitFor(ctx context.Context, w http.ResponseWriter, r *http.Req
 			return
 		}
 		w.Header().Set("Preference-Applied", "wait")
-		writeMerge(w, waited(ctx, svc, m, wait))
+		writeMerge(w, s.waited(ctx, svc, m, wait))
 		return
 	}
 	m, err := svc.WaitMerge(ctx, croft.WaitRequest{Merge: id})
 	if err != nil {
-		api.WriteError(w, "wait", err)
+		api.WriteError(w, "wait", stopped(ctx, err))
 		return
 	}
 	writeMerge(w, m)
 }
 
-// waited returns a merge as it is when it has ended, or when the time is over.
-func waited(ctx context.Context, svc croft.Service, m *croft.Merge, wait time.Duration) *croft.Merge {
+// waited returns a merge as it is when it has ended, when the time is over, or when the daemon
+// stops.
+func (s *server) waited(ctx context.Context, svc croft.Service, m *croft.Merge, wait time.Duration) *croft.Merge {
 	inTime, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	inTime, done := s.untilStopping(inTime)
+	defer done()
 	if done, err := svc.WaitMerge(inTime, croft.WaitRequest{Merge: m.ID}); err == nil {
 		return done
 	}
-	if now, err := svc.Merge(ctx, croft.GetRequest{Ref: croft.ByID(m.ID)}); err == nil {
+	if now, err := svc.Merge(context.WithoutCancel(ctx), croft.GetRequest{Ref: croft.ByID(m.ID)}); err == nil {
 		return now
 	}
 	return m

@@ -66,7 +66,7 @@ func New(hub *stream.Hub, o Options) Handlers {
 	events := stream.Options{ServiceFor: serviceFor, Now: hub.Now, Stopping: o.Stopping}
 	open := &streams{stopping: o.Stopping, every: 2 * time.Second}
 	mux := http.NewServeMux()
-	mux.Handle("/v1/", rest.New(rest.Options{ServiceFor: serviceFor, Notices: o.Notices, About: about, Document: o.Document, Stopping: o.Stopping}))
+	mux.Handle("/v1/", open.withLogs(rest.New(rest.Options{ServiceFor: serviceFor, Notices: o.Notices, About: about, Document: o.Document, Stopping: o.Stopping})))
 	mux.Handle("GET "+api.EventsPath, open.of(events))
 	mux.Handle("GET "+api.SocketPath, open.of(events.WebSocket(stream.AsTheyAre)))
 	mux.Handle("/api/", agents.New(agents.Options{ServiceFor: serviceFor, ActorFor: rest.ActorFor}))

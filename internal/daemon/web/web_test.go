@@ -34,6 +34,10 @@ func TestStreamsEnd(t *testing.T) {
 	h := web.New(stream.NewHub(e), web.Options{Stopping: stopping, Document: []byte("{}")})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(caller.With(r.Context(), caller.Caller{Access: croft.AccessAll, Name: "ada", Form: "f"}))
+		if r.URL.Query().Has("token") {
+			r = r.WithContext(caller.With(r.Context(), caller.Caller{Access: croft.AccessAll, Token: "t1"}))
+			r.URL.RawQuery = ""
+		}
 		if r.URL.Query().Has("revoked") {
 			r = r.WithContext(caller.WithValidity(r.Context(), func() bool { return !isRevoked.Load() }))
 			r.URL.RawQuery = ""
@@ -57,6 +61,21 @@ func TestStreamsEnd(t *testing.T) {
 	})
 	_, _ = io.Copy(io.Discard, revoked.Body) // it ends, in whichever way
 	late.Stop()
+	for n := range 102 {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/events?token", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		if want := map[bool]int{true: http.StatusOK, false: http.StatusTooManyRequests}[n < 100]; response.StatusCode != want {
+			t.Fatalf("stream %d of a token: %s", n, response.Status)
+		}
+	}
+	before := h.Streams()
 	ended := make(chan error, 2)
 	for _, path := range []string{"/v1/events", "/live?page=%2F"} {
 		response, err := http.Get(server.URL + path)
@@ -69,7 +88,7 @@ func TestStreamsEnd(t *testing.T) {
 			ended <- err
 		}()
 	}
-	if n := h.Streams(); n != 2 {
+	if n := h.Streams() - before; n != 2 {
 		t.Errorf("%d streams are open", n)
 	}
 	close(stopping)
