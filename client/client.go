@@ -14,8 +14,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"sync"
 	"time"
@@ -71,7 +73,12 @@ type Client struct {
 var _ croft.Service = (*Client)(nil)
 
 // Open returns a Service of the daemon. It does not ask whether there is one; About does.
+// Options that name no daemon, or one by something else than http or https, fail with
+// InvalidRequest.
 func Open(_ context.Context, o Options) (*Client, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	c := &Client{base: o.Address, token: o.Token, actor: o.Actor, patience: o.Patience, life: lifetime.New(), leases: map[croft.ID]bool{}}
 	if c.patience == 0 {
 		c.patience = 5 * time.Second
@@ -97,6 +104,21 @@ func Open(_ context.Context, o Options) (*Client, error) {
 	return c, nil
 }
 
+// check refuses options that name no daemon.
+func (o Options) check() error {
+	if o.Dial != nil || o.Socket != "" {
+		return nil
+	}
+	at, err := url.Parse(o.Address)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return &croft.Error{
+			Code: croft.InvalidRequest, Op: "open", Message: fmt.Sprintf("%q is not the address of a daemon", o.Address),
+			Hint: "give the path of its socket, or an address such as http://127.0.0.1:7450",
+		}
+	}
+	return nil
+}
+
 // absolute returns the absolute path of a directory; none stays none.
 func absolute(dir string) (string, error) {
 	if dir == "" {
@@ -105,8 +127,18 @@ func absolute(dir string) (string, error) {
 	return filepath.Abs(dir)
 }
 
+// About is what a daemon says about itself.
+type About struct {
+	Version  string // of Croft
+	PID      int    // of its process
+	StateDir string // where its state is
+	// Settings stands for the settings that the daemon goes by now, and API for the version of
+	// the API that it speaks: two processes with the same ones do the same.
+	Settings, API string
+}
+
 // About asks the daemon what it is.
-func (c *Client) About(ctx context.Context) (*api.About, error) {
+func (c *Client) About(ctx context.Context) (*About, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+api.AboutPath, nil)
 	if err != nil {
 		return nil, err
@@ -118,7 +150,10 @@ func (c *Client) About(ctx context.Context) (*api.About, error) {
 	}
 	defer response.Body.Close()
 	var about api.About
-	return &about, api.ReadAnswer(response, &about)
+	if err := api.ReadAnswer(response, &about); err != nil {
+		return nil, err
+	}
+	return &About{Version: about.Version, PID: about.PID, StateDir: about.StateDir, Settings: about.Settings, API: about.API}, nil
 }
 
 // Notices returns the sentences for the user that came with answers and were not returned
