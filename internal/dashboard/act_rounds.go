@@ -51,7 +51,7 @@ func (d *dashboard) endRound(r *request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	req := croft.EndRoundRequest{Round: round.ID}
+	req := croft.EndRoundRequest{Round: round.ID, Key: r.key()}
 	if r.PostFormValue("force") == "yes" {
 		req.Mode = croft.EndForce
 	}
@@ -79,7 +79,7 @@ func (d *dashboard) endSession(r *request) (string, error) {
 		return "", &croft.Error{Code: croft.InvalidRequest, Op: "session", Message: "the form does not say which revision of the session it was made for"}
 	}
 	id := croft.ID(r.PathValue("session"))
-	if _, err := d.svc.EndSession(r.Context(), croft.EndSessionRequest{Session: croft.ByID(id), IfRevision: revision}); err != nil {
+	if _, err := d.svc.EndSession(r.Context(), croft.EndSessionRequest{Session: croft.ByID(id), IfRevision: revision, Key: r.key()}); err != nil {
 		return "", err
 	}
 	return sessionPath(r.Repo.ID, id), nil
@@ -91,7 +91,7 @@ func (d *dashboard) startRound(r *request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	req := croft.RoundRequest{Session: croft.ByID(session.ID)}
+	req := croft.RoundRequest{Session: croft.ByID(session.ID), Key: r.key()}
 	for _, a := range session.Agents {
 		req.Agents = append(req.Agents, a.Name)
 	}
@@ -108,7 +108,7 @@ func (d *dashboard) present(r *request) (string, error) {
 		return "", &croft.Error{Code: croft.InvalidRequest, Op: "present", Message: "no attempt is chosen"}
 	}
 	id := croft.ID(r.PathValue("session"))
-	ws, err := d.svc.Present(r.Context(), croft.PresentRequest{Session: croft.ByID(id), Winner: winner})
+	ws, err := d.svc.Present(r.Context(), croft.PresentRequest{Session: croft.ByID(id), Winner: winner, Key: r.key()})
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func (d *dashboard) present(r *request) (string, error) {
 	if repo == "" {
 		repo = r.Repo.ID
 	}
-	review, err := d.svc.CreateReview(r.Context(), croft.ReviewRequest{Repo: croft.ByID(repo), Workspace: croft.ByID(ws.ID), Applied: croft.AppliedHidden, Detail: croft.DetailStat})
+	review, err := d.svc.CreateReview(r.Context(), croft.ReviewRequest{Repo: croft.ByID(repo), Workspace: croft.ByID(ws.ID), Applied: croft.AppliedHidden, Detail: croft.DetailStat, Key: r.key("review")})
 	if err != nil {
 		return workspacePath(repo, ws.ID, ""), nil //nolint:nilerr // it is presented, and its page says what else there is
 	}

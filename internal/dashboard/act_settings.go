@@ -26,7 +26,7 @@ func (d *dashboard) makeToken(r *request) (string, error) {
 		if data, ok := p.Data.(*settingsData); ok {
 			data.Wrong = croft.AsError("token", err).Message
 		}
-		return "", &answered{p}
+		return "", &answered{page: p}
 	}
 	if err != nil {
 		return "", err
@@ -36,7 +36,7 @@ func (d *dashboard) makeToken(r *request) (string, error) {
 	if data, ok := p.Data.(*settingsData); ok {
 		data.Made = &madeToken{token, secret}
 	}
-	return "", &answered{p}
+	return "", &answered{p, true}
 }
 
 // revokeToken revokes a token. Requests with it, and browsers that logged in with it, are refused from then on.
@@ -65,7 +65,7 @@ func (d *dashboard) approve(r *request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := d.svc.Approve(r.Context(), croft.ApproveRequest{Repo: r.ref(), Target: target, Hash: r.PostFormValue("hash")}); err != nil {
+	if _, err := d.svc.Approve(r.Context(), croft.ApproveRequest{Repo: r.ref(), Target: target, Hash: r.PostFormValue("hash"), Key: r.key()}); err != nil {
 		return "", err
 	}
 	return r.back(), nil
@@ -86,7 +86,7 @@ func (d *dashboard) acceptTarget(r *request) (string, error) {
 			return "", &croft.Error{Code: croft.TargetMoved, Op: "accept", Message: "the target is at another commit than the page showed"}
 		}
 	}
-	if _, err := d.svc.AcceptTarget(r.Context(), croft.AcceptRequest{Repo: r.ref(), Target: target}); err != nil {
+	if _, err := d.svc.AcceptTarget(r.Context(), croft.AcceptRequest{Repo: r.ref(), Target: target, Key: r.key()}); err != nil {
 		return "", err
 	}
 	return r.back(), nil
@@ -94,7 +94,7 @@ func (d *dashboard) acceptTarget(r *request) (string, error) {
 
 // acceptGitConfig takes over the git configuration that the person was shown, by its hash.
 func (d *dashboard) acceptGitConfig(r *request) (string, error) {
-	if _, err := d.svc.AcceptGitConfig(r.Context(), croft.AcceptGitConfigRequest{Repo: r.ref(), Hash: r.PostFormValue("hash")}); err != nil {
+	if _, err := d.svc.AcceptGitConfig(r.Context(), croft.AcceptGitConfigRequest{Repo: r.ref(), Hash: r.PostFormValue("hash"), Key: r.key()}); err != nil {
 		return "", err
 	}
 	return r.back(), nil

@@ -18,27 +18,27 @@ func onWorkspace(call func(*request, croft.Ref) error) func(*request) (string, e
 }
 
 func (d *dashboard) mergeOne(r *request, ws croft.Ref) error {
-	_, err := d.svc.SubmitMerge(r.Context(), croft.MergeRequest{Repo: r.ref(), Workspace: ws, Head: r.FormValue("head")})
+	_, err := d.svc.SubmitMerge(r.Context(), croft.MergeRequest{Repo: r.ref(), Workspace: ws, Head: r.FormValue("head"), Key: r.key()})
 	return err
 }
 
 func (d *dashboard) resolveOne(r *request, ws croft.Ref) error {
-	_, err := d.svc.Resolve(r.Context(), croft.MergeRequest{Repo: r.ref(), Workspace: ws})
+	_, err := d.svc.Resolve(r.Context(), croft.MergeRequest{Repo: r.ref(), Workspace: ws, Key: r.key()})
 	return err
 }
 
 func (d *dashboard) snapshotOne(r *request, ws croft.Ref) error {
-	_, err := d.svc.TakeSnapshot(r.Context(), croft.SnapshotRequest{Repo: r.ref(), Workspace: ws, Reason: r.PostFormValue("reason")})
+	_, err := d.svc.TakeSnapshot(r.Context(), croft.SnapshotRequest{Repo: r.ref(), Workspace: ws, Reason: r.PostFormValue("reason"), Key: r.key()})
 	return err
 }
 
 func (d *dashboard) lockOne(r *request, ws croft.Ref) error {
-	_, err := d.svc.Lock(r.Context(), croft.LockRequest{Repo: r.ref(), Workspace: ws, Reason: r.PostFormValue("reason")})
+	_, err := d.svc.Lock(r.Context(), croft.LockRequest{Repo: r.ref(), Workspace: ws, Reason: r.PostFormValue("reason"), Key: r.key()})
 	return err
 }
 
 func (d *dashboard) unlockOne(r *request, ws croft.Ref) error {
-	_, err := d.svc.Unlock(r.Context(), croft.LockRequest{Repo: r.ref(), Workspace: ws})
+	_, err := d.svc.Unlock(r.Context(), croft.LockRequest{Repo: r.ref(), Workspace: ws, Key: r.key()})
 	return err
 }
 
@@ -60,13 +60,13 @@ func (d *dashboard) changeQueue(action croft.QueueAction) func(*request, croft.R
 
 // changeMerge holds, releases or cancels a merge, or puts it first.
 func (d *dashboard) changeMerge(r *request, action croft.QueueAction, id croft.ID) error {
-	_, err := d.svc.ChangeQueue(r.Context(), croft.QueueRequest{Repo: r.ref(), Action: action, Merges: []croft.Ref{croft.ByID(id)}, Reason: r.PostFormValue("reason")})
+	_, err := d.svc.ChangeQueue(r.Context(), croft.QueueRequest{Repo: r.ref(), Action: action, Merges: []croft.Ref{croft.ByID(id)}, Reason: r.PostFormValue("reason"), Key: r.key()})
 	return err
 }
 
 // removeOne moves a workspace to the trash, unless something in it would have to be asked about.
 func (d *dashboard) removeOne(r *request, ws croft.Ref) error {
-	result, err := d.svc.Remove(r.Context(), croft.RemoveRequest{Repo: r.ref(), Workspaces: []croft.Ref{ws}})
+	result, err := d.svc.Remove(r.Context(), croft.RemoveRequest{Repo: r.ref(), Workspaces: []croft.Ref{ws}, Key: r.key()})
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (d *dashboard) removeOne(r *request, ws croft.Ref) error {
 
 // restoreOne brings a removed workspace back, and shows it.
 func (d *dashboard) restoreOne(r *request, ws croft.Ref) error {
-	_, err := d.svc.Restore(r.Context(), croft.RestoreRequest{Repo: r.ref(), Ref: ws})
+	_, err := d.svc.Restore(r.Context(), croft.RestoreRequest{Repo: r.ref(), Ref: ws, Key: r.key()})
 	return err
 }
 
@@ -95,6 +95,6 @@ func (d *dashboard) restoreSnapshot(r *request, ws croft.Ref) error {
 			left: "Nothing was changed.", next: "Go back and load the page again.",
 		}
 	}
-	_, err = d.svc.Restore(r.Context(), croft.RestoreRequest{Repo: r.ref(), Ref: croft.ByID(s.ID)})
+	_, err = d.svc.Restore(r.Context(), croft.RestoreRequest{Repo: r.ref(), Ref: croft.ByID(s.ID), Key: r.key()})
 	return err
 }

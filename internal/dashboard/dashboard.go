@@ -51,12 +51,13 @@ type dashboard struct {
 	templates templates
 	lists     *lists
 	live      *hub
+	sent      sent
 	o         Options
 }
 
 // New returns a handler that serves the pages of a Service.
 func New(svc croft.Service, o Options) *Handler {
-	d := &dashboard{svc: svc, now: o.Now, log: o.Log, mux: http.NewServeMux(), assets: newAssets(), lists: newLists(svc), o: o}
+	d := &dashboard{svc: svc, now: o.Now, log: o.Log, mux: http.NewServeMux(), assets: newAssets(), lists: newLists(svc), sent: sent{forms: map[string]*sentForm{}}, o: o}
 	if d.now == nil {
 		d.now = time.Now
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"crypto/rand"
 	"html/template"
 	"net/url"
 	"strings"
@@ -76,11 +77,12 @@ func workspacePath(repo, ws croft.ID, to string) string {
 	return repoPath(repo, path)
 }
 
-// formFields are the fields of every form that posts: the token that the server in front wants, and
-// the page that the form is on.
+// formFields are the fields of every form that posts: the token that the server in front wants, the
+// page that the form is on, and a key, so that it acts once however often it is sent.
 func formFields(f *frame) template.HTML {
 	return template.HTML(`<input type="hidden" name="csrf" value="` + template.HTMLEscapeString(f.Caller.Form) + //nolint:gosec // escaped
-		`"><input type="hidden" name="back" value="` + template.HTMLEscapeString(f.Here) + `">`)
+		`"><input type="hidden" name="back" value="` + template.HTMLEscapeString(f.Here) +
+		`"><input type="hidden" name="key" value="` + rand.Text() + `">`)
 }
 
 // icon is a symbol of icons.svg, with further classes.

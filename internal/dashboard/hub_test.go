@@ -145,3 +145,16 @@ func TestEventTextHasNoOtherFields(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyOfForms: the key of a form, which is another one each time, is no change of its element; other fields are.
+func TestKeyOfForms(t *testing.T) {
+	seed := maphash.MakeSeed()
+	html := func(here string) string { return "<form>" + string(formFields(&frame{Here: here})) + "</form>" }
+	one, two := html("/"), html("/")
+	if one == two || keyOf(seed, region{}, one) != keyOf(seed, region{}, two) {
+		t.Errorf("%s and %s", one, two)
+	}
+	if keyOf(seed, region{}, one) == keyOf(seed, region{}, html("/new")) {
+		t.Error("a form of another page is the same")
+	}
+}

@@ -463,5 +463,5 @@ func keyOf(seed maphash.Seed, g region, html string) uint64 {
 	if g.Key != "" {
 		return maphash.String(seed, g.Key)
 	}
-	return maphash.String(seed, html)
+	return maphash.String(seed, formKey.ReplaceAllString(html, "")) // each has another one
 }

@@ -83,7 +83,7 @@ func (d *dashboard) discard(r *request, repo, id croft.ID, isWithWork bool) erro
 	if isWithWork {
 		agreed.WithWork = []croft.ID{id}
 	}
-	result, err := d.svc.Discard(r.Context(), croft.DiscardRequest{Repo: croft.ByID(repo), Workspaces: []croft.Ref{croft.ByID(id)}, Agreed: agreed})
+	result, err := d.svc.Discard(r.Context(), croft.DiscardRequest{Repo: croft.ByID(repo), Workspaces: []croft.Ref{croft.ByID(id)}, Agreed: agreed, Key: r.key(string(id))})
 	if err != nil {
 		return err
 	}
@@ -163,11 +163,11 @@ func (d *dashboard) bulk(r *request) (string, error) {
 		repo, ref := croft.ByID(c.repo), croft.ByID(c.id)
 		switch do {
 		case "merge":
-			_, err = d.svc.SubmitMerge(r.Context(), croft.MergeRequest{Repo: repo, Workspace: ref})
+			_, err = d.svc.SubmitMerge(r.Context(), croft.MergeRequest{Repo: repo, Workspace: ref, Key: r.key(string(c.id))})
 		case "snapshot":
-			_, err = d.svc.TakeSnapshot(r.Context(), croft.SnapshotRequest{Repo: repo, Workspace: ref})
+			_, err = d.svc.TakeSnapshot(r.Context(), croft.SnapshotRequest{Repo: repo, Workspace: ref, Key: r.key(string(c.id))})
 		case "lock":
-			_, err = d.svc.Lock(r.Context(), croft.LockRequest{Repo: repo, Workspace: ref})
+			_, err = d.svc.Lock(r.Context(), croft.LockRequest{Repo: repo, Workspace: ref, Key: r.key(string(c.id))})
 		default:
 			err = croft.InvalidRequest
 		}

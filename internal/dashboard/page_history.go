@@ -108,7 +108,7 @@ func (d *dashboard) undoPage(r *request) (*page, error) {
 
 // undo undoes the act that the question was about.
 func (d *dashboard) undo(r *request) (string, error) {
-	req := croft.UndoRequest{Repo: r.ref(), Operation: croft.ID(r.PathValue("op"))}
+	req := croft.UndoRequest{Repo: r.ref(), Operation: croft.ID(r.PathValue("op")), Key: r.key()}
 	if r.PostFormValue("work") == "yes" {
 		req.Mode = croft.RemoveForce
 	}

@@ -69,8 +69,9 @@ func (d *dashboard) makeNew(r *request) (string, error) {
 			return "", data.explain(p, err)
 		}
 		data.Plan = plan.Workspaces
-		return "", &answered{p}
+		return "", &answered{page: p}
 	}
+	req.Key = r.key()
 	made, err := d.svc.CreateAll(r.Context(), req)
 	if err != nil {
 		return "", data.explain(p, err)
@@ -164,5 +165,5 @@ func (data *newData) refuse(p *page, field, problem string) error {
 	if p.Status == 0 {
 		p.Status = http.StatusUnprocessableEntity
 	}
-	return &answered{p}
+	return &answered{page: p}
 }

@@ -236,7 +236,7 @@ func (d *dashboard) onMerge(action croft.QueueAction) func(*request) (string, er
 func (d *dashboard) changeAll(action croft.QueueAction) func(*request) (string, error) {
 	return func(r *request) (string, error) {
 		target := r.PostFormValue("target")
-		_, err := d.svc.ChangeQueue(r.Context(), croft.QueueRequest{Repo: r.ref(), Action: action, Target: target, Reason: r.PostFormValue("reason")})
+		_, err := d.svc.ChangeQueue(r.Context(), croft.QueueRequest{Repo: r.ref(), Action: action, Target: target, Reason: r.PostFormValue("reason"), Key: r.key()})
 		return queuePath(r.Repo.ID, target), err
 	}
 }

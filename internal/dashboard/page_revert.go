@@ -62,7 +62,7 @@ func (d *dashboard) revert(r *request) (string, error) {
 	if target == "" {
 		return "", &croft.Error{Code: croft.InvalidRequest, Op: "revert", Message: "the form does not say which commit of the target it was made for"}
 	}
-	m, err := d.svc.SubmitRevert(r.Context(), croft.RevertRequest{Repo: r.ref(), Merge: croft.ID(r.PathValue("merge")), Target: target})
+	m, err := d.svc.SubmitRevert(r.Context(), croft.RevertRequest{Repo: r.ref(), Merge: croft.ID(r.PathValue("merge")), Target: target, Key: r.key()})
 	if err != nil {
 		return "", err
 	}

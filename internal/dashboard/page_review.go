@@ -51,7 +51,7 @@ func reviewPath(repo, review croft.ID) string {
 // createReview freezes the work of a workspace, and shows that.
 func (d *dashboard) createReview(r *request) (string, error) {
 	id := croft.ID(r.PathValue("ws"))
-	req := croft.ReviewRequest{Repo: r.ref(), Workspace: croft.ByID(id), Applied: croft.AppliedHidden, Detail: croft.DetailStat}
+	req := croft.ReviewRequest{Repo: r.ref(), Workspace: croft.ByID(id), Applied: croft.AppliedHidden, Detail: croft.DetailStat, Key: r.key()}
 	ws, err := d.workspaceOf(r)
 	if err != nil {
 		return "", err
@@ -199,7 +199,7 @@ func (d *dashboard) reviewFilePage(r *request) (*page, error) {
 
 // applyReview submits what was chosen of a review. A checked file means all of it, whatever its hunks say.
 func (d *dashboard) applyReview(r *request) (string, error) {
-	req := croft.ApplyRequest{Repo: r.ref(), Review: croft.ID(r.PathValue("review")), Message: strings.TrimSpace(r.PostFormValue("message"))}
+	req := croft.ApplyRequest{Repo: r.ref(), Review: croft.ID(r.PathValue("review")), Message: strings.TrimSpace(r.PostFormValue("message")), Key: r.key()}
 	if len(r.PostForm["path"])+len(r.PostForm["hunk"]) > maxPicks {
 		return "", pickError("the form chooses too much at once: at most " + numberText(maxPicks) + " files and hunks")
 	}

@@ -101,7 +101,7 @@ func (d *dashboard) trashRowOf(repo croft.Repo, item croft.TrashItem) trashRow {
 
 // restoreTrash brings a removed workspace back, and shows it.
 func (d *dashboard) restoreTrash(r *request) (string, error) {
-	req := croft.RestoreRequest{Repo: r.ref(), Ref: croft.ByID(croft.ID(r.PathValue("item")))}
+	req := croft.RestoreRequest{Repo: r.ref(), Ref: croft.ByID(croft.ID(r.PathValue("item"))), Key: r.key()}
 	if r.PostFormValue("mode") == "commits" {
 		req.Mode = croft.RestoreCommits
 	}

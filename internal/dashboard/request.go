@@ -123,7 +123,11 @@ type captured struct {
 
 // answered is the error of an action that answers with a page instead of leading to one: a form with what is wrong
 // in it, or a secret that is shown once. The page has the address that the form posts to, also for GET.
-type answered struct{ page *page }
+type answered struct {
+	page *page
+	// hasActed: the page answers what was done, and is shown once.
+	hasActed bool
+}
 
 func (a *answered) Error() string { return a.page.Title }
 
@@ -165,5 +169,5 @@ func (h *actionHandler) do(w http.ResponseWriter, req *request) (string, error) 
 		return "", err
 	}
 	req.w = w
-	return h.act(req)
+	return h.d.sent.do(req.Context(), req.key(req.Caller.Form, string(req.Caller.Token)), func() (string, error) { return h.act(req) })
 }
