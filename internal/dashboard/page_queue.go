@@ -40,6 +40,7 @@ type queueItem struct {
 	Took   time.Duration
 	Width  int // of its bar
 	Undo   string
+	Why    string // it was refused
 }
 
 // train is a batch of merges that are checked together.
@@ -95,24 +96,14 @@ func (d *dashboard) fillQueue(r *request, data *queueData, target string) error 
 	if err != nil {
 		return err
 	}
-	for i := range list.Items {
-		if m := &list.Items[i]; m.State == croft.MergeDone {
-			item := itemOf(r, m)
-			if item.Status == croft.MergeMerged && len(data.Merged) < 3 {
-				data.Merged = append(data.Merged, item)
-			}
-			data.Ended = append(data.Ended, item)
-		}
-	}
 	waiting, err := d.lists.waiting(r) // in the order of the queue
 	if err != nil {
 		return err
 	}
+	waiting = slices.DeleteFunc(slices.Clone(waiting), func(m croft.Merge) bool { return m.RepoID != r.Repo.ID || m.Target != target })
+	data.addEnded(r, list.Items, waiting)
 	for i := range waiting {
 		m := &waiting[i]
-		if m.RepoID != r.Repo.ID || m.Target != target {
-			continue
-		}
 		switch item := itemOf(r, m); m.State {
 		case croft.MergeQueued:
 			item.Place = len(data.Queued) + 1
@@ -121,6 +112,8 @@ func (d *dashboard) fillQueue(r *request, data *queueData, target string) error 
 			data.Merging = append(data.Merging, item)
 		case croft.MergeChecking:
 			data.addToTrain(item)
+		case croft.MergeDone: // it is tried again by itself
+			data.Queued = append(data.Queued, item)
 		}
 	}
 	if data.Trains != nil {
@@ -136,6 +129,30 @@ func (d *dashboard) fillQueue(r *request, data *queueData, target string) error 
 	return nil
 }
 
+// addEnded adds the merges that have ended, the last first, but for those that are tried again. One that was refused, and
+// whose work was submitted again since, says so: it asks for nothing any more.
+func (data *queueData) addEnded(r *request, all, waiting []croft.Merge) {
+	isWaiting, isLater := map[croft.ID]bool{}, map[croft.ID]bool{}
+	for i := range waiting {
+		isWaiting[waiting[i].ID] = true
+		isLater[waiting[i].Workspace] = waiting[i].Workspace != ""
+	}
+	for i := range all {
+		m := &all[i]
+		if m.State == croft.MergeDone && !isWaiting[m.ID] {
+			item := itemOf(r, m)
+			if item.Status == croft.MergeMerged && len(data.Merged) < 3 {
+				data.Merged = append(data.Merged, item)
+			}
+			if item.Status == croft.MergePending && isLater[m.Workspace] {
+				item.Shown = state{"submitted again", "t-grey", "history", false}
+			}
+			data.Ended = append(data.Ended, item)
+		}
+		isLater[m.Workspace] = m.Workspace != ""
+	}
+}
+
 func itemOf(r *request, m *croft.Merge) queueItem {
 	item := queueItem{Merge: *m, Shown: mergeState(m), Action: repoPath(r.Repo.ID, "m/"+string(m.ID))}
 	if m.Workspace != "" {
@@ -143,6 +160,9 @@ func itemOf(r *request, m *croft.Merge) queueItem {
 	}
 	if !m.EndedAt.IsZero() {
 		item.Took = m.EndedAt.Sub(m.SubmittedAt)
+	}
+	if m.Status == croft.MergePending && m.State == croft.MergeDone {
+		item.Why = m.Message
 	}
 	if m.Status == croft.MergeMerged && m.State == croft.MergeDone {
 		item.Undo = item.Action + "/revert"

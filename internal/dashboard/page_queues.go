@@ -22,6 +22,7 @@ type queueRow struct {
 	Hint     string
 	IsStuck  bool // nothing is merged until a person acts
 	Problem  string
+	Refused  string // why the last merge that ended was not merged
 	priority int
 }
 
@@ -73,6 +74,7 @@ func (d *dashboard) queues(r *request) ([]queueRow, error) {
 			return q
 		}
 		d.readLanes(r, repo, row)
+		d.readEnded(r, repo, row)
 		for i := range waiting {
 			if m := &waiting[i]; m.RepoID == repo.ID {
 				row(m.Target).add(m)
@@ -106,6 +108,26 @@ func (d *dashboard) readLanes(r *request, repo croft.Repo, row func(string) *que
 		q := row(l.Target)
 		q.Tip, q.Message, q.Hint = l.Tip, l.Message, l.Hint
 		q.IsStuck = l.Protect && l.Message != "" || l.Reason != ""
+	}
+}
+
+// endedRead is how many merges that have ended are read to learn which queues have been used.
+const endedRead = 50
+
+// readEnded adds the queues whose merges have all ended, and says of each why its last one was refused, if it was.
+func (d *dashboard) readEnded(r *request, repo croft.Repo, row func(string) *queueRow) {
+	list, err := d.svc.Merges(r.Context(), croft.MergesRequest{Repo: croft.ByID(repo.ID), Scope: croft.ScopeAll, Page: croft.Page{Limit: endedRead}})
+	if err != nil {
+		return // the row of the project says why
+	}
+	seen := map[string]bool{}
+	for i := range list.Items {
+		m := &list.Items[i]
+		q := row(m.Target)
+		if isFirst := !seen[m.Target]; isFirst && m.State == croft.MergeDone && m.Status == croft.MergePending && m.Message != "" {
+			q.Refused, q.State = m.WorkspaceName+": "+m.Message, mergeState(m)
+		}
+		seen[m.Target] = true
 	}
 }
 

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -17,4 +18,28 @@ func TestQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "the list of queues", s.get("/queue"), "1 merge in the queue", `href="`+s.in("queue")+`?target=main"`, "1 held")
+}
+
+// TestQueueOfRefused: a queue whose only merge was refused is there, and says why. Once the work was submitted again,
+// the first try asks for nothing, and the second is where it belongs.
+func TestQueueOfRefused(t *testing.T) {
+	s := newSite(t, "true")
+	s.git.Write("croft.toml", "[merge]\nchecks = [\"test -e allowed\"]\n")
+	s.git.Commit("other checks")
+	ws := s.make("one", map[string]string{"a.txt": "a\n"})
+	s.merge(ws)
+	want(t, "the list of queues", s.get("/queue"), `href="`+s.in("queue")+`?target=main"`, "one: the target&#39;s checks were not approved")
+	page := s.get(s.in("queue") + "?target=main")
+	want(t, "the queue", page, "checks to allow", "the target&#39;s checks were not approved")
+	if _, err := s.svc.ChangeQueue(t.Context(), croft.QueueRequest{Action: croft.QueueHold}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.svc.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: croft.ByID(ws.ID)}); err != nil {
+		t.Fatal(err)
+	}
+	page = s.get(s.in("queue") + "?target=main")
+	want(t, "the queue", page, "submitted again", `<h2>Queued</h2><span class="count">1</span>`)
+	if _, ended, _ := strings.Cut(page, `id="ended"`); strings.Contains(ended, "checks to allow") {
+		t.Error("a try that was repeated asks for something")
+	}
 }
