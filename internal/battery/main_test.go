@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(agentVariable) != "" {
 		os.Exit(runAgent())
 	}
+	if os.Getenv(daemonVariable) != "" {
+		os.Exit(runFastDaemon())
+	}
 	os.Exit(buildAndRun(m))
 }
 

@@ -29,6 +29,9 @@ type served struct {
 	cmd *exec.Cmd
 	out *lockedBuffer
 
+	program string
+	env     []string // beside the project's
+
 	http http.Client
 }
 
@@ -53,7 +56,13 @@ func (b *lockedBuffer) String() string {
 // serve starts a daemon, and waits until it answers. It is killed with the test.
 func (p *project) serve() *served {
 	p.t.Helper()
-	s := &served{t: p.t, p: p, out: &lockedBuffer{}}
+	return p.serveWith(filepath.Join(p.bin, "croft"))
+}
+
+// serveWith starts a daemon that is another program than the released one.
+func (p *project) serveWith(program string, env ...string) *served {
+	p.t.Helper()
+	s := &served{t: p.t, p: p, out: &lockedBuffer{}, program: program, env: env}
 	s.http.Transport = &http.Transport{MaxIdleConnsPerHost: 64, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", s.socket())
 	}}
@@ -64,8 +73,8 @@ func (p *project) serve() *served {
 
 func (s *served) start() {
 	s.t.Helper()
-	s.cmd = exec.Command(filepath.Join(s.p.bin, "croft"), "serve")
-	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = s.p.dir, s.p.environ(), s.out, s.out
+	s.cmd = exec.Command(s.program, "serve")
+	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = s.p.dir, append(s.p.environ(), s.env...), s.out, s.out
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)

@@ -50,6 +50,8 @@ type Options struct {
 	// Background, if not nil, runs beside the keeper while the daemon serves: it ends with its
 	// context.
 	Background func(ctx context.Context, svc croft.Service)
+	// Times are the intervals of what the daemon does by itself. Default: those of keeper.Options.
+	Times keeper.Times
 	// IsUpkeepDue is that of keeper.Options.
 	IsUpkeepDue func(repo croft.Repo) bool
 }
@@ -225,7 +227,7 @@ func newServer(o Options, svc croft.Service, listeners daemon.Listeners) *daemon
 		web = o.Web(svc, stopping)
 	}
 	set := metrics.New()
-	keeping := keeper.New(keeper.Options{Service: svc, Log: o.Log, Metrics: set, IsUpkeepDue: o.IsUpkeepDue})
+	keeping := keeper.New(keeper.Options{Service: svc, Log: o.Log, Metrics: set, Times: o.Times, IsUpkeepDue: o.IsUpkeepDue})
 	background := func(ctx context.Context) {
 		var beside sync.WaitGroup
 		if o.Background != nil {

@@ -30,6 +30,8 @@ type Options struct {
 	// Least and Most are the shortest and the longest time between two looks at a project.
 	// Default: 3 and 30 seconds.
 	Least, Most time.Duration
+	// List is how often the projects are listed. Default: 10 minutes.
+	List time.Duration
 	// Share is the part of the time that looking may take at busy projects, and IdleShare at
 	// those in which nothing changed. Default: 0.05 and 0.003.
 	Share, IdleShare float64
@@ -67,6 +69,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Most == 0 {
 		o.Most = 30 * time.Second
+	}
+	if o.List == 0 {
+		o.List = 10 * time.Minute
 	}
 	if o.Share == 0 {
 		o.Share, o.IdleShare = 0.05, 0.003
@@ -106,16 +111,13 @@ type state struct {
 	deleted     int
 }
 
-// relist is how often the projects are listed.
-const relist = 10 * time.Minute
-
 // lookAtDue looks at the projects that are due, and returns how long none is.
 func (w *watcher) lookAtDue(ctx context.Context) time.Duration {
-	if now := time.Now(); now.Sub(w.listed) > relist {
+	if now := time.Now(); now.Sub(w.listed) > w.List {
 		w.listed = now
 		w.list(ctx)
 	}
-	next := relist
+	next := w.List
 	for id, p := range w.projects {
 		if time.Until(p.due) <= 0 {
 			w.lookAt(ctx, id, p)
