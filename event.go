@@ -149,6 +149,9 @@ type EventsRequest struct {
 	Repo   ID       `json:"repo,omitempty"`  // default: all repositories
 	Kinds  []string `json:"kinds,omitempty"` // default: all
 	Follow Follow   `json:"follow,omitempty"`
+
+	// Workspace wants events of which it is the subject only; default: all events.
+	Workspace ID `json:"workspace,omitempty"`
 }
 
 // Events is the part of Service that streams events.

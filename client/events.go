@@ -152,7 +152,7 @@ func eventsRequest(ctx context.Context, base string, req croft.EventsRequest) (*
 	if req.Follow == croft.FollowNone {
 		q.Set("follow", "none")
 	}
-	for name, value := range map[string]string{"after": string(req.After), "from": string(req.From), "repo": string(req.Repo)} {
+	for name, value := range map[string]string{"after": string(req.After), "from": string(req.From), "repo": string(req.Repo), "workspace": string(req.Workspace)} {
 		if value != "" {
 			q.Set(name, value)
 		}

@@ -388,6 +388,35 @@ func (eventScenarios) Kinds(t *testing.T, f *fixture) {
 	}
 }
 
+// PerWorkspace: a reader may want the events of one workspace only, those to come as well.
+func (eventScenarios) PerWorkspace(t *testing.T, f *fixture) {
+	a, b := f.create(croft.CreateRequest{Name: "a"}), f.create(croft.CreateRequest{Name: "b"})
+	lock(t, f, "a", "mine")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var got []string
+	for e, err := range f.Events(ctx, croft.EventsRequest{Workspace: a.ID, Follow: croft.FollowNew}) {
+		must(t, err)
+		if e.Workspace != a.ID {
+			t.Errorf("an event of another: %+v", e)
+		}
+		switch got = append(got, e.Kind); e.Kind {
+		case croft.EventWorkspaceLocked:
+			lock(t, f, "b", "mine")
+			must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})))
+			continue
+		case croft.EventWorkspaceUnlocked:
+			cancel()
+		}
+	}
+	if want := []string{croft.EventWorkspaceCreating, croft.EventWorkspaceCreated, croft.EventWorkspaceLocked, croft.EventWorkspaceUnlocked}; !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+	if list := events(t, f, croft.EventsRequest{Workspace: b.ID, Kinds: []string{croft.EventWorkspaceLocked}}); len(list) != 1 || list[0].Workspace != b.ID {
+		t.Errorf("events %+v", list)
+	}
+}
+
 func (eventScenarios) PerRepository(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	other := f.another()

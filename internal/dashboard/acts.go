@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type historyAct struct {
 	Repo       string
 	Undo       string // the address of its confirmation; empty: it cannot be undone
 	IsUndone   bool
+	Times      int // how often in a row; one or none: once
 }
 
 // actName is a workspace that an act concerns.
@@ -48,9 +50,21 @@ func daysOf(ops []croft.Operation, now time.Time, repos []croft.Repo) []historyD
 			days = append(days, historyDay{Name: name})
 		}
 		day := &days[len(days)-1]
+		if n := len(day.Acts); n > 0 && isRepeated(day.Acts[n-1].Operation, op) {
+			day.Acts[n-1].Times = max(1, day.Acts[n-1].Times) + 1
+			continue
+		}
 		day.Acts = append(day.Acts, actOf(op, repos))
 	}
 	return days
+}
+
+// isRepeated reports whether two acts, one after the other, are told in one line: the same was done
+// by the same actor, to the same workspaces, and neither can be undone. An approval that is given again
+// is such an act.
+func isRepeated(a, b croft.Operation) bool {
+	return a.Kind == b.Kind && a.Actor == b.Actor && a.RepoID == b.RepoID && a.WorkspaceName == b.WorkspaceName && slices.Equal(a.Workspaces, b.Workspaces) &&
+		a.State == b.State && !a.IsUndoable && !b.IsUndoable && a.StartedAt.Sub(b.StartedAt) < time.Hour
 }
 
 func actOf(op croft.Operation, repos []croft.Repo) historyAct {

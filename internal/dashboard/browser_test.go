@@ -109,6 +109,7 @@ func (s *site) furnish() []namedPage {
 		t.Fatal(err)
 	}
 	s.post(s.at(ready, "snapshot"), "reason", "before its rebase")
+	s.post(s.at(ready, "lock"), "reason", "demo at three")
 	undo := regexp.MustCompile(`href="([^"]*/undo/[a-z0-9]+)"`).FindStringSubmatch(s.get("/history"))
 	log := regexp.MustCompile(`href="(/r/[^"]*/log\?check=[a-z0-9]+)"`).FindStringSubmatch(s.get(s.at(failing, "checks")))
 	return []namedPage{
@@ -124,6 +125,8 @@ func (s *site) furnish() []namedPage {
 		{"workspace-commits-merged", s.at(first, "commits")},
 		{"workspace-commits-empty", s.at(empty, "commits")},
 		{"workspace-activity", s.at(ready, "activity")},
+		{"workspace-activity-merged", s.at(first, "activity")},
+		{"workspace-activity-failed", s.at(failing, "activity")},
 		{"workspace-snapshots", s.at(ready, "snapshots")},
 		{"workspace-conflict", s.at(conflict, "")},
 		{"workspace-checks", s.at(failing, "checks")},

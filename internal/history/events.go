@@ -42,7 +42,7 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 		defer watch.End()
 		for {
 			changed := watch.Changed()
-			page, last, err := svc.readPage(ctx, stream, at, req.Repo)
+			page, last, err := svc.readPage(ctx, stream, at, journal.Subject{Repo: req.Repo, Workspace: req.Workspace})
 			if err != nil {
 				fail(err)
 				return
@@ -112,12 +112,12 @@ func (svc *History) startOf(ctx context.Context, req croft.EventsRequest) (journ
 // readPage reads the events after a position, and the place of the last event that there
 // was before. It fails with CursorExpired if some events after the position are not there
 // any more.
-func (svc *History) readPage(ctx context.Context, stream journal.Stream, at position, repo croft.ID) (page []journal.Event, last int64, err error) {
+func (svc *History) readPage(ctx context.Context, stream journal.Stream, at position, of journal.Subject) (page []journal.Event, last int64, err error) {
 	before, err := svc.Journal.Stream(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	if page, err = svc.Journal.Events(ctx, at.after, repo, eventPage); err != nil {
+	if page, err = svc.Journal.Events(ctx, at.after, of, eventPage); err != nil {
 		return nil, 0, err
 	}
 	now, err := svc.Journal.Stream(ctx)

@@ -49,7 +49,7 @@ func TestManyMakeTheDatabase(t *testing.T) {
 			if j == nil {
 				continue
 			}
-			if list, err := j.Events(ctx, 0, "", 100); err != nil || len(list) != many {
+			if list, err := j.Events(ctx, 0, journal.Subject{}, 100); err != nil || len(list) != many {
 				t.Errorf("round %d: number %d sees %d of %d writes, %v", round, i, len(list), many, err)
 			}
 		}

@@ -56,7 +56,7 @@ func (s state) contents(t testing.TB) contents {
 	var c contents
 	var errs [8]error
 	c.Records, errs[0] = j.Records(t.Context(), "repo")
-	c.Events, errs[1] = j.Events(t.Context(), 0, "", 1000)
+	c.Events, errs[1] = j.Events(t.Context(), 0, journal.Subject{}, 1000)
 	c.Ops, errs[2] = j.Running(t.Context())
 	c.Merges, errs[3] = j.Waiting(t.Context(), "repo", "main", -1)
 	c.Repo, errs[4] = j.Repo(t.Context(), "repo")

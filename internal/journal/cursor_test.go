@@ -13,7 +13,7 @@ func (s state) lastCursor(t *testing.T, kind string) int64 {
 	j := s.open(t)
 	defer j.Close()
 	update(t, j, func(tx *journal.Tx) error { return tx.Emit(event(kind)) })
-	list, err := j.Events(t.Context(), 0, "", 1000)
+	list, err := j.Events(t.Context(), 0, journal.Subject{}, 1000)
 	if err != nil || len(list) == 0 {
 		t.Fatal(list, err)
 	}

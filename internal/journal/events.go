@@ -35,8 +35,11 @@ func (j *Journal) Stream(ctx context.Context) (Stream, error) {
 		(SELECT coalesce(max(CAST(data AS INTEGER)), 0) AS pruned FROM events WHERE cursor = 0)`))
 }
 
+// Subject chooses events by what they tell of; an empty field stands for all.
+type Subject struct{ Repo, Workspace croft.ID }
+
 // Events lists events after a place, a page at a time.
-func (j *Journal) Events(ctx context.Context, after int64, repo croft.ID, limit int) ([]Event, error) {
+func (j *Journal) Events(ctx context.Context, after int64, of Subject, limit int) ([]Event, error) {
 	return read(ctx, j, func(rows *sql.Rows) (Event, error) {
 		var e Event
 		var ns int64
@@ -46,7 +49,7 @@ func (j *Journal) Events(ctx context.Context, after int64, repo croft.ID, limit 
 		telling.Decode(data, &e.Event)
 		return e, err
 	}, `SELECT cursor, time, kind, repo, workspace, data FROM events
-		WHERE cursor > max(0, ?) AND (? = '' OR repo = ?) ORDER BY cursor LIMIT ?`, after, repo, repo, limit)
+		WHERE cursor > max(0, ?1) AND (?2 = '' OR repo = ?2) AND (?3 = '' OR workspace = ?3) ORDER BY cursor LIMIT ?4`, after, of.Repo, of.Workspace, limit)
 }
 
 // pruneWindow is how many times the requested number of the oldest rows Prune looks at,

@@ -60,7 +60,7 @@ func TestForget(t *testing.T) {
 	if kept != "young; runs; on live; wrong; " {
 		t.Errorf("operations that stayed: %s", kept)
 	}
-	events, err := j.Events(t.Context(), 0, "", 100)
+	events, err := j.Events(t.Context(), 0, journal.Subject{}, 100)
 	if err != nil || len(events) != 2 || events[0].Kind != "wrong" || events[1].Kind != "young" {
 		t.Errorf("events that stayed: %+v, %v", events, err)
 	}
@@ -83,7 +83,7 @@ func TestForget(t *testing.T) {
 	update(t, j, func(tx *journal.Tx) error {
 		return tx.Emit(croft.Event{Time: young, Kind: "next", Subjects: croft.Subjects{Repo: "repo"}})
 	})
-	if after, err := j.Events(t.Context(), events[1].At, "", 100); err != nil || len(after) != 1 {
+	if after, err := j.Events(t.Context(), events[1].At, journal.Subject{}, 100); err != nil || len(after) != 1 {
 		t.Errorf("after the last cursor: %+v, %v", after, err)
 	}
 }

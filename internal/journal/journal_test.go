@@ -172,7 +172,7 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 	if list, err := j.Records(t.Context(), "repo"); err != nil || len(list) != 0 {
 		t.Errorf("Records = %v, %v, want none", list, err)
 	}
-	if list, err := j.Events(t.Context(), 0, "", 10); err != nil || len(list) != 0 {
+	if list, err := j.Events(t.Context(), 0, journal.Subject{}, 10); err != nil || len(list) != 0 {
 		t.Errorf("Events = %v, %v, want none", list, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -337,7 +337,7 @@ func TestEventsOverWriters(t *testing.T) {
 	j := open(t, dir)
 	var all []journal.Event
 	for after := int64(0); ; after = all[len(all)-1].At {
-		page, err := j.Events(t.Context(), after, "", 7)
+		page, err := j.Events(t.Context(), after, journal.Subject{}, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -359,7 +359,7 @@ func TestEventsOverWriters(t *testing.T) {
 		}
 		next[e.Repo]++
 	}
-	of, err := j.Events(t.Context(), 0, "r2", 1000)
+	of, err := j.Events(t.Context(), 0, journal.Subject{Repo: "r2"}, 1000)
 	if err != nil || len(of) != each || slices.ContainsFunc(of, func(e journal.Event) bool { return e.Repo != "r2" }) {
 		t.Errorf("%d events of one repository, %v", len(of), err)
 	}
@@ -384,7 +384,7 @@ func TestOpenAtOnce(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := open(t, dir).Events(t.Context(), 0, "", 100); err != nil || len(list) != len(errs) {
+	if list, err := open(t, dir).Events(t.Context(), 0, journal.Subject{}, 100); err != nil || len(list) != len(errs) {
 		t.Errorf("%d events, %v, want %d", len(list), err, len(errs))
 	}
 }

@@ -141,7 +141,7 @@ func TestDamagedMetByMany(t *testing.T) {
 		}
 	}
 	j := open(t, dir)
-	events, err := j.Events(t.Context(), 0, "", 2*n)
+	events, err := j.Events(t.Context(), 0, journal.Subject{}, 2*n)
 	aside, _ := journal.Damaged(dir)
 	if err != nil || len(events) != n || len(aside) != 1 {
 		t.Errorf("%d events, want %d; set aside %v, want one; %v", len(events), n, aside, err)

@@ -75,7 +75,7 @@ func TestStateComesBack(t *testing.T) {
 			}
 			j = s.open(t)
 			update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("after")) })
-			events, err := j.Events(t.Context(), want.Events[103].At, "", 10)
+			events, err := j.Events(t.Context(), want.Events[103].At, journal.Subject{}, 10)
 			if err != nil || len(events) != 1 {
 				t.Errorf("the next event = %v, %v: its cursor is not after the last one", events, err)
 			}
@@ -133,7 +133,7 @@ func TestCursorsComeBack(t *testing.T) {
 	for i := range 3 {
 		update(t, j, func(tx *journal.Tx) error { return tx.Emit(event(fmt.Sprint("made", i))) })
 	}
-	events, err := j.Events(t.Context(), 0, "", 10)
+	events, err := j.Events(t.Context(), 0, journal.Subject{}, 10)
 	if err != nil || len(events) != 3 {
 		t.Fatal(events, err)
 	}
@@ -147,7 +147,7 @@ func TestCursorsComeBack(t *testing.T) {
 		t.Errorf("the database that was made again says %+v, %v; the last event was at %d", has, err, events[2].At)
 	}
 	update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("after")) })
-	again, err := j.Events(t.Context(), 0, "", 10)
+	again, err := j.Events(t.Context(), 0, journal.Subject{}, 10)
 	if err != nil || len(again) != 1 || again[0].At <= events[2].At {
 		t.Errorf("after %+v comes %+v, %v", events[2], again, err)
 	}
@@ -168,7 +168,7 @@ func TestStateLostBesideMany(t *testing.T) {
 		t.Fatalf("%d acknowledged, %d times lost: this test does not show what it should", len(acknowledged), lost)
 	}
 	j := s.open(t)
-	events, err := j.Events(t.Context(), 0, "", 10000)
+	events, err := j.Events(t.Context(), 0, journal.Subject{}, 10000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func open(t *testing.T) *journal.Journal {
 
 func told(t *testing.T, j *journal.Journal) []croft.Progress {
 	t.Helper()
-	list, err := j.Events(t.Context(), 0, "", 100)
+	list, err := j.Events(t.Context(), 0, journal.Subject{}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,13 +15,13 @@ func (w *workspace) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 			yield(croft.Event{}, err)
 			return
 		}
-		if req.Repo != "" && req.Repo != me.RepoID { // as a project without events
+		if req.Repo != "" && req.Repo != me.RepoID || req.Workspace != "" && req.Workspace != w.id { // as one without events
 			if req.Follow == croft.FollowNew {
 				<-ctx.Done()
 			}
 			return
 		}
-		req.Repo = me.RepoID
+		req.Repo, req.Workspace = me.RepoID, w.id
 		for e, err := range w.svc.Events(ctx, req) {
 			if err != nil {
 				yield(croft.Event{}, err)

@@ -138,7 +138,7 @@ func (h *Hub) follow(ctx context.Context, req croft.EventsRequest, yield func(cr
 
 // matches reports whether a request asks for an event.
 func matches(req croft.EventsRequest, ev croft.Event) bool {
-	return (req.Repo == "" || req.Repo == ev.Repo) && (len(req.Kinds) == 0 || slices.Contains(req.Kinds, ev.Kind))
+	return (req.Repo == "" || req.Repo == ev.Repo) && (req.Workspace == "" || req.Workspace == ev.Workspace) && (len(req.Kinds) == 0 || slices.Contains(req.Kinds, ev.Kind))
 }
 
 // Now returns the cursor of the last event: every list that events tell of has it.

@@ -51,7 +51,7 @@ func (o Options) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &sse{w: w, rc: http.NewResponseController(w), wants: req}
 	// All events are read, so that a reader who wants few of them goes on from the last one
 	// of all, and not from one that is not kept any more.
-	req.Kinds, req.Repo = nil, ""
+	req.Kinds, req.Repo, req.Workspace = nil, "", ""
 	if out.write("retry: 1000\nid: "+string(req.After)+"\n\n") != nil {
 		return
 	}
