@@ -51,6 +51,24 @@ func (f *fixture) wantCondition(w croft.Workspace, want croft.Condition, next cr
 	}
 }
 
+// RestoredAfterDiscard: a discard that was taken back leaves a workspace as it was before it, with
+// what is known of its work.
+func (conditionScenarios) RestoredAfterDiscard(t *testing.T, f *fixture) {
+	failed := f.failingCheck("test ! -e a.txt")
+	before := f.wantLook("a", croft.ConditionCheckFailed, croft.ActionLogs)
+	must(t, errOf(f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []croft.Ref{"a"}})))
+	f.wantCondition(f.gone("a"), croft.ConditionDiscarded, croft.ActionRestore)
+	f.restore("a")
+	after := f.wantLook("a", croft.ConditionCheckFailed, croft.ActionLogs)
+	if after.Why != before.Why || after.MergeStatus != croft.MergePending || after.MergeReason != failed.Reason || after.MergeMessage != failed.Message {
+		t.Errorf("after it %+v, before %+v", after, before)
+	}
+	f.commitIn(after.Path, "b.txt", "new work\n")
+	if w := f.look("a"); w.Status == croft.ConditionCheckFailed || w.MergeReason != "" {
+		t.Errorf("with new work: %s, %s", w.Status, w.MergeReason)
+	}
+}
+
 // Work: from an empty workspace to merged work, and what a look counts.
 func (conditionScenarios) Work(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})

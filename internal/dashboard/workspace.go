@@ -125,7 +125,9 @@ func (d *dashboard) newestMerge(r *request, ws *croft.Workspace) (*croft.Merge, 
 			return nil, err
 		}
 		for i := range list.Items {
-			if m := &list.Items[i]; m.Workspace == ws.ID && m.Kind != croft.KindRevert {
+			m := &list.Items[i]
+			isTakenBack := m.Status == croft.MergeDiscarded && ws.State != croft.Trashed // the workspace was restored
+			if m.Workspace == ws.ID && m.Kind != croft.KindRevert && !isTakenBack {
 				return m, nil
 			}
 		}

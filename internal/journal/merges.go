@@ -188,19 +188,21 @@ func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason cr
 		ORDER BY seq`, repo, reason)
 }
 
-// LastMerges lists the newest merge of the work of each live workspace in a repository.
+// LastMerges lists the newest merge of the work of each live workspace in a repository. What was
+// discarded is not the newest: a live workspace of which it is was restored.
 func (j *Journal) LastMerges(ctx context.Context, repo croft.ID) ([]Merge, error) {
 	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE seq IN (SELECT max(seq) FROM merges
 		WHERE workspace IN (SELECT id FROM workspaces WHERE repo = ? AND `+live+`)
-		AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' GROUP BY workspace)`, repo)
+		AND status <> 'discarded' AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' GROUP BY workspace)`, repo)
 }
 
-// LastMergesOf lists the newest merge of the work of each of some workspaces that are live.
+// LastMergesOf lists the newest merge of the work of each of some workspaces that are live, as
+// LastMerges does.
 func (j *Journal) LastMergesOf(ctx context.Context, ids []croft.ID) ([]Merge, error) {
 	var out []Merge
 	for _, id := range ids {
 		last, err := readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE workspace = ?
-			AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' AND EXISTS (SELECT 1 FROM workspaces WHERE id = merges.workspace AND `+live+`) ORDER BY seq DESC LIMIT 1`, id)
+			AND status <> 'discarded' AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' AND EXISTS (SELECT 1 FROM workspaces WHERE id = merges.workspace AND `+live+`) ORDER BY seq DESC LIMIT 1`, id)
 		if err != nil {
 			return nil, err
 		}
