@@ -31,8 +31,17 @@ second Ctrl-C does not wait.`,
   croft serve --detach
   croft serve --open
   croft serve --stop`,
-		Args: takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		// "--tcp ADDRESS" leaves the address behind as an argument, since --tcp may stand alone.
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && opts.TCP == usualTCP && strings.Contains(args[0], ":") {
+				return nil
+			}
+			return takesNothing(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				opts.TCP = args[0]
+			}
 			if err := checkServe(cmd, opts); err != nil {
 				return err
 			}

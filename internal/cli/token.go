@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -27,7 +29,7 @@ its access: "read" changes nothing; "workspace" is an agent's, and knows one wor
 only; "all" may do everything, also what a person has to decide. Without a word the
 tokens are listed. On the same machine the command line needs none.`,
 		Args: takesNothing,
-		RunE: func(*cobra.Command, []string) error { return a.runTokenList() },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runTokenList(cmd) },
 	}
 	cmd.AddCommand(newTokenNewCommand(a), newTokenListCommand(a), newTokenRevokeCommand(a))
 	return cmd
@@ -68,7 +70,7 @@ func newTokenListCommand(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List the tokens",
 		Args:  takesNothing,
-		RunE:  func(*cobra.Command, []string) error { return a.runTokenList() },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runTokenList(cmd) },
 	}
 }
 
@@ -122,7 +124,7 @@ func (a *app) runTokenNew(ctx context.Context, svc workspaceFinder, name string,
 	return nil
 }
 
-func (a *app) runTokenList() error {
+func (a *app) runTokenList(cmd *cobra.Command) error {
 	tokens, err := a.env.Tokens.List()
 	if err != nil {
 		return err
@@ -135,6 +137,7 @@ func (a *app) runTokenList() error {
 		a.note("no tokens")
 		return nil
 	}
+	names := a.namesOf(cmd, tokens)
 	rows := [][]cell{headingRow("NAME", "ACCESS", "WORKSPACE", "MADE", "USED", "ID")}
 	now := a.env.Now()
 	for _, t := range tokens {
@@ -142,8 +145,29 @@ func (a *app) runTokenList() error {
 		if !t.UsedAt.IsZero() {
 			used = ageText(now, t.UsedAt) + " ago"
 		}
-		rows = append(rows, plainRow(t.Name, string(t.Access), orDash(string(t.Workspace)), ageText(now, t.CreatedAt)+" ago", used, string(t.ID)))
+		rows = append(rows, plainRow(t.Name, string(t.Access), orDash(cmp.Or(names[t.Workspace], string(t.Workspace))), ageText(now, t.CreatedAt)+" ago", used, string(t.ID)))
 	}
 	a.printTable(rows)
 	return nil
+}
+
+// namesOf returns the names of the workspaces that tokens are for. One that is not found, or all
+// if nothing can be asked, are shown by their IDs.
+func (a *app) namesOf(cmd *cobra.Command, tokens []croft.Token) map[croft.ID]string {
+	names := map[croft.ID]string{}
+	if !slices.ContainsFunc(tokens, func(t croft.Token) bool { return t.Workspace != "" }) {
+		return names
+	}
+	_ = a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+		states := []croft.State{croft.Creating, croft.Ready, croft.Stopped, croft.Trashed, croft.Broken}
+		list, err := svc.Workspaces(ctx, croft.WorkspacesRequest{Repos: croft.ScopeAll, States: states})
+		if err != nil {
+			return err
+		}
+		for _, ws := range list.Items {
+			names[ws.ID] = ws.Name
+		}
+		return nil
+	})
+	return names
 }

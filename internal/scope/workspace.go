@@ -152,6 +152,16 @@ func trim(ws *croft.Workspace) *croft.Workspace {
 	}
 	out := *ws
 	out.Collides = nil
+	switch out.Status {
+	case croft.ConditionConflict: // says whose merge brought the other side
+		out.Why = "with " + out.Target
+	case croft.ConditionStuck: // says what is in the way, which may be another's
+		out.Why = ""
+	}
+	if out.Next != nil && out.Why != ws.Why {
+		next := *out.Next
+		next.What, out.Next = out.Why, &next
+	}
 	if out.Label != "" {
 		out.Agent, out.Label, out.Meta = "", "", nil
 	}
