@@ -18,6 +18,7 @@ type Page struct {
 	t       testing.TB
 	b       *Browser
 	session string
+	jar     string // the context of the browser: its cookies and connections
 	host    string // the only one that may be asked
 
 	mu       sync.Mutex
@@ -67,13 +68,39 @@ func (b *Browser) OpenHostile(t testing.TB) *Page {
 	return b.open(t, "", ScriptOn)
 }
 
+// Beside opens a further tab with the cookies and the connections of this one. It ends with this one.
+func (p *Page) Beside() *Page {
+	p.t.Helper()
+	beside := &Page{t: p.t, b: p.b, host: p.host, jar: p.jar, loaded: make(chan struct{}, 1)}
+	beside.attach(ScriptOn)
+	return beside
+}
+
+// Front shows the tab. Those beside it are hidden.
+func (p *Page) Front() {
+	p.t.Helper()
+	p.call("Page.bringToFront", nil, nil)
+}
+
 func (b *Browser) open(t testing.TB, host string, script Script) *Page {
 	t.Helper()
 	p := &Page{t: t, b: b, host: host, loaded: make(chan struct{}, 1)}
 	var jar struct{ BrowserContextID string }
 	p.must(b.call("", "Target.createBrowserContext", map[string]any{}, &jar))
+	p.jar = jar.BrowserContextID
+	p.attach(script)
+	t.Cleanup(func() {
+		p.must(b.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": p.jar}, nil))
+	})
+	return p
+}
+
+// attach makes the tab. At the end of the test it fails for what the page should not have done.
+func (p *Page) attach(script Script) {
+	p.t.Helper()
+	b := p.b
 	var target struct{ TargetID string }
-	p.must(b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": jar.BrowserContextID}, &target))
+	p.must(b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": p.jar}, &target))
 	var attached struct{ SessionID string }
 	p.must(b.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached))
 	p.session = attached.SessionID
@@ -87,15 +114,13 @@ func (b *Browser) open(t testing.TB, host string, script Script) *Page {
 		p.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
 	}
 	p.Show(Desktop)
-	t.Cleanup(func() {
-		p.must(b.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": jar.BrowserContextID}, nil))
+	p.t.Cleanup(func() {
 		for _, problem := range p.Problems() {
-			if host != "" {
-				t.Error(problem)
+			if p.host != "" {
+				p.t.Error(problem)
 			}
 		}
 	})
-	return p
 }
 
 func (p *Page) must(err error) {

@@ -84,20 +84,7 @@ func testFormLooks(t *testing.T, b *browsertest.Browser) {
 	s := newSite(t)
 	s.serveSettings()
 	pages := s.furnishForms()
-	p := b.Open(t, s.url, browsertest.ScriptOn)
-	for name, look := range map[string]browsertest.Look{"light": browsertest.Desktop, "dark": browsertest.Dark, "phone": browsertest.Phone} {
-		p.Show(look)
-		for _, page := range pages {
-			p.Go(s.url + page.path)
-			var over int
-			p.Eval(fmt.Sprintf("document.documentElement.scrollWidth-%d", look.Width), &over) // a phone widens innerWidth
-			if over > 0 {
-				t.Errorf("%s, %s: %d pixels too wide", page.name, name, over)
-			}
-			p.Screenshot(screenshots(), page.name+"-"+name)
-			audit(t, p, page.name+", "+name)
-		}
-	}
+	lookAtPages(t, b.Open(t, s.url, browsertest.ScriptOn), s.url, pages)
 }
 
 // testReviewInBrowser leaves one hunk of a file, and takes the rest.
@@ -230,20 +217,8 @@ func TestBrowserLogin(t *testing.T) {
 	b := browsertest.Launch(t)
 	s := newSite(t)
 	s.serve(loginOnly{dashboard.New(s.svc, dashboard.Options{})})
-	p := b.Open(t, s.url, browsertest.ScriptOn)
-	for name, look := range map[string]browsertest.Look{"light": browsertest.Desktop, "dark": browsertest.Dark, "phone": browsertest.Phone} {
-		p.Show(look)
-		for _, page := range []namedPage{{"login", "/"}, {"loginfailed", "/?failed=1"}, {"error", "/error"}} {
-			p.Go(s.url + page.path)
-			var over int
-			p.Eval(fmt.Sprintf("document.documentElement.scrollWidth-%d", look.Width), &over) // a phone widens innerWidth
-			if over > 0 {
-				t.Errorf("%s, %s: %d pixels too wide", page.name, name, over)
-			}
-			p.Screenshot(screenshots(), page.name+"-"+name)
-			audit(t, p, page.name+", "+name)
-		}
-	}
+	pages := []namedPage{{"login", "/"}, {"loginfailed", "/?failed=1"}, {"error", "/error"}}
+	lookAtPages(t, b.Open(t, s.url, browsertest.ScriptOn), s.url, pages)
 }
 
 // loginOnly shows the pages of the login and of errors.

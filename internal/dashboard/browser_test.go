@@ -30,47 +30,11 @@ func TestBrowser(t *testing.T) {
 	t.Run("long", func(t *testing.T) { testLongInBrowser(t, b) })
 }
 
-// screenshots is where pictures are put, for people to look at.
-func screenshots() string { return os.Getenv("CROFT_SCREENSHOTS") }
-
-// testLooks loads every page, in light and dark and on a phone, and wants none to be wider
-// than its screen.
+// testLooks looks at the pages of workspaces, queues and lists.
 func testLooks(t *testing.T, b *browsertest.Browser) {
 	s := newSite(t, "echo vetting", "test ! -e bad.txt || { echo '--- FAIL: TestReserve_Timeout (5.01s)'; exit 1; }")
 	pages := s.furnish()
-	p := b.Open(t, s.url, browsertest.ScriptOn)
-	for name, look := range map[string]browsertest.Look{"light": browsertest.Desktop, "dark": browsertest.Dark, "phone": browsertest.Phone} {
-		p.Show(look)
-		for _, page := range pages {
-			p.Go(s.url + page.path)
-			var over int
-			p.Eval("document.documentElement.scrollWidth-innerWidth", &over)
-			if over > 0 {
-				t.Errorf("%s, %s: %d pixels too wide", page.name, name, over)
-			}
-			p.Screenshot(screenshots(), page.name+"-"+name)
-			audit(t, p, page.name+", "+name)
-		}
-	}
-}
-
-// audit lets axe-core look at a page, if CROFT_AXE names its file, and wants no serious finding.
-func audit(t *testing.T, p *browsertest.Page, name string) {
-	t.Helper()
-	file := os.Getenv("CROFT_AXE")
-	if file == "" {
-		return
-	}
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Eval(string(source)+";0", nil)
-	var found []string
-	p.Eval(`axe.run(document,{resultTypes:["violations"]}).then(r=>(r.passes.length?[]:["axe looked at nothing"]).concat(r.violations.filter(v=>["serious","critical"].includes(v.impact)).map(v=>v.id+": "+v.nodes.slice(0,3).map(n=>n.html.slice(0,200)+" "+n.failureSummary.slice(0,200)).join(" | "))))`, &found)
-	for _, f := range found {
-		t.Errorf("%s: %s", name, f)
-	}
+	lookAtPages(t, b.Open(t, s.url, browsertest.ScriptOn), s.url, pages)
 }
 
 type namedPage struct{ name, path string }

@@ -26,6 +26,7 @@ func functions(a *assets) template.FuncMap {
 		"count":    countText,
 		"short":    shortCommit,
 		"state":    stateOf,
+		"reason":   reasonText,
 		"age":      func(f *frame, t time.Time) string { return spanText(f.Now.Sub(t)) },
 		"left":     func(f *frame, t time.Time) string { return spanText(t.Sub(f.Now)) },
 		"stamp":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },

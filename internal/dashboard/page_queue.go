@@ -170,6 +170,17 @@ func itemOf(r *request, m *croft.Merge) queueItem {
 	return item
 }
 
+// BarClass is the colour of its bar.
+func (q queueItem) BarClass() string {
+	switch q.Shown.Tone {
+	case "t-red", "t-amber":
+		return "bad"
+	case "t-grey":
+		return "undo"
+	}
+	return ""
+}
+
 // addToTrain adds a merge to the others of its batch.
 func (data *queueData) addToTrain(item queueItem) {
 	data.Checks++
@@ -234,14 +245,7 @@ func (data *queueData) measure() {
 		e := &data.Ended[i]
 		e.Width = max(1, int(e.Took*barWidth/longest))
 		h := max(1, int(e.Took*barHeight/longest))
-		b := bar{X: barsWidth - (i+1)*barStep, Y: 32 - h, Height: h}
-		switch e.Shown.Tone {
-		case "t-red":
-			b.Class = "bad"
-		case "t-grey":
-			b.Class = "undo"
-		}
-		data.Bars = append(data.Bars, b)
+		data.Bars = append(data.Bars, bar{X: barsWidth - (i+1)*barStep, Y: 32 - h, Height: h, Class: e.BarClass()})
 	}
 }
 

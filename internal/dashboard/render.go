@@ -38,8 +38,9 @@ type page struct {
 	// Part is the template of a part that is sent alone, for the script to put into another page.
 	Part string
 
-	nav  string // the entry of the navigation that it belongs to
-	repo string // the project in its address; empty: none
+	nav     string // the entry of the navigation that it belongs to
+	current string // how: as aria-current says
+	repo    string // the project in its address; empty: none
 }
 
 // onShape says what becomes of an open page whose shape is another one now.
@@ -81,7 +82,8 @@ type frame struct {
 type navEntry struct {
 	Name, Icon, Key, Path string
 	Count                 int
-	IsHot, IsCurrent      bool
+	IsHot                 bool
+	Current               string // of aria-current: page, true for a page that is reached from it, or empty
 }
 
 type repoEntry struct {
@@ -112,7 +114,10 @@ func (d *dashboard) frameOf(r *request, p *page) *frame {
 		if row.nav.name == "" {
 			continue
 		}
-		e := navEntry{Name: row.nav.name, Icon: row.nav.icon, Key: row.nav.key, Path: r.path(row.path), IsCurrent: row.nav.name == p.nav}
+		e := navEntry{Name: row.nav.name, Icon: row.nav.icon, Key: row.nav.key, Path: r.path(row.path)}
+		if row.nav.name == p.nav {
+			e.Current = cmp.Or(p.current, "page")
+		}
 		switch row.path {
 		case "":
 			e.Count, e.IsHot = counts.need, counts.need > 0

@@ -109,6 +109,9 @@ func (h *pageHandler) make(req *request) (*page, error) {
 		return nil, err
 	}
 	p.nav, p.repo = h.row.nav.name, req.PathValue("repo")
+	if h.row.under != "" {
+		p.nav, p.current = h.row.under, "true"
+	}
 	return p, nil
 }
 

@@ -28,6 +28,7 @@ type pageRow struct {
 	reach reach
 	make  func(*request) (*page, error)
 	nav   nav
+	under string // the name in nav of the page that it is reached from
 }
 
 // pages is the table of pages, in the order of the navigation.
@@ -41,25 +42,25 @@ func (d *dashboard) pages() []pageRow {
 		{path: "trash", make: d.trashPage, nav: nav{"Trash", "trash", "t"}},
 		{path: "settings", make: d.settingsPage, nav: nav{"Settings", "settings", "s"}},
 
-		{path: "new", make: d.newPage},
-		{path: "w/{ws}", reach: reachOne, make: d.workspacePage},
-		{path: "w/{ws}/file", reach: reachOne, make: d.filePage},
-		{path: "w/{ws}/commits", reach: reachOne, make: d.commitsPage},
-		{path: "w/{ws}/activity", reach: reachOne, make: d.activityPage},
-		{path: "w/{ws}/checks", reach: reachOne, make: d.checksPage},
-		{path: "w/{ws}/snapshots", reach: reachOne, make: d.snapshotsPage},
-		{path: "w/{ws}/discard", reach: reachOne, make: d.discardPage},
-		{path: "w/{ws}/revert", reach: reachOne, make: d.revertPage},
-		{path: "undo/{op}", reach: reachOne, make: d.undoPage},
-		{path: "review/{review}", reach: reachOne, make: d.reviewPage},
-		{path: "review/{review}/file", reach: reachOne, make: d.reviewFilePage},
-		{path: "m/{merge}/log", reach: reachOne, make: d.logPage},
-		{path: "m/{merge}/revert", reach: reachOne, make: d.revertMergePage},
-		{path: "rounds/{session}", reach: reachOne, make: d.sessionPage},
-		{path: "rounds/{session}/end", reach: reachOne, make: d.endSessionPage},
-		{path: "rounds/{session}/round/{round}/end", reach: reachOne, make: d.endRoundPage},
-		{path: "rounds/{session}/attempt/{ws}", reach: reachOne, make: d.attemptPage},
-		{path: "discard", reach: reachAll, make: d.discardSomePage},
+		{path: "new", make: d.newPage, under: "Inbox"},
+		{path: "w/{ws}", reach: reachOne, make: d.workspacePage, under: "Inbox"},
+		{path: "w/{ws}/file", reach: reachOne, make: d.filePage, under: "Inbox"},
+		{path: "w/{ws}/commits", reach: reachOne, make: d.commitsPage, under: "Inbox"},
+		{path: "w/{ws}/activity", reach: reachOne, make: d.activityPage, under: "Inbox"},
+		{path: "w/{ws}/checks", reach: reachOne, make: d.checksPage, under: "Inbox"},
+		{path: "w/{ws}/snapshots", reach: reachOne, make: d.snapshotsPage, under: "Inbox"},
+		{path: "w/{ws}/discard", reach: reachOne, make: d.discardPage, under: "Inbox"},
+		{path: "w/{ws}/revert", reach: reachOne, make: d.revertPage, under: "Inbox"},
+		{path: "undo/{op}", reach: reachOne, make: d.undoPage, under: "History"},
+		{path: "review/{review}", reach: reachOne, make: d.reviewPage, under: "Inbox"},
+		{path: "review/{review}/file", reach: reachOne, make: d.reviewFilePage, under: "Inbox"},
+		{path: "m/{merge}/log", reach: reachOne, make: d.logPage, under: "Queue"},
+		{path: "m/{merge}/revert", reach: reachOne, make: d.revertMergePage, under: "Queue"},
+		{path: "rounds/{session}", reach: reachOne, make: d.sessionPage, under: "Rounds"},
+		{path: "rounds/{session}/end", reach: reachOne, make: d.endSessionPage, under: "Rounds"},
+		{path: "rounds/{session}/round/{round}/end", reach: reachOne, make: d.endRoundPage, under: "Rounds"},
+		{path: "rounds/{session}/attempt/{ws}", reach: reachOne, make: d.attemptPage, under: "Rounds"},
+		{path: "discard", reach: reachAll, make: d.discardSomePage, under: "Inbox"},
 	}
 }
 

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
 )
@@ -49,6 +51,24 @@ var states = map[croft.Condition]state{
 	croft.ConditionReaped:      {"reaped", "t-grey", "trash", false},
 	croft.ConditionUndone:      {"undone", "t-grey", "undo", false},
 	croft.ConditionRemoved:     {"removed", "t-grey", "trash", false},
+}
+
+// reasonText says in a sentence why a workspace is as it is. Where the reason says it all, the word of its state is left out.
+func reasonText(ws *croft.Workspace) string {
+	text := stateOf(ws).Word
+	switch {
+	case ws.Why == "":
+	case ws.Status == croft.ConditionAhead || ws.Status == croft.ConditionDirty:
+		text = ws.Why
+	default:
+		text += ": " + ws.Why
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	text = string(unicode.ToUpper(first)) + text[size:]
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
 }
 
 // stateOf is how a workspace is shown. An agent that asks is shown as asking, whatever else
