@@ -198,7 +198,7 @@ var mayImport = map[string][]string{
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
 	},
-	"client": {".", "internal/api", "internal/lifetime", "internal/owner"},
+	"client": {".", "internal/api", "internal/daemon/socket", "internal/lifetime", "internal/owner"},
 	"connect": {
 		".", "client", "docs/openapi", "engine", "internal/api", "internal/config", "internal/daemon/socket", "internal/proc",
 	},

@@ -24,6 +24,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
+	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/lifetime"
 	"github.com/croft-sh/croft/internal/owner"
 )
@@ -32,7 +33,8 @@ import (
 type Options struct {
 	// Dial connects to the daemon's socket. Either it, Socket or Address is required.
 	Dial func(context.Context) (net.Conn, error)
-	// Socket is the path of the daemon's socket.
+	// Socket is the path of the daemon's socket. Another user who listens there is refused
+	// with AccessDenied.
 	Socket string
 	// Address is the daemon's address, such as "http://127.0.0.1:7450", and Token the secret
 	// of the token that it asks for there.
@@ -87,10 +89,16 @@ func Open(_ context.Context, o Options) (*Client, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}
 	if dial := o.Dial; dial != nil || o.Socket != "" {
 		if dial == nil {
-			dial = func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "unix", o.Socket) }
+			dial = func(ctx context.Context) (net.Conn, error) { return socket.Dial(ctx, o.Socket) }
 		}
 		c.base = "http://croft"
-		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := dial(ctx)
+			if err != nil {
+				return nil, dialError{err}
+			}
+			return conn, nil
+		}
 	}
 	c.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	var err error
@@ -137,16 +145,23 @@ type About struct {
 	Settings, API string
 }
 
-// About asks the daemon what it is.
+// About asks the daemon what it is, once. It fails with DaemonUnreachable if none answers; the
+// error has the one of the system as its cause.
 func (c *Client) About(ctx context.Context) (*About, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+api.AboutPath, nil)
 	if err != nil {
-		return nil, err
+		return nil, croft.AsError("about", err)
 	}
 	c.authorize(r)
 	response, err := c.http.Do(r)
+	if failure, ok := errors.AsType[*croft.Error](err); ok {
+		return nil, failure
+	}
+	if ctx.Err() != nil {
+		return nil, croft.AsError("about", ctx.Err())
+	}
 	if err != nil {
-		return nil, err
+		return nil, &croft.Error{Code: croft.DaemonUnreachable, Op: "about", Message: "no daemon answers", Hint: "croft serve --detach", Err: err}
 	}
 	defer response.Body.Close()
 	var about api.About
@@ -167,7 +182,8 @@ func (c *Client) Notices() []string {
 }
 
 // Close waits for the calls that are at work, cancels those that only wait, and releases
-// the leases that were taken for this process.
+// the leases that were taken for this process. Leases that a daemon which is gone could not
+// release expire.
 func (c *Client) Close() error {
 	c.endWaits()
 	isFirst, err := c.life.Close(30 * time.Second)
@@ -175,20 +191,34 @@ func (c *Client) Close() error {
 		return nil
 	}
 	defer c.life.Cancel()
-	errs := []error{err}
+	err = errors.Join(err, c.releaseAll())
+	c.life.Wait()
+	c.http.CloseIdleConnections()
+	return err
+}
+
+// releaseTime is how long Close tries to release leases.
+const releaseTime = 10 * time.Second
+
+// releaseAll releases the leases that were taken for this process, until the daemon turns out to
+// be gone.
+func (c *Client) releaseAll() error {
 	c.mu.Lock()
 	held := c.leases
 	c.leases = nil
 	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+	defer cancel()
+	var errs []error
 	for id := range held {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		_, err := exchange[croft.ReleaseRequest, croft.Released](ctx, c, api.ByName("Release"), croft.ReleaseRequest{Lease: id})
-		if cancel(); !errors.Is(err, croft.LeaseLost) {
+		if !errors.Is(err, croft.LeaseLost) {
 			errs = append(errs, err)
 		}
+		if errors.Is(err, croft.Closed) || errors.Is(err, croft.DaemonUnreachable) || ctx.Err() != nil {
+			break
+		}
 	}
-	c.life.Wait()
-	c.http.CloseIdleConnections()
 	return errors.Join(errs...)
 }
 
@@ -217,8 +247,11 @@ func (c *Client) context(ctx context.Context) context.Context {
 // newCall returns a name for a call that nobody can guess.
 func newCall() string { return rand.Text() }
 
-// gone says that the daemon went away.
-func gone(op string, err error) error {
+// awayError says that the daemon is away, or went away in the middle of a call.
+func awayError(op string, err error) error {
+	if e, ok := errors.AsType[*croft.Error](err); ok && e.Code == croft.DaemonUnreachable {
+		return e
+	}
 	return &croft.Error{
 		Code: croft.Closed, Op: op, Message: "the daemon does not answer", Err: err,
 		Details: "What the call had begun is finished or rolled back by the next process that opens Croft.",

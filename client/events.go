@@ -44,7 +44,7 @@ func (c *Client) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[
 
 // follow reads streams, one after the other, until one has ended.
 func (c *Client) follow(ctx context.Context, req croft.EventsRequest, yield func(croft.Event, error) bool) error {
-	since := time.Now()
+	since := time.Now() // when the daemon was last seen
 	for {
 		s := stream{yield: yield, last: req.After}
 		err := s.read(ctx, c, req)
@@ -52,14 +52,17 @@ func (c *Client) follow(ctx context.Context, req croft.EventsRequest, yield func
 			return err
 		}
 		if s.last != "" && s.last != req.After {
-			req.After, req.From, since = s.last, croft.FromStart, time.Now()
+			req.After, req.From = s.last, croft.FromStart
 		}
-		var failure *croft.Error
-		if errors.As(err, &failure) && !errors.Is(err, croft.LimitReached) {
-			return err
+		if s.hasBegun {
+			since = time.Now() // a stream may be silent for long before the daemon goes
+		}
+		failure, isKnown := errors.AsType[*croft.Error](err)
+		if isKnown && !s.goesOn(failure) {
+			return failure
 		}
 		if time.Since(since) >= c.patience {
-			return gone("events", err)
+			return awayError("events", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -70,9 +73,23 @@ func (c *Client) follow(ctx context.Context, req croft.EventsRequest, yield func
 
 // stream is one connection that events come over.
 type stream struct {
-	yield  func(croft.Event, error) bool
-	last   croft.Cursor // of the last event
-	isOver bool         // nothing more is to come, or the caller wants no more
+	yield    func(croft.Event, error) bool
+	last     croft.Cursor // of the last event
+	hasBegun bool         // the daemon did not refuse it
+	isOver   bool         // nothing more is to come, or the caller wants no more
+}
+
+// goesOn reports whether the next connection goes on where a failure has ended this one: the
+// daemon stops or is away, or it cut a reader that was too slow. LimitReached instead of a
+// stream means that the caller has too many of them.
+func (s *stream) goesOn(failure *croft.Error) bool {
+	switch failure.Code {
+	case croft.Closed, croft.DaemonUnreachable:
+		return true
+	case croft.LimitReached:
+		return s.hasBegun
+	}
+	return false
 }
 
 // read reads events until the connection ends.
@@ -90,6 +107,7 @@ func (s *stream) read(ctx context.Context, c *Client, req croft.EventsRequest) e
 	if response.StatusCode != http.StatusOK {
 		return api.ReadAnswer(response, nil)
 	}
+	s.hasBegun = true
 	lines := bufio.NewReader(response.Body)
 	var kind, id string
 	var data strings.Builder

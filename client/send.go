@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -88,7 +89,8 @@ func exchange[R, T any](ctx context.Context, c *Client, call api.Call, req R) (*
 		if time.Since(begun) > time.Second {
 			since = time.Now() // the daemon has only now gone
 		}
-		if e, ok := errors.AsType[*croft.Error](err); ok && (e.Code != croft.Closed || !onlyWaits(req)) {
+		e, ok := errors.AsType[*croft.Error](err)
+		if ok && e.Code != croft.DaemonUnreachable && (e.Code != croft.Closed || !onlyWaits(req)) {
 			if e.Op == "" {
 				e.Op = op
 			}
@@ -98,7 +100,7 @@ func exchange[R, T any](ctx context.Context, c *Client, call api.Call, req R) (*
 			return nil, croft.AsError(op, ctx.Err())
 		}
 		if !canRepeat(call, req, err) || time.Since(since) >= c.patience {
-			return nil, gone(op, err)
+			return nil, awayError(op, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -112,11 +114,25 @@ func canRepeat(call api.Call, req any, err error) bool {
 	if call.Method == http.MethodGet || onlyWaits(req) {
 		return true
 	}
-	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {
-		return true // the daemon has not seen it
+	if isNotSent(err) {
+		return true
 	}
 	key := reflect.ValueOf(req).FieldByName("Key")
 	return key.IsValid() && key.String() != ""
+}
+
+// dialError says that there was no connection.
+type dialError struct{ error }
+
+func (e dialError) Unwrap() error { return e.error }
+
+// isNotSent reports whether the daemon cannot have seen a request.
+func isNotSent(err error) bool {
+	if _, ok := errors.AsType[dialError](err); ok {
+		return true
+	}
+	failed, ok := errors.AsType[*net.OpError](err)
+	return ok && failed.Op == "dial"
 }
 
 // once makes a call once. When the context ends, it has the daemon cancel the call, and
@@ -147,25 +163,47 @@ func (c *Client) once(ctx context.Context, call api.Call, req, answer any) error
 // rollback is how long a canceled call may take to roll back what it had begun.
 const rollback = 30 * time.Second
 
-// cancel has the daemon cancel a call. If the daemon does not hear of it, or takes too long,
-// the connection of the call is closed, which cancels it too.
+// again is how long cancel waits for a call that the daemon does not know yet.
+const again = 20 * time.Millisecond
+
+// cancel has the daemon cancel a call. A request to cancel may overtake the call; it is repeated
+// until the daemon knows the call, or the call has ended. If the daemon does not hear of it, or
+// takes too long, the connection of the call is closed, which cancels it too.
 func (c *Client) cancel(calling context.Context, giveUp context.CancelFunc, name string) {
+	defer giveUp()
 	ctx, stop := context.WithTimeout(calling, rollback)
 	defer stop()
+	for {
+		switch c.askToCancel(ctx, name) {
+		case http.StatusNoContent:
+			<-ctx.Done() // the call has ended, or it took too long
+			return
+		case http.StatusNotFound:
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(again):
+			}
+		default:
+			return
+		}
+	}
+}
+
+// askToCancel asks the daemon to cancel a call, and returns the status of its answer, or 0.
+func (c *Client) askToCancel(ctx context.Context, name string) int {
 	r, err := http.NewRequestWithContext(ctx, http.MethodDelete, c.base+strings.Replace(api.CancelPath, "{call}", name, 1), nil)
 	if err != nil {
-		giveUp()
-		return
+		return 0
 	}
 	c.authorize(r)
 	response, err := c.http.Do(r)
 	if err != nil {
-		giveUp()
-		return
+		return 0
 	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // so that the connection is used again
 	_ = response.Body.Close()
-	<-ctx.Done() // the call has ended, or it took too long
-	giveUp()
+	return response.StatusCode
 }
 
 // addNotices keeps the sentences for the user that came with an answer.

@@ -24,6 +24,7 @@ type slow struct {
 	began    chan string
 	rollback time.Duration // how long a canceled Create takes to end
 	ended    atomic.Int32
+	leases   atomic.Int32
 	released atomic.Int32
 	lease    croft.LeaseRequest
 }
@@ -47,7 +48,7 @@ func (s *slow) WaitMerge(ctx context.Context, _ croft.WaitRequest) (*croft.Merge
 
 func (s *slow) TakeLease(_ context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
 	s.lease = req
-	return &croft.Lease{ID: "l1"}, nil
+	return &croft.Lease{ID: croft.ID("l" + number(int(s.leases.Add(1))))}, nil
 }
 
 func (s *slow) Release(_ context.Context, req croft.ReleaseRequest) (*croft.Released, error) {
