@@ -74,6 +74,7 @@ func (s *soak) judge(half []reading, grown reading) {
 		grew, allowed float64
 	}{
 		{"anonymous memory", grown.anonymous, 0.15*mean.anonymous + float64(size(32, 8))*(1<<20)},
+		{"the live heap", grown.live, 0.1*mean.live + (4 << 20)},
 		{"descriptors", grown.descriptors, 8},
 		{"goroutines", grown.goroutines, 20},
 		{"the database and its log", grown.database, 0.25*mean.database + (1 << 20)},
@@ -238,14 +239,14 @@ func (s *soak) read(ctx context.Context) {
 
 // reading is what the daemon has at a time.
 type reading struct {
-	operations, anonymous, descriptors, goroutines float64
-	database, copy, repository                     float64
+	operations, anonymous, live, descriptors, goroutines float64
+	database, copy, repository                           float64
 }
 
 func (m reading) String() string {
 	mb := func(b float64) string { return fmt.Sprintf("%.1f MB", b/1e6) }
-	return fmt.Sprintf("%s of memory, %.0f descriptors, %.0f goroutines, %s of database, %s of its copy, %s in .git",
-		mb(m.anonymous), m.descriptors, m.goroutines, mb(m.database), mb(m.copy), mb(m.repository))
+	return fmt.Sprintf("%s of memory, %s of it live, %.0f descriptors, %.0f goroutines, %s of database, %s of its copy, %s in .git",
+		mb(m.anonymous), mb(m.live), m.descriptors, m.goroutines, mb(m.database), mb(m.copy), mb(m.repository))
 }
 
 // reading measures. No request and no stream of the load's is open.
@@ -266,7 +267,7 @@ func (s *soak) reading() reading {
 	}
 	db := filepath.Join(s.p.state(), "croft.db")
 	return reading{
-		operations: float64(s.made.Load()), anonymous: s.anonymous(), descriptors: s.metric("croft_open_descriptors"), goroutines: s.metric("croft_goroutines"),
+		operations: float64(s.made.Load()), anonymous: s.anonymous(), live: s.metric("croft_heap_live_bytes"), descriptors: s.metric("croft_open_descriptors"), goroutines: s.metric("croft_goroutines"),
 		database: size(db, db+"-wal"), copy: size(filepath.Join(s.p.home(), "data")), repository: size(filepath.Join(s.p.dir, ".git")),
 	}
 }
@@ -316,7 +317,7 @@ func slope(all []reading) reading {
 		return up / down * (n - 1)
 	}
 	return reading{
-		anonymous: of(func(m reading) float64 { return m.anonymous }), descriptors: of(func(m reading) float64 { return m.descriptors }),
+		anonymous: of(func(m reading) float64 { return m.anonymous }), live: of(func(m reading) float64 { return m.live }), descriptors: of(func(m reading) float64 { return m.descriptors }),
 		goroutines: of(func(m reading) float64 { return m.goroutines }), database: of(func(m reading) float64 { return m.database }),
 		copy: of(func(m reading) float64 { return m.copy }), repository: of(func(m reading) float64 { return m.repository }),
 	}

@@ -60,6 +60,12 @@ func TestWithEngine(t *testing.T) {
 	if _, err := agent.Release(ctx, croft.ReleaseRequest{Lease: lease.ID}); err != nil {
 		t.Errorf("release: %v", err)
 	}
+	if _, err := agent.Renew(ctx, croft.RenewRequest{Lease: lease.ID}); !errors.Is(err, croft.LeaseLost) {
+		t.Errorf("renew: %v", err)
+	}
+	if held, err := svc.Workspace(ctx, croft.WorkspaceRequest{Ref: croft.ByID(other.ID)}); err != nil || held.Lease == nil || !held.Lease.ExpiresAt.Equal(lease.ExpiresAt) {
+		t.Errorf("another's lease was prolonged: %+v, %+v, %v", lease, held.Lease, err)
+	}
 	if _, err := svc.Renew(ctx, croft.RenewRequest{Lease: lease.ID}); err != nil {
 		t.Errorf("another's lease was released: %v", err)
 	}

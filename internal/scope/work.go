@@ -48,9 +48,8 @@ func (w *workspace) TakeLease(ctx context.Context, req croft.LeaseRequest) (*cro
 	return w.svc.TakeLease(ctx, req)
 }
 
-// ownLease renews a lease and refuses one of another workspace. A Service finds a lease in no
-// other way: so the lease of another workspace, whose ID cannot be guessed, is prolonged by
-// its own time, and nothing else happens to it.
+// ownLease renews a lease and refuses one of another workspace, which an engine does not renew
+// for an agent either.
 func (w *workspace) ownLease(ctx context.Context, id croft.ID) (*croft.Lease, error) {
 	lost := &croft.Error{Code: croft.LeaseLost, Op: "renew", Message: "the lease was released, reaped, or taken over"}
 	lease, err := w.svc.Renew(ctx, croft.RenewRequest{Lease: id})

@@ -211,6 +211,9 @@ func (svc *Workspaces) RenewLease(ctx context.Context, req croft.RenewRequest) (
 		if err != nil {
 			return err
 		}
+		if agent := croft.ActorFrom(ctx).Workspace; agent != "" && agent != l.Workspace {
+			return leaseLostError() // an agent prolongs no lease of another's
+		}
 		l.ExpiresAt = svc.Now().Add(time.Duration(cmp.Or(l.TTL, croft.Duration(svc.Settings.Config().Lease.TTL))))
 		return tx.PutLease(l)
 	})

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	rtmetrics "runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,11 +185,22 @@ func (s *Set) process() []Gauge {
 		{Name: "croft_uptime_seconds", Help: "time since the daemon began", Value: time.Since(s.started).Seconds()},
 		{Name: "croft_goroutines", Help: "goroutines", Value: float64(runtime.NumGoroutine())},
 		{Name: "croft_heap_bytes", Help: "memory in use", Value: float64(mem.HeapAlloc)},
+		{Name: "croft_heap_live_bytes", Help: "memory that was still used when garbage was last collected", Value: liveHeap()},
 	}
 	if n, ok := descriptors(); ok {
 		all = append(all, Gauge{Name: "croft_open_descriptors", Help: "open files and sockets", Value: float64(n)})
 	}
 	return all
+}
+
+// liveHeap is what the last collection of garbage left.
+func liveHeap() float64 {
+	live := []rtmetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	rtmetrics.Read(live)
+	if live[0].Value.Kind() != rtmetrics.KindUint64 {
+		return 0
+	}
+	return float64(live[0].Value.Uint64())
 }
 
 // descriptors counts the open descriptors of this process, where the system shows them.

@@ -169,8 +169,7 @@ func TestCrookedParameters(t *testing.T) {
 			continue // what is left of the request would act
 		}
 		for i, value := range crooked(v) {
-			if testing.Short() && i%4 != made%4 {
-				made++
+			if (i+len(p.name)+len(p.call.Name))%every != 0 {
 				continue
 			}
 			made++
