@@ -98,6 +98,7 @@ const (
 	EventCheckEnded          = "check.ended"          // State says how
 	EventTargetMoved         = "target.moved"         // outside of its lane
 	EventApprovalGiven       = "approval.given"       // a person allowed something that an agent may not
+	EventApprovalWithdrawn   = "approval.withdrawn"   // a person does not allow it any more
 	EventReviewCreated       = "review.created"       // work was frozen for a review
 	EventSessionStarted      = "session.started"      // a session has begun
 	EventSessionChanged      = "session.changed"      // something else in its record
@@ -116,7 +117,7 @@ func EventKinds() []string {
 		EventWorkspaceCreating, EventWorkspaceCreated, EventWorkspaceChanged, EventWorkspaceForgotten, EventWorkspaceRemoved, EventWorkspaceLocked, EventWorkspaceUnlocked,
 		EventWorkspaceReaped, EventWorkspaceRebuilt, EventWorkspaceMoved, EventWorkspaceRestored, EventWorkspaceSaved, EventLeaseTaken, EventLeaseReleased, EventBranchDeleted,
 		EventOperationUndone, EventOperationProgressed, EventWorkspaceFinished, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
-		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventCheckStarted, EventCheckOutput, EventCheckEnded, EventTargetMoved, EventApprovalGiven, EventReviewCreated, EventSessionStarted,
+		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventCheckStarted, EventCheckOutput, EventCheckEnded, EventTargetMoved, EventApprovalGiven, EventApprovalWithdrawn, EventReviewCreated, EventSessionStarted,
 		EventSessionChanged, EventSessionEnded, EventRoundStarted, EventRoundEnded, EventTrashStripped, EventTrashAnnounced, EventTrashPurged, EventTrashReduced,
 	}
 }

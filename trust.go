@@ -11,14 +11,24 @@ type ChecksRequest struct {
 	Target string `json:"target,omitempty"` // a branch; default: that of the workspace, or of one that would be made
 }
 
-// ApproveRequest allows the checks of a target to run.
+// ApproveMode says whether checks may run from now on.
+type ApproveMode string
+
+// The modes of approving.
+const (
+	ApproveGive     ApproveMode = ""         // they may
+	ApproveWithdraw ApproveMode = "withdraw" // they may no longer, until they are approved again
+)
+
+// ApproveRequest allows the checks of a target to run, or withdraws that.
 type ApproveRequest struct {
 	Key    string `json:"key,omitempty"`
 	Repo   Ref    `json:"repo,omitempty"`
 	Target string `json:"target,omitempty"`
 	// Hash is the hash of the checks that the person has seen. It is required, so that
 	// only these are approved.
-	Hash string `json:"hash"`
+	Hash string      `json:"hash"`
+	Mode ApproveMode `json:"mode,omitempty"`
 	// From is the working directory of the person who approves. It is checked in
 	// addition to that of the Service.
 	From string `json:"from,omitempty"`
@@ -50,7 +60,7 @@ const (
 	ApprovalGitConfig ApprovalKind = "git-config" // a repository's git configuration is used: AcceptGitConfig
 )
 
-// Approval is what a person allowed. The event that has it names the person.
+// Approval is what a person allowed, or withdrew. The event that has it names the person.
 type Approval struct {
 	Kind   ApprovalKind `json:"kind"`
 	Target string       `json:"target,omitempty"` // of checks and a target: the branch
@@ -72,6 +82,8 @@ type Trust interface {
 	// files: a user who approves "make test" approves whatever a candidate puts
 	// behind it. It fails with ChecksUntrusted if the target asks for other ones
 	// by now, and where it is asked for from inside a workspace: that is where
-	// agents are.
+	// agents are. With ApproveWithdraw they may not run any more: a merge that
+	// comes to them is refused with ChecksUntrusted, unless CROFT_TRUST names them; one
+	// that is being checked goes on. That is no failure if they were not approved.
 	Approve(ctx context.Context, req ApproveRequest) (*CheckPlan, error)
 }

@@ -85,6 +85,7 @@ func (toldScenarios) Approvals(t *testing.T, f *fixture) {
 	if plan, err = f.Checks(t.Context(), croft.ChecksRequest{Target: "main"}); err != nil || plan.ApprovedBy != "ada" || plan.ApprovedAt.IsZero() {
 		t.Errorf("the checks are %+v, %v", plan, err)
 	}
+	defer f.withdrawn(plan)
 	want := []croft.Approval{
 		{Kind: croft.ApprovalChecks, Target: "main", Commit: tip, Hash: plan.Hash, Checks: []string{"true"}},
 		{Kind: croft.ApprovalTarget, Target: "main", Commit: tip},
@@ -103,6 +104,29 @@ func (toldScenarios) Approvals(t *testing.T, f *fixture) {
 			t.Errorf("%s is a part of %+v, %v", e.After.Approval.Kind, op, err)
 		}
 	}
+}
+
+// withdrawn: what a person allowed, and does not allow any more, is told once, with the person.
+func (f *fixture) withdrawn(plan *croft.CheckPlan) {
+	t := f.t
+	t.Helper()
+	from := f.cursor()
+	req := croft.ApproveRequest{Target: "main", Hash: plan.Hash, Mode: croft.ApproveWithdraw}
+	for _, key := range []string{"w", "w", "x"} { // the last finds nothing to withdraw
+		req.Key = key
+		if got, err := f.Approve(ada(t.Context()), req); err != nil || got.IsApproved || got.ApprovedBy != "" {
+			t.Errorf("withdrawn: %+v, %v", got, err)
+		}
+	}
+	if now, err := f.Checks(t.Context(), croft.ChecksRequest{Target: "main"}); err != nil || now.IsApproved {
+		t.Errorf("the checks are %+v, %v", now, err)
+	}
+	list := events(t, f, croft.EventsRequest{After: from, Kinds: []string{croft.EventApprovalWithdrawn}})
+	if len(list) != 1 || list[0].Actor != "ada" || list[0].After.Approval.Hash != plan.Hash || list[0].Operation == "" {
+		t.Errorf("told: %+v", list)
+	}
+	req.Mode, req.Key = "take", ""
+	wantCode(t, errOf(f.Approve(t.Context(), req)), croft.InvalidRequest)
 }
 
 // Progress: an act that takes long tells how far it has come, not too often, and that it is

@@ -10,7 +10,7 @@ import (
 
 func newTrustCommand(a *app) *cobra.Command {
 	var target, key string
-	var isYes, isDry bool
+	var isYes, isDry, isOff bool
 	cmd := &cobra.Command{
 		Use:   "trust",
 		Short: "Show and approve the checks that a target asks for",
@@ -25,9 +25,15 @@ scripts all run as you, before anything is merged.
 
 Nothing is approved from inside a workspace. Without a terminal nobody is asked:
 CROFT_TRUST=HASH in the environment, with the very hash that -n prints, approves
-these commands for good; the same variable approves them for one croft merge.`,
+these commands for good; the same variable approves them for one croft merge.
+
+With --withdraw they may not run any more, until they are approved again: a merge
+that comes to them is refused. One that is being checked goes on.`,
 		Args: takesNothing,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
+			if isOff {
+				return a.withdrawTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target}, key)
+			}
 			agreed := consentNone
 			switch {
 			case isDry:
@@ -43,8 +49,40 @@ these commands for good; the same variable approves them for one croft merge.`,
 	cmd.Flags().StringVar(&target, "target", "", "the `branch` whose checks are meant")
 	cmd.Flags().BoolVarP(&isYes, "yes", "y", false, "approve without asking, at a terminal")
 	cmd.Flags().BoolVarP(&isDry, "dry-run", "n", false, "show the commands and their hash, and approve nothing")
+	cmd.Flags().BoolVar(&isOff, "withdraw", false, "do not let them run any more")
+	cmd.MarkFlagsMutuallyExclusive("withdraw", "yes")
+	cmd.MarkFlagsMutuallyExclusive("withdraw", "dry-run")
 	addKeyFlag(cmd, &key)
 	return cmd
+}
+
+// withdrawTrust takes the approval of the checks of a target back.
+func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.ChecksRequest, key string) error {
+	plan, err := svc.Checks(ctx, req)
+	if err != nil {
+		return err
+	}
+	was := plan.ApprovedBy != ""
+	if plan.Hash != "" {
+		plan, err = svc.Approve(ctx, croft.ApproveRequest{Key: key, Repo: req.Repo, Target: plan.Target, Hash: plan.Hash, Mode: croft.ApproveWithdraw, From: a.env.Dir})
+		if err != nil {
+			return err
+		}
+	}
+	if a.json {
+		a.emit(trustResult{*plan})
+	}
+	switch {
+	case plan.Hash == "":
+		a.note("%s asks for no checks", plan.Target)
+	case plan.IsApproved:
+		a.note("withdrawn; CROFT_TRUST still approves them here")
+	case was:
+		a.note("withdrawn")
+	default:
+		a.note("they were not approved")
+	}
+	return nil
 }
 
 func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksRequest, key string, agreed consent) error {

@@ -71,6 +71,19 @@ func (d *dashboard) approve(r *request) (string, error) {
 	return r.back(), nil
 }
 
+// withdraw takes back what was allowed: the checks that the person was shown, by their hash.
+func (d *dashboard) withdraw(r *request) (string, error) {
+	target, err := r.targetOf()
+	if err != nil {
+		return "", err
+	}
+	req := croft.ApproveRequest{Repo: r.ref(), Target: target, Hash: r.PostFormValue("hash"), Mode: croft.ApproveWithdraw, Key: r.key()}
+	if _, err := d.svc.Approve(r.Context(), req); err != nil {
+		return "", err
+	}
+	return r.back(), nil
+}
+
 // acceptTarget accepts that a target is at the commit that the person was shown.
 func (d *dashboard) acceptTarget(r *request) (string, error) {
 	target, err := r.targetOf()

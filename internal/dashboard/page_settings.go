@@ -49,6 +49,8 @@ type trustItem struct {
 	Repo   croft.Repo
 	Value  string // of the target, for the form
 	Action string
+	// Withdraw is where the form goes that takes the approval back.
+	Withdraw string
 }
 
 // movedTarget is a target that moved outside of its lane.
@@ -159,7 +161,7 @@ func (d *dashboard) readTrustOf(ctx context.Context, data *settingsData, repo cr
 			data.Problems = append(data.Problems, repo.Name+", "+target+": "+croft.AsError("checks", err).Message)
 			continue
 		}
-		item := trustItem{CheckPlan: *plan, Repo: repo, Value: pathValue(plan.Target), Action: repoPath(repo.ID, "trust")}
+		item := trustItem{CheckPlan: *plan, Repo: repo, Value: pathValue(plan.Target), Action: repoPath(repo.ID, "trust"), Withdraw: repoPath(repo.ID, "withdraw")}
 		switch {
 		case len(plan.Checks) == 0:
 		case plan.IsApproved:

@@ -181,3 +181,21 @@ func TestKeysAreTurnedOff(t *testing.T) {
 		t.Errorf("%d %v", a.status, a.header)
 	}
 }
+
+// TestWithdrawChecks: what was allowed can be withdrawn, and asks again.
+func TestWithdrawChecks(t *testing.T) {
+	s := newSite(t, "true")
+	s.serveSettings()
+	page := s.get("/settings")
+	want(t, "settings", page, "None asks now", "Withdraw the checks of")
+	hash := field(t, page, s.in("withdraw"), "hash")
+	if a := s.send(s.in("withdraw"), "target", "main", "hash", strings.Repeat("0", 64)); a.status < 400 {
+		t.Errorf("other checks were withdrawn: %d", a.status)
+	}
+	s.post(s.in("withdraw"), "target", "main", "hash", hash, "back", "/settings")
+	want(t, "settings", s.get("/settings"), "1 to look at", "Allow this command")
+	s.who.Access = croft.AccessRead
+	if strings.Contains(s.get("/settings"), "withdraw") {
+		t.Error("a reader is shown the form")
+	}
+}

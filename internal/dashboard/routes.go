@@ -79,6 +79,7 @@ func (d *dashboard) actions() map[string]func(*request) (string, error) {
 		"/r/{repo}/settings":   d.makeToken,
 		"/tokens/{token}":      d.revokeToken,
 		"/r/{repo}/trust":      d.approve,
+		"/r/{repo}/withdraw":   d.withdraw,
 		"/r/{repo}/accept":     d.acceptTarget,
 		"/r/{repo}/git-config": d.acceptGitConfig,
 

@@ -164,12 +164,15 @@ func (svc *Rules) usualTarget(ctx context.Context, s project.Location) (string, 
 	return st.Target, err
 }
 
-// ApproveChecks allows the checks of a target to run. It refuses a request without a
+// ApproveChecks allows the checks of a target to run, or withdraws that. It refuses a request without a
 // hash (InvalidRequest), one from inside a workspace, and one with another hash than
 // that of the checks at the tip (both ChecksUntrusted).
 func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
 	if req.Hash == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the hash of the checks is missing", Hint: "croft config trust"}
+	}
+	if req.Mode != croft.ApproveGive && req.Mode != croft.ApproveWithdraw {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("no mode of approving is %q", req.Mode)}
 	}
 	if err := svc.guardApproval(ctx, req); err != nil {
 		return nil, err
@@ -189,10 +192,13 @@ func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft
 			Details: strings.Join(plan.Checks, "\n"), Hint: "croft config trust --target " + plan.Target,
 		}
 	}
-	if err == nil {
-		err = svc.WriteApproval(ctx, r, plan)
-	}
 	if err != nil {
+		return nil, err
+	}
+	if req.Mode == croft.ApproveWithdraw {
+		return svc.withdraw(ctx, r, plan)
+	}
+	if err := svc.WriteApproval(ctx, r, plan); err != nil {
 		return nil, err
 	}
 	plan.IsApproved = true
@@ -201,6 +207,33 @@ func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft
 	given := croft.Approval{Kind: croft.ApprovalChecks, Target: plan.Target, Commit: plan.Commit, Hash: plan.Hash, Checks: plan.Checks}
 	return plan, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		return errors.Join(svc.Note(tx, "trust", r.ID), tx.Approve(r.ID, given), once.Answer(ctx, tx, plan))
+	})
+}
+
+// withdraw deletes the approval of the checks of a plan, and tells of it if there was one.
+func (svc *Rules) withdraw(ctx context.Context, r *project.Project, plan *croft.CheckPlan) (*croft.CheckPlan, error) {
+	file := svc.approvalFile(r, plan.Hash)
+	err := os.Remove(file)
+	wasThere := err == nil
+	if wasThere {
+		err = fsx.SyncAll(filepath.Dir(file))
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	plan.ApprovedBy, plan.ApprovedAt = "", time.Time{}
+	if _, plan.IsApproved, err = svc.ChecksTrusted(ctx, r, plan.Checks); err != nil {
+		return nil, err
+	}
+	gone := croft.Event{
+		Kind: croft.EventApprovalWithdrawn, Subjects: croft.Subjects{Repo: r.ID, Target: plan.Target},
+		After: &croft.Nouns{Approval: &croft.Approval{Kind: croft.ApprovalChecks, Target: plan.Target, Commit: plan.Commit, Hash: plan.Hash, Checks: plan.Checks}},
+	}
+	return plan, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		if !wasThere {
+			return once.Answer(ctx, tx, plan)
+		}
+		return errors.Join(svc.Note(tx, "withdraw trust", r.ID), tx.Emit(gone), once.Answer(ctx, tx, plan))
 	})
 }
 

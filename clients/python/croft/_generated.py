@@ -25,6 +25,7 @@ __all__ = [
     "Applied",
     "Approval",
     "ApprovalKind",
+    "ApproveMode",
     "Archive",
     "Aspect",
     "Attempt",
@@ -193,6 +194,11 @@ ApprovalKind: TypeAlias = Literal[
     "checks",
     "target",
     "git-config",
+]
+
+# ApproveMode says whether checks may run from now on.
+ApproveMode: TypeAlias = Literal[
+    "withdraw",
 ]
 
 # Aspect is a side of a workspace that a look at it examines.
@@ -400,6 +406,7 @@ EventKind: TypeAlias = Literal[
     "check.ended",
     "target.moved",
     "approval.given",
+    "approval.withdrawn",
     "review.created",
     "session.started",
     "session.changed",
@@ -735,7 +742,7 @@ class Announcement(Model):
 
 
 class Approval(Model):
-    """Approval is what a person allowed. The event that has it names the person."""
+    """Approval is what a person allowed, or withdrew. The event that has it names the person."""
 
     kind: ApprovalKind
     # of checks and a target: the branch
@@ -3195,13 +3202,17 @@ class Calls:
         repo: str | None = None,
         target: str | None = None,
         hash: str,
+        mode: ApproveMode | None = None,
         from_: str | None = None,
     ) -> CheckPlan:
         """Allows these commands to run in this repository, in this order, whatever commit asks
         for them. A command runs what it finds in the merged files: a user who approves
         "make test" approves whatever a candidate puts behind it. It fails with
         CHECKS_UNTRUSTED if the target asks for other ones by now, and where it is asked for
-        from inside a workspace: that is where agents are.
+        from inside a workspace: that is where agents are. With withdraw they may not run
+        any more: a merge that comes to them is refused with CHECKS_UNTRUSTED, unless
+        CROFT_TRUST names them; one that is being checked goes on. That is no failure if
+        they were not approved.
 
           hash: the hash of the checks that the person has seen. It is required, so that
             only these are approved.
@@ -3213,6 +3224,7 @@ class Calls:
             "repo": repo,
             "target": target,
             "hash": hash,
+            "mode": mode,
             "from": from_,
         }
         return self._send("POST", "/v1/checks/approve", fields, CheckPlan)

@@ -174,7 +174,7 @@ export interface ApplyRequest {
   message?: string;
 }
 
-/** Approval is what a person allowed. The event that has it names the person. */
+/** Approval is what a person allowed, or withdrew. The event that has it names the person. */
 export interface Approval {
   kind: ApprovalKind;
   /** of checks and a target: the branch */
@@ -199,7 +199,11 @@ export type ApprovalKind =
   | "git-config"
   | (string & {}); // a newer daemon may have more words
 
-/** ApproveRequest allows the checks of a target to run. */
+/** ApproveMode says whether checks may run from now on. */
+export type ApproveMode =
+  | "withdraw";
+
+/** ApproveRequest allows the checks of a target to run, or withdraws that. */
 export interface ApproveRequest {
   key?: string;
   repo?: string;
@@ -209,6 +213,7 @@ export interface ApproveRequest {
    * approved.
    */
   hash: string;
+  mode?: ApproveMode;
   /**
    * the working directory of the person who approves. It is checked in addition to that of the
    * Service.
@@ -901,6 +906,7 @@ export type EventKind =
   | "check.ended"
   | "target.moved"
   | "approval.given"
+  | "approval.withdrawn"
   | "review.created"
   | "session.started"
   | "session.changed"
@@ -3098,7 +3104,9 @@ export abstract class Calls {
    * them. A command runs what it finds in the merged files: a user who approves "make test"
    * approves whatever a candidate puts behind it. It fails with CHECKS_UNTRUSTED if the target
    * asks for other ones by now, and where it is asked for from inside a workspace: that is
-   * where agents are.
+   * where agents are. With withdraw they may not run any more: a merge that comes to them is
+   * refused with CHECKS_UNTRUSTED, unless CROFT_TRUST names them; one that is being checked
+   * goes on. That is no failure if they were not approved.
    */
   approve(request: ApproveRequest, options?: CallOptions): Promise<CheckPlan> {
     return this.send({ method: "POST", path: "/v1/checks/approve", fields: request, keyed: true, options });
