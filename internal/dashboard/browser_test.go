@@ -56,8 +56,13 @@ func (s *site) furnish() []namedPage {
 	conflict := s.make("cart-rounding", map[string]string{"src/main.txt": "theirs\ntwo\nthree\n"})
 	failing := s.make("fix-flaky-TestInventoryReservation-ConcurrentHoldsAcrossWarehouses", map[string]string{"bad.txt": "x\n"})
 	later := s.make("docs-typos", map[string]string{"README.md": "# App\n"})
-	for _, ws := range []*croft.Workspace{first, conflict, failing, later} {
+	for _, ws := range []*croft.Workspace{first, conflict, failing} {
 		s.merge(ws)
+	}
+	docs := s.merge(later)
+	s.merge(s.make("login-throttle", map[string]string{"src/main.txt": "ours, throttled\ntwo\nthree\n"}))
+	if _, err := croft.Revert(t.Context(), s.svc, croft.RevertRequest{Merge: docs.ID}); err != nil {
+		t.Fatal(err)
 	}
 	s.make("tax-vat", map[string]string{"src/main.txt": "vat\ntwo\nthree\n", "tax.go": "package tax\n"})
 	s.make("tax-vat-2027", map[string]string{"tax.go": "package vat\n"})
@@ -102,6 +107,8 @@ func (s *site) furnish() []namedPage {
 		{"confirm-revert", s.at(first, "revert")},
 		{"confirm-undo", undo[1]},
 		{"notfound", "/nosuch"},
+		{"gone", s.in("w/login-throttle")},
+		{"gone-discarded", s.in("w/nat-cost")},
 		{"error", s.at(ready, "file?path=x")},
 	}
 }

@@ -34,6 +34,9 @@ type errorData struct {
 	Command  string
 	Back     string // the page that the form was on
 	Inbox    string
+	Open     string // the address of what was meant
+	Restore  string // the action that brings the workspace back
+	Undo     string // the address of the question before its merge is taken back
 }
 
 // fail writes the page of an error.
@@ -43,6 +46,9 @@ func (d *dashboard) fail(w http.ResponseWriter, r *request, err error) {
 		d.log.ErrorContext(r.Context(), "page", "path", r.URL.Path, "error", err)
 	}
 	data.Inbox = r.path("")
+	if data.Code == croft.WorktreeNotFound && r.Repo != nil && r.PathValue("ws") != "" {
+		d.describeGone(r, &data)
+	}
 	if r.Method == http.MethodPost {
 		data.Back = localPath(r.FormValue("back"))
 	}

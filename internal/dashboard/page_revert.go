@@ -1,7 +1,11 @@
 package dashboard
 
 import (
+	"context"
+	"maps"
 	"net/url"
+	"slices"
+	"time"
 
 	"github.com/croft-sh/croft"
 )
@@ -12,10 +16,29 @@ const laterShown = 20
 // revertData is the question before a merge is taken back.
 type revertData struct {
 	Plan   *croft.RevertPlan
-	Later  []croft.Merge // some of those that came after it
+	Later  []laterMerge // some of those that came after it
+	Repo   string
 	Action string
 	Back   string
+	Since  []string // who changed the places that the undo conflicts on; none: that is not known
 }
+
+// laterMerge is a merge that came after the one that is to be taken back.
+type laterMerge struct {
+	croft.Merge
+	Meets      []string // the files that both changed, some of them
+	More       int      // how many there are besides
+	IsCompared bool
+}
+
+const (
+	// meetsShown is how many files that two merges changed are named.
+	meetsShown = 3
+	// meetsFiles is how many files of a merge are compared.
+	meetsFiles = 2000
+	// meetsTime is how long merges may be compared.
+	meetsTime = 3 * time.Second
+)
 
 // revertPage asks before the merge of a workspace is taken back.
 func (d *dashboard) revertPage(r *request) (*page, error) {
@@ -23,7 +46,7 @@ func (d *dashboard) revertPage(r *request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := d.newestMerge(r, ws)
+	m, _, err := d.newestMerge(r, ws)
 	if err != nil {
 		return nil, err
 	}
@@ -43,17 +66,72 @@ func (d *dashboard) askRevert(r *request, id croft.ID, back string) (*page, erro
 	if err != nil {
 		return nil, err
 	}
-	data := &revertData{Plan: plan, Back: back, Action: repoPath(r.Repo.ID, "m/"+url.PathEscape(string(plan.Merge.ID))+"/revert")}
+	data := &revertData{Plan: plan, Repo: r.Repo.Name, Back: back, Action: repoPath(r.Repo.ID, "m/"+url.PathEscape(string(plan.Merge.ID))+"/revert")}
 	list, err := d.svc.Merges(r.Context(), croft.MergesRequest{Repo: r.ref(), Target: plan.Branch, Scope: croft.ScopeAll, Page: croft.Page{Limit: searchPage}})
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range list.Items {
 		if m.Status == croft.MergeMerged && m.ID != plan.Merge.ID && m.EndedAt.After(plan.Merge.EndedAt) && len(data.Later) < min(laterShown, plan.Later) {
-			data.Later = append(data.Later, m)
+			data.Later = append(data.Later, laterMerge{Merge: m})
 		}
 	}
+	d.compareLater(r, data)
 	return &page{Template: "revert", Title: "Undo the merge of " + plan.Merge.WorkspaceName, Data: data}, nil
+}
+
+// compareLater finds the files of the later merges that the merge changed, too. What cannot be read, or takes
+// too long, is not compared: the plan has the conflicts in any case.
+func (d *dashboard) compareLater(r *request, data *revertData) {
+	ctx, cancel := context.WithTimeout(r.Context(), meetsTime)
+	defer cancel()
+	own, err := d.filesOf(ctx, r, data.Plan.Merge.ID)
+	if err != nil {
+		return
+	}
+	conflicts := map[string]bool{}
+	for _, c := range data.Plan.Conflicts {
+		conflicts[c.Path] = true
+	}
+	for i := range data.Later {
+		m := &data.Later[i]
+		files, err := d.filesOf(ctx, r, m.ID)
+		if err != nil {
+			return
+		}
+		m.IsCompared = true
+		isInTheWay := false
+		for _, path := range slices.Sorted(maps.Keys(files)) {
+			if !own[path] {
+				continue
+			}
+			isInTheWay = isInTheWay || conflicts[path]
+			if len(m.Meets) < meetsShown {
+				m.Meets = append(m.Meets, path)
+			} else {
+				m.More++
+			}
+		}
+		if isInTheWay {
+			data.Since = append(data.Since, m.WorkspaceName)
+		}
+	}
+}
+
+// filesOf are the paths that a merge changed, the old ones of renamed files as well.
+func (d *dashboard) filesOf(ctx context.Context, r *request, id croft.ID) (map[string]bool, error) {
+	work, err := d.svc.Diff(ctx, croft.DiffRequest{Repo: r.ref(), Merge: id, Detail: croft.DetailStat, Page: croft.Page{Limit: meetsFiles}})
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]bool{}
+	for _, f := range work.Files {
+		files[f.Path] = true
+		if f.OldPath != "" {
+			files[f.OldPath] = true
+		}
+	}
+	return files, nil
 }
 
 // revert takes a merge back, if its target is still at the commit that the question was about.

@@ -147,6 +147,10 @@ func mergeState(m *croft.Merge) state {
 		return conditionState(croft.ConditionHeld)
 	case m.State == croft.MergeQueued:
 		return conditionState(croft.ConditionQueued)
+	case m.Kind == croft.KindRevert && m.Status == croft.MergeMerged:
+		return state{"taken back", "t-grey", "undo", false}
+	case m.Kind == croft.KindRevert && m.Status == croft.MergeReverted: // the undo was undone
+		return state{"brought back", "t-grey", "rounds", false}
 	case m.Status == croft.MergeMerged:
 		return conditionState(croft.ConditionMerged)
 	case m.Status == croft.MergeReverted:

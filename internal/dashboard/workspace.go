@@ -21,6 +21,7 @@ const (
 type workspaceView struct {
 	WS      *croft.Workspace
 	Merge   *croft.Merge // the newest of its work; nil: none
+	Undoing *croft.Merge // takes that one back, and is on its way; nil: none
 	State   state
 	Repo    string
 	Path    string // of its first page
@@ -72,7 +73,7 @@ func (d *dashboard) viewOf(r *request, current string) (*workspaceView, error) {
 		return nil, err
 	}
 	v := &workspaceView{WS: ws, State: stateOf(ws), Repo: r.Repo.Name, Path: workspacePath(r.Repo.ID, ws.ID, "")}
-	if v.Merge, err = d.newestMerge(r, ws); err != nil {
+	if v.Merge, v.Undoing, err = d.newestMerge(r, ws); err != nil {
 		return nil, err
 	}
 	if ws.Status == croft.ConditionMerged && v.Merge != nil && v.Merge.Status == croft.MergeMerged {
@@ -113,29 +114,33 @@ func (v *workspaceView) pageOf(template, title string) *page {
 	}
 }
 
-// newestMerge finds the newest merge of a workspace's work.
-func (d *dashboard) newestMerge(r *request, ws *croft.Workspace) (*croft.Merge, error) {
+// newestMerge finds the newest merge of a workspace's work, and the undo of it that is on its way. Either
+// may be nil.
+func (d *dashboard) newestMerge(r *request, ws *croft.Workspace) (newest, undoing *croft.Merge, err error) {
 	if ws.MergeStatus == "" && ws.MergeReason == "" && groupOf(ws) != groupQueue && ws.Status != croft.ConditionHeld {
-		return nil, nil //nolint:nilnil // none is an answer
+		return nil, undoing, nil
 	}
 	at := croft.Page{Limit: searchPage}
 	for range mergesSearched / searchPage {
 		list, err := d.svc.Merges(r.Context(), croft.MergesRequest{Repo: r.ref(), Scope: croft.ScopeAll, Page: at})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for i := range list.Items {
 			m := &list.Items[i]
+			if m.Workspace == ws.ID && m.Kind == croft.KindRevert && m.State != croft.MergeDone {
+				undoing = m
+			}
 			isTakenBack := m.Status == croft.MergeDiscarded && ws.State != croft.Trashed // the workspace was restored
 			if m.Workspace == ws.ID && m.Kind != croft.KindRevert && !isTakenBack {
-				return m, nil
+				return m, undoing, nil
 			}
 		}
 		if at.After = list.Next; at.After == "" {
 			break
 		}
 	}
-	return nil, nil //nolint:nilnil // none is an answer
+	return nil, undoing, nil
 }
 
 // isGone reports whether the workspace was removed.
@@ -188,9 +193,7 @@ func (v *workspaceView) addButtons(r *request) {
 	case ws.Target != "" && ws.Work != nil && ws.Work.Ahead+ws.Work.Uncommitted > 0:
 		v.Buttons = append(v.Buttons, merge)
 	}
-	if ws.Status == croft.ConditionMerged && v.Merge != nil {
-		v.Buttons = append(v.Buttons, button{Label: "Undo merge…", Icon: "undo", Path: v.Path + "/revert", IsLink: true, IsDanger: true})
-	}
+	v.addUndo()
 	v.addMenu()
 }
 
@@ -213,11 +216,19 @@ func (v *workspaceView) addMenu() {
 
 // addGone adds what can be done to a workspace that was removed.
 func (v *workspaceView) addGone() {
-	if v.WS.Status == croft.ConditionMerged && v.Merge != nil {
-		v.Buttons = append(v.Buttons, button{Label: "Undo merge…", Icon: "undo", Path: v.Path + "/revert", IsLink: true, IsDanger: true})
-	}
+	v.addUndo()
 	if !v.WS.KeptUntil.IsZero() {
 		v.Buttons = append(v.Buttons, button{Label: "Restore workspace", Icon: "rounds", Path: v.Path + "/restore"})
+	}
+}
+
+// addUndo adds the way to take its merge back or, while that is on its way, to its queue.
+func (v *workspaceView) addUndo() {
+	switch {
+	case v.Undoing != nil:
+		v.Buttons = append(v.Buttons, button{Label: "Look at the queue", Icon: "lane", Path: queuePath(v.WS.RepoID, v.Undoing.Target), IsLink: true})
+	case v.WS.Status == croft.ConditionMerged && v.Merge != nil:
+		v.Buttons = append(v.Buttons, button{Label: "Undo merge…", Icon: "undo", Path: v.Path + "/revert", IsLink: true, IsDanger: true})
 	}
 }
 
@@ -289,6 +300,11 @@ var noteTitles = map[croft.Condition]string{
 // explain adds what was not touched, and what comes next.
 func (v *workspaceView) explain(n *note) {
 	ws := v.WS
+	if m := v.Undoing; m != nil {
+		n.Title, n.Tone, n.Icon = "Its merge is being taken back from "+m.Target, "t-run", "undo"
+		n.Text = "The undo is " + mergeState(m).Word + ". " + m.Target + " moves only if all checks pass."
+		return
+	}
 	switch ws.Status {
 	case croft.ConditionConflict, croft.ConditionCollides:
 		n.Text = ws.Target + " was not touched. Resolving puts " + ws.Target + " into this workspace, with markers in the files, where you or the agent can finish it and submit again."
