@@ -112,7 +112,7 @@ func (s *story) created(e *croft.Event) {
 	if from != "" {
 		it.Text, it.Code = "made it from", from
 	}
-	for _, name := range strings.Fields(s.acts[e.Operation].WorkspaceName) {
+	for name := range strings.FieldsSeq(s.acts[e.Operation].WorkspaceName) {
 		if name != s.ws.Name {
 			it.Names = append(it.Names, name)
 		}

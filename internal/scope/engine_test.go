@@ -53,6 +53,17 @@ func TestWithEngine(t *testing.T) {
 	if _, err := agent.Diff(ctx, croft.DiffRequest{Merge: theirs.ID}); !errors.Is(err, croft.MergeNotFound) {
 		t.Errorf("another's merge: %v", err)
 	}
+	for _, ref := range []croft.Ref{"other", croft.ByID(other.ID), other.Path} {
+		if _, err := agent.Commits(ctx, croft.CommitsRequest{Workspace: ref}); !errors.Is(err, croft.WorktreeNotFound) {
+			t.Errorf("commits of %s: %v", ref, err)
+		}
+	}
+	if list, err := agent.Commits(ctx, croft.CommitsRequest{}); err != nil || list.Workspace != mine.ID {
+		t.Errorf("commits %+v, %v", list, err)
+	}
+	for e, err := range agent.Events(ctx, croft.EventsRequest{Workspace: other.ID}) {
+		t.Errorf("an event of another's workspace: %+v, %v", e, err)
+	}
 	lease, err := svc.TakeLease(ctx, croft.LeaseRequest{Workspace: croft.ByID(other.ID)})
 	if err != nil {
 		t.Fatal(err)

@@ -16,14 +16,15 @@ import (
 // of them: each before its parents, and otherwise by their times, the newest first. Commits of
 // not that the repository lacks are passed over.
 func (a *Session) CommitsIn(ctx context.Context, head string, not []string, limit int) ([]string, error) {
-	in := head + "\n"
+	var in strings.Builder
+	in.WriteString(head + "\n")
 	for _, oid := range not {
-		in += "^" + oid + "\n"
+		in.WriteString("^" + oid + "\n")
 	}
 	if err := odb.AllHex(append([]string{head}, not...)...); err != nil {
 		return nil, err
 	}
-	out, err := a.runWith(ctx, in, "rev-list", "--date-order", "--ignore-missing", "--max-count="+strconv.Itoa(limit), "--stdin")
+	out, err := a.runWith(ctx, in.String(), "rev-list", "--date-order", "--ignore-missing", "--max-count="+strconv.Itoa(limit), "--stdin")
 	if err != nil {
 		return nil, err
 	}
