@@ -271,6 +271,9 @@ func tailOf(path string, from int64) string {
 		return path
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() < from {
+		from = 0 // a log that had become long was begun anew
+	}
 	text, err := io.ReadAll(io.NewSectionReader(f, from, 4<<10))
 	if err != nil || len(text) == 0 {
 		return path

@@ -95,16 +95,19 @@ func values(q url.Values, f Field, v reflect.Value) {
 // fromQuery sets the fields of a request that a query names.
 func fromQuery(request reflect.Value, q url.Values) error {
 	for name, list := range q {
-		base, key, isMap := strings.Cut(strings.TrimSuffix(name, "]"), "[")
+		base, key, isMap := strings.Cut(name, "[")
+		key, isClosed := strings.CutSuffix(key, "]")
 		v, ok := fieldOf(request, base)
 		switch {
-		case !ok, isMap != (v.Kind() == reflect.Map):
+		case !ok, isMap != (v.Kind() == reflect.Map), isMap != isClosed:
 			return invalid("the request has no parameter %.80q", name)
+		case isMap && len(list) != 1:
+			return invalid("the parameter %.80q is there %d times", name, len(list))
 		case isMap:
 			if v.IsNil() {
 				v.Set(reflect.MakeMap(v.Type()))
 			}
-			v.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(list[len(list)-1]))
+			v.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(list[0]))
 		case v.Kind() == reflect.Slice:
 			v.Set(reflect.MakeSlice(v.Type(), len(list), len(list)))
 			for i, s := range list {

@@ -150,7 +150,7 @@ func ReadRequest(c Call, r *http.Request, request any) error {
 	} else if len(query) > 0 {
 		err = invalid("a %s takes its parameters in the body", c.Method)
 	} else {
-		err = readBody(r, request)
+		err = ReadBody(r, request)
 	}
 	if err != nil {
 		return err
@@ -176,8 +176,8 @@ func ReadRequest(c Call, r *http.Request, request any) error {
 // ReadQuery sets the fields of a request that a query names.
 func ReadQuery(q url.Values, request any) error { return fromQuery(reflect.ValueOf(request).Elem(), q) }
 
-// readBody reads the body of a request, a JSON object or nothing.
-func readBody(r *http.Request, request any) error {
+// ReadBody reads the body of a request, a JSON object or nothing.
+func ReadBody(r *http.Request, request any) error {
 	data, err := io.ReadAll(r.Body)
 	if err == nil {
 		err = ReadJSON(data, request)

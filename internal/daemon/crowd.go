@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,13 +39,27 @@ type member struct {
 }
 
 func newCrowd(l net.Listener, kind string, most int, set *metrics.Set) *crowd {
-	c := &crowd{Listener: l, kind: kind, most: max(most, 1), metrics: set, conns: map[*member]time.Time{}}
-	set.Ask(func() []metrics.Gauge {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return []metrics.Gauge{{Name: "croft_connections", Help: "connections that are open", Labels: []string{"listener", kind}, Value: float64(len(c.conns))}}
-	})
-	return c
+	return &crowd{Listener: l, kind: kind, most: max(most, 1), metrics: set, conns: map[*member]time.Time{}}
+}
+
+// size is how many connections are open.
+func (c *crowd) size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.conns)
+}
+
+// gauges are how many connections are open, by the kind of their listeners.
+func gauges(crowds []*crowd) []metrics.Gauge {
+	open := map[string]int{}
+	for _, c := range crowds {
+		open[c.kind] += c.size()
+	}
+	var list []metrics.Gauge
+	for _, kind := range slices.Sorted(maps.Keys(open)) {
+		list = append(list, metrics.Gauge{Name: "croft_connections", Help: "connections that are open", Labels: []string{"listener", kind}, Value: float64(open[kind])})
+	}
+	return list
 }
 
 // Accept waits for a connection for which there is room, or for which room can be made.

@@ -158,7 +158,9 @@ func (s *Server) Run(ctx context.Context) error {
 // serveAll begins to serve at all listeners.
 func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 	mux := s.routes()
+	var crowds []*crowd
 	serve := func(l *crowd, h http.Handler) {
+		crowds = append(crowds, l)
 		server := s.newServer(l, h)
 		s.servers = append(s.servers, server)
 		serving.Go(func() {
@@ -168,15 +170,16 @@ func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 		})
 	}
 	for _, l := range s.o.Listeners.Unix {
-		serve(newCrowd(l, "unix", s.bound(maxUnixConns, 2), s.o.Metrics), s.observe(s.guard.Unix(noting(withOwn(mux, s.ownRoutes())))))
+		serve(newCrowd(l, "unix", s.bound(maxUnixConns, 2*len(s.o.Listeners.Unix)), s.o.Metrics), s.observe(s.guard.Unix(noting(withOwn(mux, s.ownRoutes())))))
 	}
 	for _, l := range s.o.Listeners.TCP {
 		port := 0
 		if addr, ok := l.Addr().(*net.TCPAddr); ok {
 			port = addr.Port
 		}
-		serve(newCrowd(l, "tcp", s.bound(maxTCPConns, 4), s.o.Metrics), s.observe(s.guard.TCP(port, noting(mux))))
+		serve(newCrowd(l, "tcp", s.bound(maxTCPConns, 4*len(s.o.Listeners.TCP)), s.o.Metrics), s.observe(s.guard.TCP(port, noting(mux))))
 	}
+	s.o.Metrics.Ask(func() []metrics.Gauge { return gauges(crowds) })
 }
 
 // bound is how many connections a listener may have: not more than a part of the files that the

@@ -4,8 +4,9 @@
 //
 // # A page
 //
-// A page is three files: page_<name>.go with its handler, templates/<name>.html with its
-// markup, and page_<name>_test.go.
+// A page is two files: page_<name>.go with its handler and templates/<name>.html with its
+// markup. Tests of one page are in page_<name>_test.go; browser_test.go, buttons_test.go and
+// hostile_test.go try all pages.
 //
 //   - The handler is a method of dashboard, func(*request) (*page, error), and a row in the
 //     table of pages in routes.go. It asks the Service and fills a struct for the template. A row

@@ -102,10 +102,11 @@ type screen struct {
 	changed chan struct{} // an event came that the page wants
 	framed  chan struct{} // another event came
 	printed chan struct{} // its check printed something
-	joined  chan *reader
+	joined  chan struct{} // somebody has come
 
 	// Under the hub's lock.
 	readers map[*reader]bool
+	coming  []*reader // those who have nothing of the page yet
 	watch   func(*croft.Event) bool
 	output  *output
 	repo    croft.ID // empty: the page is of all projects
@@ -131,14 +132,15 @@ func (h *hub) join(key, shape string, makePage func(context.Context, extent) (*m
 	if s == nil {
 		s = &screen{
 			hub: h, key: key, make: makePage, readers: map[*reader]bool{},
-			changed: make(chan struct{}, 1), framed: make(chan struct{}, 1), printed: make(chan struct{}, 1), joined: make(chan *reader, maxReaders),
+			changed: make(chan struct{}, 1), framed: make(chan struct{}, 1), printed: make(chan struct{}, 1), joined: make(chan struct{}, 1),
 		}
 		h.screens[key] = s
 		go s.run()
 	}
 	r := &reader{messages: make(chan message, maxBehind), ready: h.ready, shape: shape}
 	s.readers[r] = true
-	s.joined <- r
+	s.coming = append(s.coming, r)
+	signal(s.joined)
 	return r, true
 }
 
@@ -196,7 +198,7 @@ func (h *hub) tail(ctx context.Context, ready chan struct{}) {
 			ready = nil
 		}
 		if err == nil {
-			for e, err := range h.svc.Events(ctx, croft.EventsRequest{After: list.Cursor, From: croft.FromNow, Follow: croft.FollowNew}) {
+			for e, err := range h.svc.Events(ctx, croft.EventsRequest{After: list.Cursor, Follow: croft.FollowNew}) {
 				if err != nil {
 					break
 				}
@@ -271,15 +273,10 @@ func (s *screen) run() {
 	var rested time.Time // until when what is around the page is not made again
 	for {
 		select {
-		case r := <-s.joined:
-			<-r.ready
-			m, ok := s.remake(ctx, extentAll)
-			if !ok {
-				continue
+		case <-s.joined:
+			if d, ok := s.welcome(ctx, last); ok {
+				every = after(d)
 			}
-			s.sendTo(r, m, nil)
-			s.sendChanged(last, m, r) // those who were here before do not have it all
-			every = after(m.every)
 		case _, ok := <-s.changed:
 			if !ok {
 				return
@@ -299,6 +296,35 @@ func (s *screen) run() {
 			s.sendOutput(ctx)
 		}
 	}
+}
+
+// welcome sends the page to those who have come and are still there, and what has changed to
+// those who were here before. It returns after which time the page is to be made again.
+func (s *screen) welcome(ctx context.Context, last map[int]uint64) (time.Duration, bool) {
+	s.hub.mu.Lock()
+	isNew := map[*reader]bool{}
+	for _, r := range s.coming {
+		if s.readers[r] {
+			isNew[r] = true
+		}
+	}
+	s.coming = nil
+	s.hub.mu.Unlock()
+	if len(isNew) == 0 {
+		return 0, false
+	}
+	for r := range isNew {
+		<-r.ready
+	}
+	m, ok := s.remake(ctx, extentAll)
+	if !ok {
+		return 0, false
+	}
+	for r := range isNew {
+		s.sendTo(r, m, nil)
+	}
+	s.sendChanged(last, m, isNew)
+	return m.every, true
 }
 
 // update makes the page again, sends what has changed, and rests. It returns when the page is to be
@@ -367,10 +393,10 @@ func (s *screen) all() []*reader {
 	return all
 }
 
-// sendChanged sends the readers what has changed, but for one who has it.
-func (s *screen) sendChanged(last map[int]uint64, m *made, has *reader) {
+// sendChanged sends the readers what has changed, but for those who have it.
+func (s *screen) sendChanged(last map[int]uint64, m *made, have map[*reader]bool) {
 	for _, r := range s.all() {
-		if r != has {
+		if !have[r] {
 			s.sendTo(r, m, last)
 		}
 	}

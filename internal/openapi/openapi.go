@@ -1,5 +1,5 @@
 // Package openapi makes the OpenAPI document of the daemon's API: of the table of calls, of
-// the Go types and of their comments. It is used by tests, which keep docs/openapi.json as it
+// the Go types and of their comments. It is used by tests, which keep docs/openapi/openapi.json as it
 // follows from the code: no released program needs the source.
 package openapi
 

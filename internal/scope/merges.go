@@ -47,6 +47,7 @@ func (w *workspace) Finish(ctx context.Context, req croft.FinishRequest) (*croft
 		return trimmedMerge(w.svc.Finish(ctx, req))
 	}
 	req.Repo, req.Workspace = me.repo(), me.ref()
+	req.Key = w.ownKey(req.Key)
 	return trimmedMerge(w.svc.Finish(ctx, req))
 }
 
@@ -92,6 +93,7 @@ func (w *workspace) mergeRequest(ctx context.Context, req croft.MergeRequest) (c
 		}
 	}
 	req.Repo, req.Workspace = me.repo(), me.ref()
+	req.Key = w.ownKey(req.Key)
 	return ctx, req, nil
 }
 
@@ -165,6 +167,7 @@ func (w *workspace) ChangeQueue(ctx context.Context, req croft.QueueRequest) (*c
 		return nil, err
 	}
 	req.Repo, req.Merges = me.repo(), nil
+	req.Key = w.ownKey(req.Key)
 	for _, m := range merges {
 		if req.Action == croft.QueueRelease && m.IsHeld && (m.Hold == nil || m.Hold.ActorWorkspace != w.id) {
 			return w.denied.ChangeQueue(ctx, req)
@@ -258,6 +261,7 @@ func (w *workspace) revertRequest(ctx context.Context, req croft.RevertRequest) 
 		return ctx, req, err
 	}
 	req.Repo, req.Merge, req.Ref = me.repo(), m.ID, ""
+	req.Key = w.ownKey(req.Key)
 	return ctx, req, nil
 }
 
@@ -278,6 +282,7 @@ func (w *workspace) Discard(ctx context.Context, req croft.DiscardRequest) (*cro
 		return nil, &croft.Error{Code: croft.InvalidRequest, Op: "discard", Message: "no workspace is named"}
 	}
 	req.Repo, req.Workspaces = me.repo(), []croft.Ref{me.ref()}
+	req.Key = w.ownKey(req.Key)
 	res, err := w.svc.Discard(ctx, req)
 	if err != nil {
 		return nil, err
@@ -317,6 +322,7 @@ func (w *workspace) CreateReview(ctx context.Context, req croft.ReviewRequest) (
 		return nil, notFound(croft.TargetNotFound, "review", "target", req.Target)
 	}
 	req.Repo, req.Workspace = me.repo(), me.ref()
+	req.Key = w.ownKey(req.Key)
 	return w.svc.CreateReview(ctx, req)
 }
 
@@ -329,6 +335,7 @@ func (w *workspace) SubmitApply(ctx context.Context, req croft.ApplyRequest) (*c
 		return nil, err
 	}
 	req.Repo, req.Workspace = me.repo(), me.ref()
+	req.Key = w.ownKey(req.Key)
 	return trimmedMerge(w.svc.SubmitApply(ctx, req))
 }
 

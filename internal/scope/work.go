@@ -8,17 +8,18 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// collect gathers the items of a list that keep lets pass, page by page, until as many are
-// there as the request wants. keep may change an item.
+// collect gathers the items of a list that keep lets pass, page by page. keep may change an
+// item. With a limit it asks for pages of that size until one has an item that passes, so that
+// a page may have fewer items than the limit, or after many pages none, while there are more.
 func collect[T any](want croft.Page, list func(croft.Page) (*croft.List[T], error), keep func(*T) bool) (*croft.List[T], error) {
 	out := &croft.List[T]{Items: []T{}}
-	page := croft.Page{After: want.After}
-	for first := true; ; first = false {
+	page := want
+	for asked := 0; ; asked++ {
 		part, err := list(page)
 		if err != nil {
 			return nil, err
 		}
-		if first {
+		if asked == 0 {
 			out.Cursor = part.Cursor
 		}
 		out.Unseen = append(out.Unseen, part.Unseen...)
@@ -28,12 +29,15 @@ func collect[T any](want croft.Page, list func(croft.Page) (*croft.List[T], erro
 			}
 		}
 		out.Next = part.Next
-		if part.Next == "" || want.Limit > 0 && len(out.Items) >= want.Limit {
+		if part.Next == "" || want.Limit > 0 && (len(out.Items) > 0 || asked == maxPages) {
 			return out, nil
 		}
 		page.After = part.Next
 	}
 }
+
+// maxPages is how many pages are read for one that has nothing of the caller's.
+const maxPages = 100
 
 func onlyID(ids []croft.ID, id croft.ID) []croft.ID {
 	return slices.DeleteFunc(ids, func(other croft.ID) bool { return other != id })
@@ -45,6 +49,7 @@ func (w *workspace) TakeLease(ctx context.Context, req croft.LeaseRequest) (*cro
 		return nil, err
 	}
 	req.Repo, req.Workspace = me.repo(), me.ref()
+	req.Key = w.ownKey(req.Key)
 	return w.svc.TakeLease(ctx, req)
 }
 
@@ -89,6 +94,7 @@ func (w *workspace) TakeSnapshot(ctx context.Context, req croft.SnapshotRequest)
 		return nil, err
 	}
 	req.Repo, req.Workspace = me.repo(), me.ref()
+	req.Key = w.ownKey(req.Key)
 	return w.svc.TakeSnapshot(ctx, req)
 }
 
@@ -144,6 +150,7 @@ func (w *workspace) Restore(ctx context.Context, req croft.RestoreRequest) (*cro
 	}
 	if me.isNamed(req.Ref) {
 		req.Repo, req.Ref = me.repo(), me.ref()
+		req.Key = w.ownKey(req.Key)
 		return trimmed(w.svc.Restore(ctx, req))
 	}
 	saved, err := w.snapshot(ctx, me, croft.GetRequest{Ref: req.Ref})
@@ -154,6 +161,7 @@ func (w *workspace) Restore(ctx context.Context, req croft.RestoreRequest) (*cro
 		return nil, err
 	}
 	req.Repo, req.Ref = me.repo(), croft.ByID(saved.ID)
+	req.Key = w.ownKey(req.Key)
 	return trimmed(w.svc.Restore(ctx, req))
 }
 
@@ -226,5 +234,6 @@ func (w *workspace) undoRequest(ctx context.Context, req croft.UndoRequest) (con
 	}
 	ctx, me, err := w.find(ctx)
 	req.Repo = me.repo()
+	req.Key = w.ownKey(req.Key)
 	return ctx, req, err
 }

@@ -243,6 +243,7 @@ func (w *workspace) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest
 		return nil, err
 	}
 	req.Repo, req.Workspace = me.repo(), me.ref()
+	req.Key = w.ownKey(req.Key)
 	return trimmed(w.svc.UpdateWorkspace(ctx, req))
 }
 
@@ -276,6 +277,7 @@ func (w *workspace) Remove(ctx context.Context, req croft.RemoveRequest) (*croft
 	res := &croft.RemoveResult{Removed: []croft.Removed{}}
 	if isNamed || len(req.Workspaces) == 0 {
 		req.Repo, req.Workspaces = me.repo(), nil
+		req.Key = w.ownKey(req.Key)
 		if isNamed {
 			req.Workspaces = []croft.Ref{me.ref()}
 		}
@@ -313,6 +315,7 @@ func (w *workspace) roleRequest(ctx context.Context, req croft.RoleRequest) (con
 		return ctx, req, notFound(croft.RoleNotFound, "role", "role", req.Role)
 	}
 	req.Repo, req.Workspace, req.Role = me.repo(), me.ref(), me.Role
+	req.Key = w.ownKey(req.Key)
 	return ctx, req, nil
 }
 
@@ -345,6 +348,7 @@ func (w *workspace) ArchiveScratch(ctx context.Context, req croft.ArchiveRequest
 		return w.denied.ArchiveScratch(ctx, req)
 	}
 	req.Repo, req.Workspace = me.repo(), me.ref()
+	req.Key = w.ownKey(req.Key)
 	return w.svc.ArchiveScratch(ctx, req)
 }
 

@@ -16,7 +16,7 @@ func spawn(ctx context.Context, svc croft.Service, r *http.Request) (int, any, e
 		Name        string `json:"name"`
 		ProjectPath string `json:"projectPath"`
 	}
-	if err := readJSON(r, &body); err != nil {
+	if err := api.ReadBody(r, &body); err != nil {
 		return 0, nil, err
 	}
 	if body.ProjectPath == "" {

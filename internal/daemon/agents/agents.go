@@ -7,7 +7,6 @@ package agents
 import (
 	"cmp"
 	"context"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -49,6 +48,8 @@ type Options struct {
 	ServiceFor func(caller.Caller) (croft.Service, error)
 	// ActorFor returns who acts by a request.
 	ActorFor func(*http.Request) (croft.Actor, error)
+	// Stopping ends what only waits when it is closed: the daemon stops.
+	Stopping <-chan struct{}
 }
 
 // New returns the handler of everything below /api, but for the WebSocket.
@@ -83,7 +84,7 @@ func (o Options) handle(do action) http.HandlerFunc {
 			api.WriteError(w, "agents", err)
 			return
 		}
-		status, body, err := do(croft.WithActor(r.Context(), actor), svc, r)
+		status, body, err := do(croft.WithActor(r.Context(), actor), waiting{svc, o.Stopping}, r)
 		if err != nil {
 			api.WriteError(w, "agents", err)
 			return
@@ -238,13 +239,4 @@ func get(ctx context.Context, svc croft.Service, r *http.Request) (int, any, err
 	}
 	a, err := shown(ctx, svc, ws.RepoID, ws.ID)
 	return http.StatusOK, a, err
-}
-
-// readJSON reads the body of a request; none stands for an empty object.
-func readJSON(r *http.Request, v any) error {
-	data, err := io.ReadAll(r.Body)
-	if err != nil {
-		return &croft.Error{Code: croft.InvalidRequest, Message: "the body cannot be read"}
-	}
-	return api.ReadJSON(data, v)
 }

@@ -3,11 +3,11 @@
 // [Guard.TCP] for a port of the loopback interface, which every process and every web page in
 // the user's browser can reach.
 //
-// A request over TCP passes, in this order: the method and the size of its headers; the Host,
-// which must be this machine by address with the right port, so that no other name that leads
-// here (DNS rebinding, 0.0.0.0) does; the Origin and Sec-Fetch-Site, which must be this
-// daemon's own pages, also for streams and WebSockets; then its token or session; and for what a
-// browser sends by itself, the token against forgery of the form. Whoever passes is in the
+// A request over TCP passes, in this order: the Host, which must be this machine by address with
+// the right port, so that no other name that leads here (DNS rebinding, 0.0.0.0) does; the
+// Origin and Sec-Fetch-Site, which must be this daemon's own pages, also for streams and
+// WebSockets; the method and the sizes of URL and body; then its token or session; and for what
+// a browser sends by itself, the token against forgery of the form. Whoever passes is in the
 // context ([caller.From]).
 package guard
 

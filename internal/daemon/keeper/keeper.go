@@ -61,10 +61,9 @@ type Keeper struct {
 type kept struct {
 	repo    croft.Repo
 	stop    context.CancelFunc
-	upkeep  time.Time     // when it is due
-	retry   time.Duration // before merges that wait for the user are tried again
-	retryAt time.Time     // zero: none waits
-	waits   croft.ID      // the last merge that waits for the user
+	upkeep  time.Time // when it is due
+	waiting waiting   // the merges that wait for the user
+	atOnce  bool      // the user has allowed something: merges are tried again now
 	trying  bool
 }
 
@@ -174,7 +173,7 @@ func (k *Keeper) lookForRepos(ctx context.Context) error {
 		driving, stop := context.WithCancel(ctx)
 		// The first upkeep comes at any time in the first interval, so that not all of many
 		// come at once.
-		k.repos[id] = &kept{repo: repo, stop: stop, upkeep: time.Now().Add(rand.N(k.o.Times.Upkeep) + 1)}
+		k.repos[id] = &kept{repo: repo, stop: stop, upkeep: time.Now().Add(rand.N(k.o.Times.Upkeep) + 1), waiting: waiting{}}
 		k.running.Go(func() { k.drive(driving, id) })
 	}
 	return nil
@@ -204,15 +203,20 @@ func (k *Keeper) drive(ctx context.Context, id croft.ID) {
 // follow reads the events of all projects, once for all of them.
 func (k *Keeper) follow(ctx context.Context) {
 	wait := k.o.Times.Again
+	req := croft.EventsRequest{From: croft.FromNow, Follow: croft.FollowNew}
 	for ctx.Err() == nil {
-		for e, err := range k.o.Service.Events(ctx, croft.EventsRequest{From: croft.FromNow, Follow: croft.FollowNew}) {
+		for e, err := range k.o.Service.Events(ctx, req) {
 			if err != nil {
 				if ctx.Err() == nil {
 					k.fail("events", "", err)
 				}
+				if errors.Is(err, croft.CursorExpired) {
+					req.After, req.From = "", croft.FromNow
+				}
 				break
 			}
 			wait = k.o.Times.Again
+			req.After, req.From = e.Cursor, "" // what is told between two streams is not lost
 			k.notice(e)
 		}
 		sleep(ctx, wait)
@@ -234,13 +238,10 @@ func (k *Keeper) notice(e croft.Event) {
 	case one == nil:
 		signal(k.look)
 	case e.Kind == croft.EventApprovalGiven: // a merge may have waited for it
-		one.retryAt = time.Now()
+		one.atOnce = true
 		signal(k.work)
 	case e.Kind == croft.EventMergePending && e.After != nil && e.After.Merge != nil && isRetried(*e.After.Merge):
-		if one.waits != e.After.Merge.ID { // another one than was tried before
-			one.waits, one.retry = e.After.Merge.ID, k.o.Times.Retry
-		}
-		one.retryAt = time.Now().Add(one.retry)
+		one.waiting.arm(e.After.Merge.ID, k.o.Times.Retry)
 		signal(k.work)
 	}
 }

@@ -23,11 +23,15 @@ type fake struct {
 	most    int
 	fails   error // of DriveLanes
 	events  chan croft.Event
+	breaks  chan error            // end a stream of events
+	asked   []croft.EventsRequest // the streams that were begun
+	waiting []croft.Merge
+	tried   []time.Time // when merges were tried again
 }
 
 func newFake(ids ...croft.ID) *fake {
 	f := &fake{
-		drives: map[croft.Ref]int{}, retries: map[croft.Ref]int{}, gcs: map[croft.Ref]int{}, reaps: map[croft.Ref]int{}, events: make(chan croft.Event, 100),
+		drives: map[croft.Ref]int{}, retries: map[croft.Ref]int{}, gcs: map[croft.Ref]int{}, reaps: map[croft.Ref]int{}, events: make(chan croft.Event, 100), breaks: make(chan error),
 	}
 	for _, id := range ids {
 		f.repos = append(f.repos, croft.Repo{ID: id})
@@ -47,8 +51,19 @@ func (f *fake) Repos(_ context.Context, req croft.ReposRequest) (*croft.List[cro
 	return &croft.List[croft.Repo]{Items: f.repos}, nil
 }
 
-func (f *fake) Merges(context.Context, croft.MergesRequest) (*croft.List[croft.Merge], error) {
-	return &croft.List[croft.Merge]{}, nil
+// Merges lists one merge a page.
+func (f *fake) Merges(_ context.Context, req croft.MergesRequest) (*croft.List[croft.Merge], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := len(req.After)
+	if at >= len(f.waiting) {
+		return &croft.List[croft.Merge]{}, nil
+	}
+	list := &croft.List[croft.Merge]{Items: f.waiting[at : at+1]}
+	if at+1 < len(f.waiting) {
+		list.Next = req.After + "x"
+	}
+	return list, nil
 }
 
 func (f *fake) DriveLanes(ctx context.Context, req croft.DriveRequest) (*croft.QueueResult, error) {
@@ -58,6 +73,7 @@ func (f *fake) DriveLanes(ctx context.Context, req croft.DriveRequest) (*croft.Q
 		f.drives[req.Repo]++
 	} else {
 		f.retries[req.Repo]++
+		f.tried = append(f.tried, time.Now())
 	}
 	f.mu.Unlock()
 	if err != nil || req.Until != croft.UntilStopped {
@@ -85,11 +101,17 @@ func (f *fake) GC(_ context.Context, req croft.GCRequest) (*croft.GCResult, erro
 	return &croft.GCResult{}, nil
 }
 
-func (f *fake) Events(ctx context.Context, _ croft.EventsRequest) iter.Seq2[croft.Event, error] {
+func (f *fake) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[croft.Event, error] {
 	return func(yield func(croft.Event, error) bool) {
+		f.mu.Lock()
+		f.asked = append(f.asked, req)
+		f.mu.Unlock()
 		for {
 			select {
 			case <-ctx.Done():
+				return
+			case err := <-f.breaks:
+				yield(croft.Event{}, err)
 				return
 			case e := <-f.events:
 				if !yield(e, nil) {
@@ -228,5 +250,73 @@ func TestUpkeepOneAfterTheOther(t *testing.T) {
 	}
 	if n := f.count(f.gcs, "id:off"); n > 0 {
 		t.Errorf("upkeep that is off was done %d times", n)
+	}
+}
+
+// TestWaitingMergesHaveWaitsOfTheirOwn: each waits ever longer, also with others beside it, and
+// no look at what there is puts a try off.
+func TestWaitingMergesHaveWaitsOfTheirOwn(t *testing.T) {
+	w := waiting{}
+	const first, most = time.Minute, 16 * time.Minute
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 16} {
+		for _, id := range []croft.ID{"m", "n"} {
+			w.arm(id, first)
+			if got := time.Until(w[id].at).Round(time.Second); got != want*time.Minute {
+				t.Fatalf("%s waits %v, want %d minutes", id, got, want)
+			}
+		}
+		if w.take(time.Now(), most) {
+			t.Fatal("tried before its time")
+		}
+		if at := w.next(); !w.take(at.Add(time.Second), most) || !w.next().IsZero() {
+			t.Fatalf("not tried at %v", at)
+		}
+	}
+}
+
+// TestWaitingMergeIsFound: merges that waited before the keeper began are tried, on whichever
+// page they are, and those that are armed are not put off by the next look.
+func TestWaitingMergeIsFound(t *testing.T) {
+	f := newFake("a", "b")
+	for _, m := range []croft.Merge{{ID: "m", RepoID: "a", Reason: croft.Conflict}, {ID: "n", RepoID: "b", Reason: croft.HostDirty}} {
+		m.State = croft.MergeDone
+		f.waiting = append(f.waiting, m)
+	}
+	run(t, Options{Service: f, Times: Times{Retry: 100 * time.Millisecond, Look: 5 * time.Millisecond}})
+	eventually(t, "it is tried", func() bool { return f.count(f.retries, "id:b") >= 1 })
+	if n := f.count(f.retries, "id:a"); n > 0 {
+		t.Errorf("a conflict was tried again")
+	}
+}
+
+// TestEventsBetweenTwoStreams: the keeper goes on where its stream ended, and begins anew only
+// if that is not kept any more.
+func TestEventsBetweenTwoStreams(t *testing.T) {
+	f := newFake("a")
+	run(t, Options{Service: f, Times: Times{Again: time.Millisecond}})
+	f.events <- croft.Event{Cursor: "7", Kind: croft.EventWorkspaceCreated, Subjects: croft.Subjects{Repo: "a"}}
+	last := func(n int) (req croft.EventsRequest) {
+		eventually(t, "a stream is begun", func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if len(f.asked) != n {
+				return false
+			}
+			req = f.asked[n-1]
+			return true
+		})
+		return req
+	}
+	if req := last(1); req.From != croft.FromNow || req.After != "" {
+		t.Errorf("it begins with %+v", req)
+	}
+	eventually(t, "the event is read", func() bool { return len(f.events) == 0 })
+	f.breaks <- croft.NoSpace
+	if req := last(2); req.From != "" || req.After != "7" {
+		t.Errorf("it goes on with %+v", req)
+	}
+	f.breaks <- croft.CursorExpired
+	if req := last(3); req.From != croft.FromNow || req.After != "" {
+		t.Errorf("it begins anew with %+v", req)
 	}
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// maxRetry is how many times the first wait the last one is, before a merge that waits for the
-// user is tried again.
-const maxRetry = 16
-
 // keepHouse does the upkeep of projects and tries merges again, one at a time.
 func (k *Keeper) keepHouse(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -40,60 +36,11 @@ func (k *Keeper) untilNext() time.Duration {
 		if one.upkeep.Before(next) {
 			next = one.upkeep
 		}
-		if !one.retryAt.IsZero() && one.retryAt.Before(next) {
-			next = one.retryAt
+		if at := one.waiting.next(); !at.IsZero() && at.Before(next) {
+			next = at
 		}
 	}
 	return max(time.Until(next), min(k.o.Times.Retry, k.o.Times.Upkeep, time.Second)/10)
-}
-
-// seekWaiting finds the merges that waited for the user before this process began.
-func (k *Keeper) seekWaiting(ctx context.Context) {
-	list, err := k.o.Service.Merges(ctx, croft.MergesRequest{Repos: croft.ScopeAll})
-	if err != nil {
-		if ctx.Err() == nil {
-			k.fail("retry", "", err)
-		}
-		return
-	}
-	for _, m := range list.Items {
-		if m.State == croft.MergeDone {
-			k.notice(croft.Event{Kind: croft.EventMergePending, Subjects: croft.Subjects{Repo: m.RepoID}, After: &croft.Nouns{Merge: &m}})
-		}
-	}
-}
-
-// due returns the projects whose merges are to be tried again.
-func (k *Keeper) due(now time.Time) []croft.ID {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var ids []croft.ID
-	for id, one := range k.repos {
-		if !one.trying && !one.retryAt.IsZero() && !one.retryAt.After(now) {
-			one.trying, one.retryAt = true, time.Time{}
-			one.retry = min(2*one.retry, maxRetry*k.o.Times.Retry)
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// tryAgain has the merges of a project tried again that wait for the user. It waits for checks
-// in the background: those of one project do not keep another one waiting. An event says if a
-// merge still waits.
-func (k *Keeper) tryAgain(ctx context.Context, id croft.ID) {
-	k.running.Go(func() {
-		_, err := k.o.Service.DriveLanes(ctx, croft.DriveRequest{Repo: croft.ByID(id)})
-		k.o.Metrics.Add("croft_keeper_retries_total", 1)
-		if err != nil && ctx.Err() == nil {
-			k.fail("retry", id, err)
-		}
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if one := k.repos[id]; one != nil {
-			one.trying = false
-		}
-	})
 }
 
 // nextUpkeep returns the project whose upkeep is due for longest, and says when it is due

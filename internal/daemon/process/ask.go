@@ -5,12 +5,14 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/daemon"
 	"github.com/croft-sh/croft/internal/daemon/socket"
+	"github.com/croft-sh/croft/internal/flock"
 )
 
 // Place says which daemon is meant.
@@ -41,13 +43,19 @@ func (p Place) Stop(ctx context.Context) (*daemon.Status, error) {
 		return nil, err
 	}
 	for {
-		// Its lock is free when its Service is closed.
-		lock, err := lockState(p.StateDir)
-		if err == nil {
+		// Its lock is free when its Service is closed. A daemon that a service manager has begun
+		// in its place may hold it by then.
+		lock, err := flock.TryExisting(lockPath(p.StateDir))
+		switch {
+		case err == nil:
 			return before, lock.Unlock()
-		}
-		if !errors.Is(err, croft.DaemonRunning) {
+		case errors.Is(err, os.ErrNotExist):
+			return before, nil
+		case !errors.Is(err, flock.ErrHeld):
 			return nil, err
+		}
+		if now, err := socket.ReadRecord(p.StateDir); err == nil && now.PID != 0 && now.PID != before.PID {
+			return before, nil
 		}
 		select {
 		case <-ctx.Done():

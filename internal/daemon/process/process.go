@@ -229,11 +229,14 @@ func newServer(o Options, svc croft.Service, listeners daemon.Listeners) *daemon
 	set := metrics.New()
 	keeping := keeper.New(keeper.Options{Service: svc, Log: o.Log, Metrics: set, Times: o.Times, IsUpkeepDue: o.IsUpkeepDue})
 	background := func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
 		var beside sync.WaitGroup
 		if o.Background != nil {
 			beside.Go(func() { o.Background(ctx, svc) })
 		}
 		keeping.Run(ctx)
+		cancel() // the Service may be closed
 		beside.Wait()
 	}
 	return daemon.New(daemon.Options{

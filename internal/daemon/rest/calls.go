@@ -69,9 +69,11 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	cancel := s.calls[callName(r, r.PathValue("call"))]
 	s.mu.Unlock()
-	if cancel != nil {
-		cancel()
+	if cancel == nil { // it has ended, or has not begun
+		api.WriteProblem(w, http.StatusNotFound, &croft.Error{Code: croft.OperationNotFound, Op: "cancel", Message: "no call of this name is at work"})
+		return
 	}
+	cancel()
 	w.WriteHeader(http.StatusNoContent)
 }
 

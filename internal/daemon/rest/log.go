@@ -13,7 +13,8 @@ import (
 const every = 200 * time.Millisecond
 
 // followLog sends the output of a check as it is printed, until the check has ended. The
-// bytes are those that a program printed: a reader must not trust them.
+// bytes are those that a program printed: a reader must not trust them. If it cannot go on, it
+// breaks the connection off.
 func (s *server) followLog(w http.ResponseWriter, r *http.Request) {
 	svc, err := s.serviceFor(r)
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *server) followLog(w http.ResponseWriter, r *http.Request) {
 		}
 		req.Check, req.Offset = part.Check.ID, part.Next
 		if part, err = s.morePart(ctx, svc, req, len(part.Data) > 0); err != nil {
-			return
+			panic(http.ErrAbortHandler) // the reader must not take what it has for all of it
 		}
 	}
 }

@@ -141,7 +141,7 @@ func (s *server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 // writeMerge answers with a merge: that it was accepted, unless it has ended.
 func writeMerge(w http.ResponseWriter, m *croft.Merge) {
-	if m == nil || hasEnded(m) {
+	if hasEnded(m) {
 		api.WriteAnswer(w, http.StatusOK, m)
 		return
 	}
@@ -149,9 +149,9 @@ func writeMerge(w http.ResponseWriter, m *croft.Merge) {
 	api.WriteAnswer(w, http.StatusAccepted, m)
 }
 
-// hasEnded reports whether nothing more happens with a merge by itself. Finish may answer
-// with none, if there was nothing to submit.
-func hasEnded(m *croft.Merge) bool { return m == nil || m.State == croft.MergeDone || m.ID == "" }
+// hasEnded reports whether nothing more happens with a merge by itself. Finish answers with one
+// that has no ID if there was nothing to submit.
+func hasEnded(m *croft.Merge) bool { return m.State == croft.MergeDone || m.ID == "" }
 
 // waitFor waits for the end of a merge, as long as the caller prefers or is there.
 func (s *server) waitFor(ctx context.Context, w http.ResponseWriter, r *http.Request, svc croft.Service, id croft.ID) {

@@ -173,22 +173,23 @@ func TestCanceled(t *testing.T) {
 		r, _ := do(t, "POST", url+"/v1/upkeep/doctor", "", api.HeaderCall, "c1")
 		answered <- r.StatusCode
 	}()
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		if r, body := do(t, "DELETE", url+"/v1/calls/c1", ""); r.StatusCode != http.StatusNoContent {
+	// A call that has not begun is not said to be canceled.
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		r, body := do(t, "DELETE", url+"/v1/calls/c1", "")
+		if r.StatusCode == http.StatusNoContent {
+			break
+		}
+		if r.StatusCode != http.StatusNotFound || time.Now().After(deadline) {
 			t.Fatalf("%s %s", r.Status, body)
 		}
-		select {
-		case status := <-answered:
-			if status != 499 {
-				t.Errorf("a canceled call answered %d", status)
-			}
-		case <-time.After(20 * time.Millisecond):
-			if time.Now().After(deadline) {
-				t.Fatal("the call was not canceled")
-			}
-			continue
+	}
+	select {
+	case status := <-answered:
+		if status != 499 {
+			t.Errorf("a canceled call answered %d", status)
 		}
-		break
+	case <-time.After(20 * time.Second):
+		t.Fatal("the call was not canceled")
 	}
 	<-svc.blocked
 	ctx, gone := context.WithCancel(t.Context())
@@ -257,6 +258,33 @@ func TestFollowLog(t *testing.T) {
 	}
 	if r, _ := do(t, "GET", url+"/v1/merges/m2/log?follow", ""); r.StatusCode != http.StatusNotFound {
 		t.Errorf("%s", r.Status)
+	}
+}
+
+// lost is a check whose output cannot be read to its end.
+type lost struct{ running }
+
+func (s *lost) CheckLog(ctx context.Context, req croft.CheckLogRequest) (*croft.CheckLog, error) {
+	if req.Offset > 1 {
+		return nil, &croft.Error{Code: croft.CheckNotFound, Message: "its output is not kept any more"}
+	}
+	return s.running.CheckLog(ctx, req)
+}
+
+// TestFollowLogBreaksOff: a reader does not take the part that it got for the whole output.
+func TestFollowLogBreaksOff(t *testing.T) {
+	url := serve(t, &lost{running{parts: []string{"a", "b", "c", "d"}}}, everything)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/merges/m1/log?follow", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err == nil || string(text) != "ab" {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 

@@ -75,7 +75,10 @@ func (h *Hub) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[cro
 
 // follow yields what was before, then what comes. It returns nil if yield wanted no more.
 func (h *Hub) follow(ctx context.Context, req croft.EventsRequest, yield func(croft.Event, error) bool) error {
-	if req.From == croft.FromNow && req.After == "" {
+	if req.From != croft.FromStart && req.After != "" {
+		return &croft.Error{Code: croft.InvalidRequest, Op: "events", Message: "a stream of events begins after a cursor or now, not both"}
+	}
+	if req.From == croft.FromNow {
 		now, err := h.Now(ctx)
 		if err != nil {
 			return err

@@ -30,8 +30,7 @@ type Options struct {
 // patience is how long a write to a reader may take before the reader is cut.
 const patience = 10 * time.Second
 
-// ServeHTTP serves the events at api.EventsPath: as server-sent events, or as one page of
-// JSON where the caller accepts no stream.
+// ServeHTTP serves the events at api.EventsPath, as server-sent events.
 func (o Options) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	svc, err := o.ServiceFor(caller.From(r.Context()))
 	if err != nil {

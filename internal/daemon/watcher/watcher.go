@@ -9,6 +9,7 @@ package watcher
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -49,7 +50,9 @@ const look = croft.Duration(time.Second)
 func Run(ctx context.Context, o Options) {
 	o = o.withDefaults()
 	w := &watcher{Options: o, projects: map[croft.ID]*project{}, events: make(chan croft.ID, 64)}
-	go w.follow(ctx)
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() { w.follow(ctx) })
 	for ctx.Err() == nil {
 		wait := w.lookAtDue(ctx)
 		select {
@@ -74,10 +77,16 @@ func (o Options) withDefaults() Options {
 		o.List = 10 * time.Minute
 	}
 	if o.Share == 0 {
-		o.Share, o.IdleShare = 0.05, 0.003
+		o.Share = 0.05
+	}
+	if o.IdleShare == 0 {
+		o.IdleShare = 0.003
 	}
 	if o.WantedLeast == 0 {
-		o.WantedLeast, o.WantedShare = 2*time.Second, 0.15
+		o.WantedLeast = 2 * time.Second
+	}
+	if o.WantedShare == 0 {
+		o.WantedShare = 0.15
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -113,11 +122,14 @@ type state struct {
 
 // lookAtDue looks at the projects that are due, and returns how long none is.
 func (w *watcher) lookAtDue(ctx context.Context) time.Duration {
-	if now := time.Now(); now.Sub(w.listed) > w.List {
-		w.listed = now
-		w.list(ctx)
-	}
 	next := w.List
+	if now := time.Now(); now.Sub(w.listed) > w.List {
+		if err := w.list(ctx); err == nil {
+			w.listed = now
+		} else if next = w.Least; ctx.Err() == nil { // it is listed again then
+			w.Log.Warn("the projects cannot be listed", "error", croft.AsError("repos", err).Error())
+		}
+	}
 	for id, p := range w.projects {
 		if time.Until(p.due) <= 0 {
 			w.lookAt(ctx, id, p)
@@ -128,13 +140,12 @@ func (w *watcher) lookAtDue(ctx context.Context) time.Duration {
 }
 
 // list notes the projects that there are.
-func (w *watcher) list(ctx context.Context) {
+func (w *watcher) list(ctx context.Context) error {
 	there := map[croft.ID]bool{}
 	for page := (croft.Page{}); ; {
 		list, err := w.Service.Repos(ctx, croft.ReposRequest{Page: page})
 		if err != nil {
-			w.Log.Warn("the projects cannot be listed", "error", croft.AsError("repos", err).Error())
-			return
+			return err
 		}
 		for _, repo := range list.Items {
 			if there[repo.ID] = !repo.IsMissing; w.projects[repo.ID] == nil && !repo.IsMissing {
@@ -151,15 +162,19 @@ func (w *watcher) list(ctx context.Context) {
 			delete(w.projects, id)
 		}
 	}
+	return nil
 }
 
 // lookAt looks at the workspaces of a project, tells of those that changed, and decides when
 // the next look is due.
 func (w *watcher) lookAt(ctx context.Context, id croft.ID, p *project) {
 	began := time.Now()
-	changed, err := w.changes(ctx, id, p)
+	changed, seen, err := w.changes(ctx, id, p)
 	if err == nil && len(changed) > 0 {
 		err = w.Tell(ctx, changed)
+	}
+	if err == nil {
+		p.seen = seen // what was not told is seen as changed again
 	}
 	p.took = time.Since(began)
 	share := w.IdleShare
@@ -185,43 +200,39 @@ func (w *watcher) spaced(took time.Duration, share float64) time.Duration {
 	return time.Duration(float64(took) / share * float64(len(w.projects)))
 }
 
-// changes returns the workspaces that differ from what was seen last.
-func (w *watcher) changes(ctx context.Context, id croft.ID, p *project) ([]croft.Workspace, error) {
+// changes returns the workspaces that differ from what was seen last, and what is seen now.
+func (w *watcher) changes(ctx context.Context, id croft.ID, p *project) ([]croft.Workspace, map[croft.ID]state, error) {
 	var changed []croft.Workspace
-	there := map[croft.ID]bool{}
+	seen := map[croft.ID]state{}
 	req := croft.WorkspacesRequest{Repo: croft.ByID(id), Look: look}
 	for {
 		list, err := w.Service.Workspaces(ctx, req)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		unseen := map[croft.ID]bool{}
 		for _, id := range list.Unseen {
 			unseen[id] = true
 		}
 		for _, ws := range list.Items {
-			there[ws.ID] = true
+			was, isKnown := p.seen[ws.ID]
 			if ws.Work == nil || !ws.Work.Has(croft.AspectFiles) || unseen[ws.ID] {
+				if isKnown {
+					seen[ws.ID] = was
+				}
 				continue
 			}
 			now := state{ws.Head, ws.Work.Uncommitted, ws.Work.Unmerged, ws.Work.Added, ws.Work.Deleted}
-			was, isKnown := p.seen[ws.ID]
-			p.seen[ws.ID] = now
+			seen[ws.ID] = now
 			if isKnown && was != now || !isKnown && now.uncommitted > 0 {
 				changed = append(changed, ws)
 			}
 		}
 		if list.Next == "" {
-			break
+			return changed, seen, nil
 		}
 		req.After = list.Next
 	}
-	for id := range p.seen {
-		if !there[id] {
-			delete(p.seen, id)
-		}
-	}
-	return changed, nil
 }
 
 // soon has a project looked at that something was told of: agents are at work there.

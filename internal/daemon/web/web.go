@@ -69,7 +69,7 @@ func New(hub *stream.Hub, o Options) Handlers {
 	mux.Handle("/v1/", open.withLogs(rest.New(rest.Options{ServiceFor: serviceFor, Notices: o.Notices, About: about, Document: o.Document, Stopping: o.Stopping})))
 	mux.Handle("GET "+api.EventsPath, open.of(events))
 	mux.Handle("GET "+api.SocketPath, open.of(events.WebSocket(stream.AsTheyAre)))
-	mux.Handle("/api/", agents.New(agents.Options{ServiceFor: serviceFor, ActorFor: rest.ActorFor}))
+	mux.Handle("/api/", agents.New(agents.Options{ServiceFor: serviceFor, ActorFor: rest.ActorFor, Stopping: o.Stopping}))
 	mux.Handle("GET /api/events", open.of(events.WebSocket(agents.Messages)))
 	pages := dashboard.New(hub, dashboard.Options{
 		Log: o.Log, Tokens: o.Tokens, Settings: o.Settings, Look: o.Look,
