@@ -218,6 +218,25 @@ func TestDialAgain(t *testing.T) {
 	}
 }
 
+// TestSlowDial: attempts to connect that take long and fail do not use up more than the patience.
+func TestSlowDial(t *testing.T) {
+	tries := 0
+	dial := func(context.Context) (net.Conn, error) {
+		if tries++; tries > 2 {
+			return nil, &croft.Error{Code: croft.AccessDenied, Message: "enough"}
+		}
+		time.Sleep(1100 * time.Millisecond) // a network that drops packets
+		return nil, os.ErrDeadlineExceeded
+	}
+	c, err := client.Open(t.Context(), client.Options{Dial: dial, Patience: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Repos(t.Context(), croft.ReposRequest{}); !errors.Is(err, croft.Closed) || tries != 1 {
+		t.Errorf("%v after %d tries", err, tries)
+	}
+}
+
 // TestLongSocketPath: the path of a socket may be longer than the kernel takes, as where connect
 // finds one.
 func TestLongSocketPath(t *testing.T) {

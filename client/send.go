@@ -86,7 +86,7 @@ func exchange[R, T any](ctx context.Context, c *Client, call api.Call, req R) (*
 		if err == nil {
 			return answer, nil
 		}
-		if time.Since(begun) > time.Second {
+		if time.Since(begun) > time.Second && !isNotSent(err) {
 			since = time.Now() // the daemon has only now gone
 		}
 		e, ok := errors.AsType[*croft.Error](err)

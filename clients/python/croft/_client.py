@@ -11,7 +11,7 @@ from typing import Any
 
 from ._events import Follower, follow_async
 from ._events import follow as follow_events
-from ._generated import Calls, Event, EventKind, From, Merge, SessionList, T
+from ._generated import Calls, Event, EventKind, From, Merge, T
 from ._model import segment
 from ._transport import Transport
 from ._workspace import Existing, Held, OnSuccess
@@ -112,11 +112,13 @@ class Croft(Calls):
         When the daemon restarts, they go on after the last one that was seen.
 
           after: the cursor of an event or of a list
-          from_: "now": only those from now on; default: from the oldest one that is kept
+          from_: "now": only those after this call; default: from the oldest one that is kept
           kinds: only these
           follow: False: end with the last event that there is
           patience: for how many seconds the daemon may be away; default: that of the client
         """
+        if from_ == "now" and not after:
+            after, from_ = self.cursor(), None  # what happens before the first event is asked for is in the stream
         return follow_events(self._follower(after, from_, repo, kinds, follow, patience))
 
     def events_async(
@@ -129,15 +131,20 @@ class Croft(Calls):
         follow: bool = True,
         patience: float | None = None,
     ) -> AsyncIterator[Event]:
-        """The same as events, for asyncio: `async for event in croft.events_async():`."""
+        """The same as events, for asyncio: `async for event in croft.events_async():`.
+
+        With from_="now" they begin when the daemon is first asked for one.
+        """
         return follow_async(self._follower(after, from_, repo, kinds, follow, patience))
 
     def _follower(self, after: str | None, from_: str | None, repo: str | None, kinds: Sequence[str] | None, follow: bool, patience: float | None) -> Follower:
-        if from_ == "now" and not after:
-            after, from_ = self.cursor(), None  # so that a first connection that fails misses nothing
         fields = {"after": after, "from": from_, "repo": repo, "kinds": kinds, "follow": "new" if follow else "none"}
         return Follower(self._transport, fields, self._transport.patience if patience is None else patience)
 
     def cursor(self) -> str | None:
         """The place in the stream of events that the present is at."""
-        return self._send("GET", "/v1/sessions", {"repos": "all", "limit": 1}, SessionList).cursor
+        # A stream begins with it, also for the token of a workspace, which may list no sessions.
+        f = self._follower(None, "now", None, None, False, None)
+        for _ in follow_events(f):
+            pass
+        return f.last or None

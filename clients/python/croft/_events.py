@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -33,7 +33,7 @@ class Parser:
         if line == "":
             message = (self.id, self.kind, "\n".join(self.data))
             self.id, self.kind, self.data = "", "", []
-            return message if message[1] else None
+            return message if message[0] or message[1] else None  # one with an id alone tells how far the stream has come
         field, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if field == "id":
@@ -54,7 +54,8 @@ class Follower:
         self.patience = patience
         self.last = ""
         self.is_over = False
-        self.since = time.monotonic()
+        self.has_begun = False  # the daemon has not refused this connection
+        self.since = time.monotonic()  # when the daemon was last seen
 
     def request(self) -> tuple[str, dict[str, str]]:
         """The path and the headers of the next connection."""
@@ -63,11 +64,15 @@ class Follower:
             headers["Last-Event-ID"] = self.last
         return "/v1/events?" + urlencode(query(self.fields)), headers
 
+    def begin(self) -> None:
+        """Takes note that the daemon has begun a stream."""
+        self.has_begun = self.transport.has_answered = True
+
     def take(self, message: tuple[str, str, str]) -> Event | None:
-        """Takes a message of a stream: an event, its end, or a failure."""
+        """Takes a message of a stream: an event, how far it has come, its end, or a failure."""
         id, kind, data = message
-        self.since = time.monotonic()
-        self.transport.has_answered = True
+        if id:
+            self.last = id
         if kind == "end":
             self.is_over = True
             return None
@@ -76,12 +81,12 @@ class Follower:
             if problem.code in ("LIMIT_REACHED", "CLOSED"):
                 raise _Again from problem  # too slow, or the daemon stops: nothing is lost
             raise problem
-        if id:
-            self.last = id
-        return Event.of(json.loads(data))
+        return Event.of(json.loads(data)) if kind else None
 
     def pause(self, cause: BaseException | None) -> float:
         """How long to wait for the next connection, unless the daemon was away for too long."""
+        if self.has_begun:
+            self.since, self.has_begun = time.monotonic(), False  # it may have been silent for long
         away = time.monotonic() - self.since
         if away >= self.patience or isinstance(cause, OSError) and not self.transport.has_answered:
             raise unreachable(self.transport.where, cause) from cause
@@ -105,7 +110,7 @@ def follow(f: Follower) -> Iterator[Event]:
             response = conn.getresponse()
             if response.status != 200:
                 read(response, response.read())
-            f.since = time.monotonic()
+            f.begin()
             parser = Parser()
             while line := response.readline():
                 message = parser.feed(line.decode())
@@ -140,8 +145,7 @@ async def follow_async(f: Follower) -> AsyncIterator[Event]:
             lines = [f"GET {path} HTTP/1.1", f"Host: {f.transport.host}", "Connection: close", *(f"{k}: {v}" for k, v in headers.items())]
             writer.write("\r\n".join([*lines, "", ""]).encode())
             await writer.drain()
-            chunks = _body(reader)
-            f.since = time.monotonic()
+            chunks = _body(reader, f.begin)
             parser, rest = Parser(), b""
             while True:
                 chunk = await asyncio.wait_for(anext(chunks, b""), _silence)
@@ -180,13 +184,14 @@ async def _open(transport: Transport) -> Any:
     return await asyncio.open_connection(at.hostname, at.port or (443 if tls else 80), ssl=tls or None, limit=limit)
 
 
-async def _body(reader: Any) -> AsyncIterator[bytes]:
-    """Reads the head of an answer, and yields its body as it comes."""
+async def _body(reader: Any, begin: Callable[[], None]) -> AsyncIterator[bytes]:
+    """Reads the head of an answer, calls begin unless it is a refusal, and yields its body as it comes."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     status = int(head[0].split(" ", 2)[1])
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
     chunks = _chunks(reader, headers)
     if status == 200:
+        begin()
         async for chunk in chunks:
             yield chunk
         return

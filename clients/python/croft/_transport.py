@@ -5,7 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import select
+import selectors
+import socket
 import threading
 import time
 import uuid
@@ -20,6 +21,8 @@ from ._model import encode, query
 # How long a connection attempt may take, and how long a call waits before the next attempt.
 _connect_time = 10.0
 _pause = 0.05
+# An attempt that took longer ended because the daemon went away.
+_long = 1.0
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -103,11 +106,13 @@ class Transport:
             headers["Content-Type"] = "application/json"
         until = time.monotonic() + self.patience
         while True:
+            begun = time.monotonic()
             try:
                 answer = self._once(method, path, headers, body)
                 self.has_answered = True
                 return answer
             except CroftError as e:
+                until = self._prolong(until, begun)
                 # The daemon stops: the next one answers.
                 if e.code != "CLOSED" or not can_repeat or time.monotonic() >= until:
                     raise
@@ -115,9 +120,18 @@ class Transport:
                 if not self.has_answered or time.monotonic() >= until:
                     raise unreachable(self.where, e.__cause__) from e.__cause__
             except (OSError, http.client.HTTPException) as e:
+                until = self._prolong(until, begun)
                 if not can_repeat or time.monotonic() >= until:
                     raise _gone(e) from e
             time.sleep(_pause)
+
+    def _prolong(self, until: float, begun: float) -> float:
+        """Until when a call is made again, after an attempt that reached the daemon.
+
+        The daemon was there as long as the attempt took, and has only now gone.
+        """
+        now = time.monotonic()
+        return now + self.patience if now - begun > _long else until
 
     def _once(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> Any:
         conn = self._take()
@@ -144,7 +158,7 @@ class Transport:
             if conn is None:
                 break
             # Nothing is to be read from one that is alive.
-            if conn.sock is not None and not select.select([conn.sock], [], [], 0)[0]:
+            if conn.sock is not None and not _can_read(conn.sock):
                 return conn
             conn.close()
         conn = self.connection()
@@ -177,6 +191,15 @@ def _working_dir() -> str | None:
         return os.getcwd()
     except OSError:
         return None  # it was removed
+
+
+def _can_read(sock: socket.socket) -> bool:
+    """Whether there is something to be read, or the other end is closed."""
+    # select() refuses descriptors above 1023.
+    kind = selectors.PollSelector if hasattr(selectors, "PollSelector") else selectors.SelectSelector
+    with kind() as selector:
+        selector.register(sock, selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 class _NotSent(Exception):

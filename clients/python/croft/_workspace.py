@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
@@ -30,7 +31,7 @@ class Held:
     #: The workspace as it was when the block began.
     workspace: Workspace
     lease: Lease
-    #: Set when the lease was lost: the work in the block should end.
+    #: Set when the lease was lost, or could not be renewed in time: the work in the block should end.
     lost: threading.Event
     #: What became of the work, once the block has ended.
     merge: Merge | None
@@ -72,6 +73,7 @@ class Held:
             if e.code != "WORKTREE_EXISTS" or self._existing != "take":
                 raise
             self.workspace = self._croft.get_workspace(f"name:{self._name}", repo=self._create.get("repo"))
+        self._taken = time.monotonic()
         self.lease = self._croft.take_lease(
             f"id:{self.workspace.id}", repo=self.workspace.repo, owner=self._owner(), ttl=self._ttl, mode="exclusive"
         )
@@ -86,14 +88,16 @@ class Held:
         return Owner(host=host, pid=os.getpid())
 
     def _renew(self) -> None:
-        every = (self.lease.ttl or timedelta(minutes=1)).total_seconds() / 3
-        pause = every
+        ttl = (self.lease.ttl or timedelta(minutes=1)).total_seconds()
+        every = pause = ttl / 3
+        since = self._taken
         while not self._stop.wait(pause):
+            asked = time.monotonic()
             try:
                 self._croft.renew(self.lease.id)
-                pause = every
-            except CroftError as e:
-                if e.code == "LEASE_LOST":
+                since, pause = asked, every
+            except Exception as e:  # whatever it is, nobody else renews the lease
+                if isinstance(e, CroftError) and e.code == "LEASE_LOST" or time.monotonic() - since >= ttl:
                     self.lost.set()
                     if self._on_lost is not None:
                         self._on_lost()

@@ -80,9 +80,9 @@ class DaemonTest(unittest.TestCase):
         with open(os.path.join(self.dir, "log"), encoding="utf-8", errors="replace") as f:
             return f.read()[-2000:]
 
-    def token(self, access: str) -> dict[str, str]:
+    def token(self, access: str, *flags: str) -> dict[str, str]:
         """The environment of a client that has a token."""
-        made = subprocess.run([self.binary, "token", "new", f"test-{access}", "--access", access, "--json"], env=self.env, check=True, capture_output=True, timeout=20)
+        made = subprocess.run([self.binary, "token", "new", f"test-{access}", "--access", access, *flags, "--json"], env=self.env, check=True, capture_output=True, timeout=20)
         with open(os.path.join(self.env["CROFT_STATE_DIR"], "run", "daemon.json"), encoding="utf-8") as f:
             address = json.load(f)["tcp"][0]
         return {"CROFT_URL": f"http://{address}", "CROFT_TOKEN": json.loads(made.stdout)["secret"]}
