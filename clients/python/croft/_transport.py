@@ -43,7 +43,8 @@ class Transport:
         self._env = env
         self._url = "" if env.get("CROFT_SOCKET") else env.get("CROFT_URL", "")
         self._token = env.get("CROFT_TOKEN", "")
-        named = {"name": actor, "dir": dir and os.path.abspath(dir), "from": None if self._url else _working_dir()}
+        # In a workspace, this process acts for the agent of that.
+        named = {"name": actor, "dir": dir and _absolute(dir), "from": None if self._url else _absolute(".")}
         self._actor = urlencode({name: value for name, value in named.items() if value})
         self.patience = patience
         self.has_answered = False
@@ -185,12 +186,12 @@ class Transport:
             conn.close()
 
 
-def _working_dir() -> str | None:
-    """Where this process stands: in a workspace it acts for the agent of that."""
+def _absolute(dir: str) -> str | None:
+    """The absolute path of a directory, unless the working directory was removed."""
     try:
-        return os.getcwd()
+        return os.path.abspath(dir)
     except OSError:
-        return None  # it was removed
+        return None
 
 
 def _can_read(sock: socket.socket) -> bool:

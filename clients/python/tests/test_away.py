@@ -6,6 +6,7 @@ import asyncio
 import os
 import resource
 import signal
+import tempfile
 import threading
 import time
 import unittest
@@ -170,6 +171,16 @@ class RenewTest(DaemonTest):
             self.assertFalse(ws.lost.wait(1))
             self.assertTrue(ws.lost.wait(5))
             self.assertTrue(told.wait(1))
+
+
+class RemovedDirTest(unittest.TestCase):
+    def test_a_client_can_be_made(self) -> None:
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        gone = tempfile.mkdtemp(prefix="croft")
+        os.chdir(gone)
+        os.rmdir(gone)
+        Croft(env={"CROFT_SOCKET": "/none"}).close()
 
 
 class ParserTest(unittest.TestCase):

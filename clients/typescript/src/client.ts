@@ -104,17 +104,18 @@ export class Croft extends Calls {
 
   /**
    * Events in order, each once, and then those that happen. When the daemon restarts, they go
-   * on after the last one that was seen.
+   * on after the last one that was seen. With `from: "now"` they begin when the daemon is first
+   * asked for one.
    */
-  async *events(options: EventsOptions = {}): AsyncGenerator<Event, void, undefined> {
-    const { from, ...rest } = options;
-    // A cursor instead of "now", so that a first connection that fails misses nothing.
-    if (from === "now" && !rest.after) rest.after = await this.cursor();
-    yield* follow(this.transport, rest);
+  events(options: EventsOptions = {}): AsyncGenerator<Event, void, undefined> {
+    return follow(this.transport, options);
   }
 
   /** The place in the stream of events that the present is at. */
   async cursor(): Promise<string | undefined> {
-    return (await this.sessions({ repos: "all", limit: 1 })).cursor;
+    // A stream begins with it, also for the token of a workspace, which may list no sessions.
+    const at = { last: "" };
+    for await (const _ of follow(this.transport, { from: "now", follow: "none" }, at));
+    return at.last || undefined;
   }
 }

@@ -1,10 +1,8 @@
 // Events as they happen, over as many connections as it takes.
 
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { CroftError, unreachable } from "./errors.js";
 import type { Event, EventKind } from "./generated.js";
-import { type Transport, isNotSent, queryOf, read } from "./transport.js";
+import { type Transport, isNotSent, queryOf, read, rest } from "./transport.js";
 
 /** Which events are wanted. */
 export interface EventsOptions {
@@ -24,7 +22,6 @@ export interface EventsOptions {
 
 // The daemon says that it is alive every 15 seconds.
 const silence = 45_000;
-const pause = 50;
 
 interface Message {
   id: string;
@@ -46,7 +43,8 @@ export class Parser {
     const messages: Message[] = [];
     for (const line of lines) {
       if (line === "" || line === "\r") {
-        if (this.kind) messages.push({ id: this.id, kind: this.kind, data: this.data.join("\n") });
+        // One with an id alone tells how far the stream has come.
+        if (this.kind || this.id) messages.push({ id: this.id, kind: this.kind, data: this.data.join("\n") });
         this.id = this.kind = "";
         this.data = [];
         continue;
@@ -62,48 +60,51 @@ export class Parser {
   }
 }
 
-/** Yields events in order, each once. A connection that ends is followed by the next one. */
-export async function* follow(transport: Transport, options: EventsOptions): AsyncGenerator<Event, void, undefined> {
+/**
+ * Yields events in order, each once. A connection that ends is followed by the next one, which
+ * begins after `at.last`.
+ */
+export async function* follow(transport: Transport, options: EventsOptions, at = { last: "" }): AsyncGenerator<Event, void, undefined> {
   const { signal, patience = transport.patience, ...wanted } = options;
   const path = "/v1/events?" + queryOf({ follow: "new", ...wanted }).toString();
-  let last = "";
-  let since = Date.now();
+  let since = Date.now(); // when the daemon was last seen
   for (;;) {
     signal?.throwIfAborted();
     let cause: unknown;
+    let hasBegun = false; // the daemon has not refused this connection
     const ended = new AbortController();
     const stop = () => ended.abort();
     signal?.addEventListener("abort", stop);
     try {
       const headers: Record<string, string> = { Accept: "text/event-stream" };
-      if (last) headers["Last-Event-ID"] = last;
+      if (at.last) headers["Last-Event-ID"] = at.last;
       const response = await transport.open("GET", path, headers, undefined, ended.signal, false);
       if (response.statusCode !== 200) await read(response);
-      transport.hasAnswered = true;
+      hasBegun = transport.hasAnswered = true;
       response.setTimeout(silence, stop);
       response.setEncoding("utf8");
       const parser = new Parser();
       for await (const part of response) {
-        since = Date.now();
         for (const message of parser.feed(part as string)) {
           if (message.kind === "end") return;
           if (message.kind === "error") throw new CroftError(JSON.parse(message.data));
-          if (message.id) last = message.id;
-          yield JSON.parse(message.data) as Event;
+          if (message.id) at.last = message.id;
+          if (message.kind) yield JSON.parse(message.data) as Event;
         }
-        since = Date.now(); // the time that the reader took is not the daemon's
       }
     } catch (e) {
       if (signal?.aborted) throw signal.reason;
-      // Too slow, or the daemon stops: nothing is lost.
-      if (e instanceof CroftError && e.code !== "CLOSED" && e.code !== "LIMIT_REACHED") throw e;
+      // The daemon stops, or it cut a reader that was too slow: nothing is lost. LIMIT_REACHED
+      // instead of a stream means that there are too many.
+      if (e instanceof CroftError && e.code !== "CLOSED" && !(e.code === "LIMIT_REACHED" && hasBegun)) throw e;
       if (!transport.hasAnswered && isNotSent(e)) throw unreachable(transport.where, e);
       cause = e;
     } finally {
       signal?.removeEventListener("abort", stop);
       stop();
     }
+    if (hasBegun) since = Date.now(); // it may have been silent for long
     if (Date.now() - since >= patience * 1000) throw unreachable(transport.where, cause);
-    await sleep(pause, undefined, { signal });
+    await rest(signal);
   }
 }

@@ -47,20 +47,26 @@ function isPrivate(path: string): boolean {
   }
 }
 
-/** The first of the paths that is a socket. One of another user is refused. */
-export function findSocket(env: Env): string {
-  const paths = socketPaths(env);
-  for (const path of paths) {
-    try {
-      const info = lstatSync(path);
-      const me = process.geteuid?.();
-      if (info.isSocket() && me !== undefined && info.uid !== me) {
-        throw new CroftError({ code: "ACCESS_DENIED", message: `the socket is of user ${info.uid}`, details: path });
-      }
-      if (info.isSocket()) return path;
-    } catch (e) {
-      if (e instanceof CroftError) throw e;
-    }
+/** The user that a socket belongs to, or undefined if there is none. */
+function socketOwner(path: string): number | undefined {
+  try {
+    const info = lstatSync(path);
+    return info.isSocket() ? info.uid : undefined;
+  } catch {
+    return undefined;
   }
-  return paths[paths.length - 1]!;
+}
+
+/** Those of the paths that are sockets, or the last one if none is. One of another user is refused. */
+export function findSockets(env: Env): string[] {
+  const paths = socketPaths(env);
+  const me = process.geteuid?.();
+  const found = paths.filter((path) => {
+    const owner = socketOwner(path);
+    if (owner !== undefined && me !== undefined && owner !== me) {
+      throw new CroftError({ code: "ACCESS_DENIED", message: `the socket is of user ${owner}`, details: path });
+    }
+    return owner !== undefined;
+  });
+  return found.length > 0 ? found : paths.slice(-1);
 }

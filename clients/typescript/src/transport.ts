@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { CroftError, unreachable } from "./errors.js";
-import { type Env, findSocket, socketPaths } from "./find.js";
+import { type Env, findSockets, socketPaths } from "./find.js";
 import type { Call } from "./generated.js";
 
 export interface TransportOptions {
@@ -17,7 +17,10 @@ export interface TransportOptions {
   patience: number;
 }
 
+// How long a call waits before the next attempt.
 const pause = 50;
+// An attempt that took longer ended because the daemon went away.
+const long = 1000;
 
 /** The way to one daemon. */
 export class Transport {
@@ -35,8 +38,10 @@ export class Transport {
     this.token = this.url ? (o.env.CROFT_TOKEN ?? "") : "";
     const actor = new URLSearchParams();
     if (o.actor) actor.set("name", o.actor);
-    if (o.dir !== null) actor.set("dir", resolve(o.dir));
-    if (!this.url) actor.set("from", process.cwd()); // in a workspace, this process acts for the agent of that
+    const dir = o.dir === null ? undefined : absolute(o.dir);
+    if (dir) actor.set("dir", dir);
+    const from = this.url ? undefined : absolute("."); // in a workspace, this process acts for the agent of that
+    if (from) actor.set("from", from);
     this.actor = actor.toString();
     this.patience = o.patience;
     this.agent = this.newAgent();
@@ -63,7 +68,7 @@ export class Transport {
   }
 
   /** Sends a request, and resolves with the head of its answer. */
-  open(method: string, path: string, headers: Record<string, string>, body?: string, signal?: AbortSignal, agent?: http.Agent | false): Promise<http.IncomingMessage> {
+  async open(method: string, path: string, headers: Record<string, string>, body?: string, signal?: AbortSignal, agent?: http.Agent | false): Promise<http.IncomingMessage> {
     const options: https.RequestOptions = { method, path, headers: { ...headers }, agent: agent ?? this.agent, signal };
     const sent = options.headers as Record<string, string>;
     if (this.token) sent["Authorization"] = `Bearer ${this.token}`;
@@ -72,20 +77,22 @@ export class Transport {
       sent["Content-Type"] = "application/json";
       sent["Content-Length"] = String(Buffer.byteLength(body));
     }
-    let start = http.request;
     if (this.url) {
       const at = new URL(this.url);
       Object.assign(options, { protocol: at.protocol, hostname: at.hostname.replace(/^\[|\]$/g, ""), port: at.port || undefined });
-      if (at.protocol === "https:") start = https.request;
-    } else {
-      options.socketPath = findSocket(this.env);
-      sent["Host"] = "croft";
+      return start(at.protocol === "https:" ? https.request : http.request, options, body);
     }
-    return new Promise((done, fail) => {
-      const request = start(options, done);
-      request.on("error", fail);
-      request.end(body);
-    });
+    sent["Host"] = "croft";
+    let failure: unknown;
+    for (const socketPath of findSockets(this.env)) {
+      try {
+        return await start(http.request, { ...options, socketPath }, body);
+      } catch (e) {
+        if (!isNobody(e)) throw e;
+        failure = e;
+      }
+    }
+    throw failure;
   }
 
   /**
@@ -106,15 +113,18 @@ export class Transport {
       canRepeat = call.keyed;
     }
     const signal = call.options?.signal;
-    const until = Date.now() + this.patience * 1000;
+    let until = Date.now() + this.patience * 1000;
     for (;;) {
       signal?.throwIfAborted();
+      const begun = Date.now();
       try {
         const answer = await this.once(call.method, path, headers, body, signal);
         this.hasAnswered = true;
         return answer;
       } catch (e) {
         if (signal?.aborted) throw signal.reason;
+        // The daemon was there as long as the attempt took, and has only now gone.
+        if (!isNotSent(e) && Date.now() - begun > long) until = Date.now() + this.patience * 1000;
         const late = Date.now() >= until;
         if (e instanceof CroftError) {
           if (e.code !== "CLOSED" || !canRepeat || late) throw e; // CLOSED: the daemon stops, the next one answers
@@ -124,7 +134,7 @@ export class Transport {
           throw gone(e);
         }
       }
-      await sleep(pause, undefined, { signal });
+      await rest(signal);
     }
   }
 
@@ -134,9 +144,45 @@ export class Transport {
   }
 }
 
+/** The absolute path of a directory, unless the working directory was removed. */
+function absolute(dir: string): string | undefined {
+  try {
+    return resolve(dir);
+  } catch {
+    return undefined;
+  }
+}
+
+function start(request: typeof http.request, options: https.RequestOptions, body?: string): Promise<http.IncomingMessage> {
+  return new Promise((done, fail) => {
+    const sent = request(options, done);
+    sent.on("error", fail);
+    sent.end(body);
+  });
+}
+
+/** Waits for the next attempt. Rejects with the reason of the signal. */
+export async function rest(signal?: AbortSignal): Promise<void> {
+  try {
+    await sleep(pause, undefined, { signal });
+  } catch (e) {
+    signal?.throwIfAborted();
+    throw e;
+  }
+}
+
 /** Whether the daemon cannot have seen a request. */
 export function isNotSent(e: unknown): boolean {
-  return (e as NodeJS.ErrnoException | undefined)?.syscall === "connect";
+  // A name with several addresses has an error for each of them.
+  if (e instanceof AggregateError) return e.errors.length > 0 && e.errors.every(isNotSent);
+  const { syscall } = (e ?? {}) as NodeJS.ErrnoException;
+  return syscall === "connect" || syscall === "getaddrinfo";
+}
+
+/** Whether nobody listens at a socket. */
+function isNobody(e: unknown): boolean {
+  const { code } = (e ?? {}) as NodeJS.ErrnoException;
+  return isNotSent(e) && (code === "ECONNREFUSED" || code === "ENOENT");
 }
 
 function gone(cause: unknown): CroftError {

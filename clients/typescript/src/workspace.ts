@@ -23,7 +23,7 @@ export interface WorkspaceOptions extends Omit<CreateRequest, "name"> {
 
 /** A workspace whose lease is held, and renewed in the background. */
 export class Held {
-  /** Aborted when the lease was lost: the work should end. */
+  /** Aborted when the lease was lost, or could not be renewed in time: the work should end. */
   readonly signal: AbortSignal;
   /** What became of the work, once it was finished. */
   merge: Merge | undefined;
@@ -31,7 +31,7 @@ export class Held {
   private readonly lost = new AbortController();
   private timer: NodeJS.Timeout | undefined;
   private renewing: Promise<void> = Promise.resolve();
-  private isOver = false;
+  private finishing: Promise<Merge | undefined> | undefined;
 
   private constructor(
     private readonly croft: Croft,
@@ -39,9 +39,10 @@ export class Held {
     readonly workspace: Workspace,
     readonly lease: Lease,
     private readonly options: WorkspaceOptions,
+    private renewedAt: number,
   ) {
     this.signal = this.lost.signal;
-    this.renewAfter(this.every);
+    this.renewAfter(this.ttl / 3);
   }
 
   /** Makes a workspace and takes its lease. */
@@ -57,8 +58,9 @@ export class Held {
     // The daemon sees a process on its own machine; of another machine it only believes the
     // time until which the lease was renewed.
     const owner = { host: croft.isLocal ? "" : hostname(), pid: process.pid };
+    const asked = Date.now();
     const lease = await croft.takeLease(`id:${workspace.id}`, { repo: workspace.repo, owner, ttl, mode: "exclusive" });
-    return new Held(croft, workspace, lease, options);
+    return new Held(croft, workspace, lease, options, asked);
   }
 
   get name(): string {
@@ -74,12 +76,12 @@ export class Held {
     return this.workspace.env ?? {};
   }
 
-  private get every(): number {
-    return durationMs(this.lease.ttl ?? "1m") / 3;
+  private get ttl(): number {
+    return durationMs(this.lease.ttl ?? "1m");
   }
 
   private renewAfter(ms: number): void {
-    if (this.isOver) return;
+    if (this.finishing) return;
     this.timer = setTimeout(() => {
       this.renewing = this.renew();
     }, ms);
@@ -87,22 +89,29 @@ export class Held {
   }
 
   private async renew(): Promise<void> {
+    const asked = Date.now();
     try {
       await this.croft.renew(this.lease.id);
-      this.renewAfter(this.every);
+      this.renewedAt = asked;
+      this.renewAfter(this.ttl / 3);
     } catch (e) {
-      if (e instanceof CroftError && e.code === "LEASE_LOST") this.lost.abort(e);
-      else this.renewAfter(Math.min(this.every, 1000)); // the daemon is away; the lease lives on until it expires
+      const isLost = (e instanceof CroftError && e.code === "LEASE_LOST") || Date.now() - this.renewedAt >= this.ttl;
+      if (isLost) this.lost.abort(e);
+      else this.renewAfter(Math.min(this.ttl / 3, 1000)); // the daemon is away; the lease lives on until it expires
     }
   }
 
   /**
    * Ends the lease and commits the work; after a success it is merged if the options say so,
-   * and the promise resolves when the merge has ended. Only the first call does something.
+   * and the promise resolves when the merge has ended. Only the first call does something; the
+   * others resolve with the same.
    */
   async finish(outcome: Outcome = "succeeded"): Promise<Merge | undefined> {
-    if (this.isOver) return this.merge;
-    this.isOver = true;
+    this.finishing ??= this.end(outcome);
+    return this.finishing;
+  }
+
+  private async end(outcome: Outcome): Promise<Merge | undefined> {
     clearTimeout(this.timer);
     await this.renewing;
     const policy = outcome === "succeeded" && this.options.onSuccess === "merge" ? "merge" : "keep";
@@ -114,7 +123,8 @@ export class Held {
 
   /** At the end of a block with `await using`: what was not finished has failed, and is kept. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.isOver) await this.finish("failed");
+    if (!this.finishing) await this.finish("failed");
+    else await this.finishing.catch(() => undefined); // who called finish is told
   }
 }
 

@@ -79,8 +79,8 @@ export class Daemon {
   }
 
   /** The environment of a client that has a token. */
-  token(access: string): Record<string, string> {
-    const made = execFileSync(binary!, ["token", "new", "test-" + access, "--access", access, "--json"], { env: this.env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  token(access: string, ...flags: string[]): Record<string, string> {
+    const made = execFileSync(binary!, ["token", "new", "test-" + access, "--access", access, ...flags, "--json"], { env: this.env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
     const { tcp } = JSON.parse(readFileSync(join(this.env.CROFT_STATE_DIR!, "run", "daemon.json"), "utf8")) as { tcp: string[] };
     return { CROFT_URL: `http://${tcp[0]}`, CROFT_TOKEN: (JSON.parse(made) as { secret: string }).secret };
   }
