@@ -20,11 +20,13 @@ type diffLine struct {
 	Sign     string
 	Class    string // a: added, d: deleted
 	Text     string
+	Parts    []diffPart // of the text, if its words were compared with those of another line
 }
 
 // hunksOf turns the lines of patches into rows.
 func hunksOf(hunks []croft.Hunk) []diffHunk {
 	var all []diffHunk
+	steps := wordsSteps
 	for _, h := range hunks {
 		out := diffHunk{ID: h.ID, Header: h.Header}
 		old, now := h.OldStart, h.NewStart
@@ -38,19 +40,20 @@ func hunksOf(hunks []croft.Hunk) []diffHunk {
 			}
 			switch line[0] {
 			case '+':
-				out.Lines = append(out.Lines, diffLine{0, now, "+", "a", text})
+				out.Lines = append(out.Lines, diffLine{New: now, Sign: "+", Class: "a", Text: text})
 				now++
 			case '-':
-				out.Lines = append(out.Lines, diffLine{old, 0, "−", "d", text})
+				out.Lines = append(out.Lines, diffLine{Old: old, Sign: "−", Class: "d", Text: text})
 				old++
 			case '\\':
 				out.Lines = append(out.Lines, diffLine{Text: text, Class: "c"})
 			default:
-				out.Lines = append(out.Lines, diffLine{old, now, "", "", text})
+				out.Lines = append(out.Lines, diffLine{Old: old, New: now, Text: text})
 				old++
 				now++
 			}
 		}
+		markWords(out.Lines, &steps)
 		all = append(all, out)
 	}
 	return all
