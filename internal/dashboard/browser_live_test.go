@@ -39,6 +39,22 @@ func testLiveFrame(t *testing.T, b *browsertest.Browser) {
 	p.WaitFor(`document.title==="(1) Inbox · Croft" && document.querySelector("#go-i .count")?.innerText==="1" && window.stays==="Inbox · Croft"`)
 }
 
+// testOldChanges wants the changes of a workspace to stay while somebody reads them further down, and to be loaded again
+// once that is over.
+func testOldChanges(t *testing.T, b *browsertest.Browser) {
+	s := newSite(t)
+	ws := s.make("fix", map[string]string{"a.txt": numbered(300)})
+	p := b.Open(t, s.url, browsertest.ScriptOn)
+	p.Go(s.url + s.at(ws, ""))
+	p.WaitFor(`document.querySelector("#live").innerText==="live"`)
+	p.Eval("window.stays=true; scrollTo(0, 900)", nil)
+	s.commit(ws, "more", map[string]string{"b.txt": "b\n"})
+	s.snapshot(ws) // something is told
+	p.WaitFor(`!document.querySelector("#old").hidden && window.stays && scrollY > 100`)
+	p.Eval("scrollTo(0, 0)", nil)
+	p.WaitFor(`!window.stays && document.querySelector("main").innerText.includes("b.txt")`)
+}
+
 // testOldReview wants a review to stay as it is, with what was chosen, and to say that it is old.
 func testOldReview(t *testing.T, b *browsertest.Browser) {
 	s, _, review := newReview(t)

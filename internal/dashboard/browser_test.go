@@ -26,6 +26,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("keys", func(t *testing.T) { testKeys(t, b) })
 	t.Run("live", func(t *testing.T) { testLive(t, b) })
 	t.Run("frame", func(t *testing.T) { testLiveFrame(t, b) })
+	t.Run("changes", func(t *testing.T) { testOldChanges(t, b) })
 	t.Run("old", func(t *testing.T) { testOldReview(t, b) })
 	t.Run("long", func(t *testing.T) { testLongInBrowser(t, b) })
 }

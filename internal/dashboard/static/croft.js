@@ -163,13 +163,23 @@
   const url = document.body.dataset.events;
   if (url) {
     const banner = $('#banner'), live = $('#live');
-    let lost, stale;
+    let lost, stale, retry;
     // Load the page again, but not under the hands of somebody who writes or chooses.
     const again = () => {
       stale = true;
+      clearTimeout(retry);
       const at = document.activeElement;
-      if (at?.matches('input, textarea, select') || $('main :checked, main details.menu[open], main details.confirm[open]')) setTimeout(again, 1000);
+      if (at?.matches('input, textarea, select') || $('main :checked, main details.menu[open], main details.confirm[open]')) retry = setTimeout(again, 1000);
       else location.reload();
+    };
+    // The same, but neither under the eyes of somebody who reads further down, or has marked something, nor again and
+    // again: that page says that it is old.
+    const againIfUnread = () => {
+      stale = true;
+      clearTimeout(retry);
+      const isRead = scrollY > 100 || !!String(getSelection());
+      if (isRead) $('#old').hidden = false;
+      if (isRead || performance.now() < 3000) retry = setTimeout(againIfUnread, 500); else again();
     };
     const es = new EventSource(url);
     es.addEventListener('open', () => {
@@ -218,7 +228,7 @@
       pre.append(text);
       if (end) pre.scrollTop = pre.scrollHeight;
     });
-    es.addEventListener('reload', again);
+    es.addEventListener('reload', againIfUnread);
     addEventListener('pagehide', () => es.close());
     // A browser has six connections to a server: pages that nobody looks at give theirs back.
     let hidden;
