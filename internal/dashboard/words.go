@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -88,9 +89,9 @@ func common(x, y []string) (inX, inY []bool) {
 	for i := range length {
 		length[i] = make([]int, len(y)+1)
 	}
-	for i := len(x) - 1; i >= 0; i-- {
-		for j := len(y) - 1; j >= 0; j-- {
-			if x[i] == y[j] {
+	for i, a := range slices.Backward(x) {
+		for j, b := range slices.Backward(y) {
+			if a == b {
 				length[i][j] = length[i+1][j+1] + 1
 			} else {
 				length[i][j] = max(length[i+1][j], length[i][j+1])
