@@ -38,6 +38,8 @@ type Views struct {
 	Forecasts *radar.Forecasts // required, for the last forecast of each project
 	Approvals Approvals        // required
 	Queues    Queues           // required
+
+	lists turn
 }
 
 // view turns the records of a project into workspaces as callers see them: with what
@@ -255,6 +257,7 @@ func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f crof
 			return out, err
 		}
 	}
+	defer svc.lists.take(ctx)()
 	records, err := svc.recordsFor(ctx, r.ID, f)
 	if err != nil {
 		return nil, err
