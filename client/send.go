@@ -23,7 +23,7 @@ func send[R, T any](ctx context.Context, c *Client, name string, req R) (*T, err
 		return nil, closed(op)
 	}
 	defer leave()
-	if onlyWaits(req) {
+	if api.OnlyWaits(req) {
 		waiting, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(c.waits, cancel)()
@@ -31,25 +31,13 @@ func send[R, T any](ctx context.Context, c *Client, name string, req R) (*T, err
 	}
 	c.ownLease(&req)
 	answer, err := exchange[R, T](ctx, c, api.ByName(name), req)
-	if err != nil && onlyWaits(req) && c.waits.Err() != nil {
+	if err != nil && api.OnlyWaits(req) && c.waits.Err() != nil {
 		err = closed(op)
 	}
 	if err == nil {
 		c.noteLease(req, answer)
 	}
 	return answer, err
-}
-
-// onlyWaits reports whether a call waits for something that others do, so that nothing is
-// lost if it ends early.
-func onlyWaits(req any) bool {
-	switch req := req.(type) {
-	case croft.WaitRequest:
-		return true
-	case croft.DriveRequest:
-		return req.Until == croft.UntilStopped
-	}
-	return false
 }
 
 // ownLease makes this process the owner of a lease that the request names no owner for: the
@@ -90,7 +78,7 @@ func exchange[R, T any](ctx context.Context, c *Client, call api.Call, req R) (*
 			since = time.Now() // the daemon has only now gone
 		}
 		e, ok := errors.AsType[*croft.Error](err)
-		if ok && e.Code != croft.DaemonUnreachable && (e.Code != croft.Closed || !onlyWaits(req)) {
+		if ok && e.Code != croft.DaemonUnreachable && (e.Code != croft.Closed || !api.OnlyWaits(req)) {
 			if e.Op == "" {
 				e.Op = op
 			}
@@ -111,8 +99,8 @@ func exchange[R, T any](ctx context.Context, c *Client, call api.Call, req R) (*
 
 // canRepeat reports whether a call may be made again after the connection failed.
 func canRepeat(call api.Call, req any, err error) bool {
-	if call.Method == http.MethodGet || onlyWaits(req) {
-		return true
+	if _, isRenewal := req.(croft.RenewRequest); isRenewal || call.Method == http.MethodGet || api.OnlyWaits(req) {
+		return true // a renewal that was done already is the same once more
 	}
 	if isNotSent(err) {
 		return true

@@ -87,7 +87,7 @@ func handle[R, T any](s *server, name string, method func(croft.Service, context
 			return
 		}
 		defer end()
-		if onlyWaits(req) {
+		if api.OnlyWaits(req) {
 			var done func()
 			ctx, done = s.untilStopping(ctx)
 			defer done()

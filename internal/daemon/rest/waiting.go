@@ -10,18 +10,6 @@ import (
 // errStopping is why a call that only waits has ended.
 var errStopping = errors.New("the daemon stops")
 
-// onlyWaits reports whether a call waits for what others do: nothing is lost if it is made again
-// at the next daemon, and a daemon that stops need not wait for it.
-func onlyWaits(req any) bool {
-	switch req := req.(type) {
-	case croft.WaitRequest:
-		return true
-	case croft.DriveRequest:
-		return req.Until == croft.UntilStopped
-	}
-	return false
-}
-
 // untilStopping returns a context that ends when the daemon begins to stop.
 func (s *server) untilStopping(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
