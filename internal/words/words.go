@@ -17,6 +17,7 @@ func knownWords() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
 		reflect.TypeFor[croft.AfterMerge]():  {string(croft.AfterKeep)},
 		reflect.TypeFor[croft.Applied]():     {string(croft.AppliedHidden)},
+		reflect.TypeFor[croft.ApproveMode](): {string(croft.ApproveWithdraw)},
 		reflect.TypeFor[croft.BranchMode]():  {string(croft.BranchKeep)},
 		reflect.TypeFor[croft.Carry]():       {string(croft.CarryDirty)},
 		reflect.TypeFor[croft.Condition]():   wordsOf(croft.Conditions()),
