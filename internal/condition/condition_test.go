@@ -269,3 +269,20 @@ func TestReasonsAreShort(t *testing.T) {
 		t.Errorf("%d characters", len(got))
 	}
 }
+
+// TestNamesOfFilesAreQuoted: the name of a file does not decide what the rest of the reason is.
+func TestNamesOfFilesAreQuoted(t *testing.T) {
+	for path, want := range map[string]string{
+		"a b.txt":            "a b.txt with main",
+		"merged\nx":          `"merged\nx" with main`,
+		"tab\there":          `"tab\there" with main`,
+		"red\x1b[31m":        `"red\x1b[31m" with main`,
+		"right\u202eto left": `"right\u202eto left" with main`,
+	} {
+		f := pending(croft.Conflict)
+		f.Merge.Conflicts = []croft.ConflictedPath{{Path: path, Against: "main"}}
+		if got := Decide(f).Why; got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}

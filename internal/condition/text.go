@@ -2,6 +2,7 @@ package condition
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -66,7 +67,7 @@ func conflictText(m *croft.Merge) string {
 		return m.Message
 	}
 	first := m.Conflicts[0]
-	text := first.Path
+	text := shownPath(first.Path)
 	if first.Against != "" && !isHash(first.Against) {
 		text += " with " + first.Against
 	}
@@ -74,6 +75,15 @@ func conflictText(m *croft.Merge) string {
 		text += fmt.Sprintf(" and %d more", n)
 	}
 	return text
+}
+
+// shownPath returns a path as it is, or quoted if it has characters that are not printable: a
+// file name with a line break must not decide what the rest of the sentence is.
+func shownPath(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return strconv.Quote(path)
+	}
+	return path
 }
 
 // checkText names the check that failed, with the first line of its output that tells of a

@@ -256,7 +256,7 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, e *croft.Error) {
 	if e.Code == croft.LimitReached {
 		w.Header().Set("Retry-After", "1")
 	}
-	if isSafe(r.Method) && strings.Contains(r.Header.Get("Accept"), "text/html") && !isAPI(r.URL.Path) || isForm(r) {
+	if !isAPI(r.URL.Path) && (isSafe(r.Method) && strings.Contains(r.Header.Get("Accept"), "text/html") || isForm(r)) {
 		if e.Code == croft.Unauthenticated && r.Method == http.MethodGet {
 			http.Redirect(w, r, loginPath(r), http.StatusSeeOther)
 			return

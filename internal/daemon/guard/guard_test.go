@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/caller"
 )
 
@@ -333,6 +334,9 @@ func TestRefusedOnTheSocket(t *testing.T) {
 			t.Errorf("%s: %d, reached: %d", a.name, w.Code, seen.calls)
 		}
 		checkHeaders(t, a.name, w.Header())
+		if strings.HasPrefix(a.path, "/v1/") && w.Header().Get("Content-Type") != api.ProblemType {
+			t.Errorf("%s: the API answers with %s", a.name, w.Header().Get("Content-Type"))
+		}
 	}
 	for _, host := range []string{"croft", "localhost"} {
 		w := httptest.NewRecorder()
