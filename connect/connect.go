@@ -57,11 +57,15 @@ func Open(ctx context.Context, dir string, opts *Options) (croft.Service, error)
 	if svc != nil {
 		return svc, nil
 	}
-	e, err := engine.Open(ctx, dir, &engine.Options{Environ: o.Environ, Settings: o.Flags, Actor: o.Actor, From: o.From})
+	e, err := openEngine(ctx, dir, o)
 	if err != nil || refused == nil {
 		return e, err
 	}
 	return &withNotice{Engine: e, text: fmt.Sprintf("the daemon is not used: %v", refused)}, nil
+}
+
+func openEngine(ctx context.Context, dir string, o Options) (*engine.Engine, error) {
+	return engine.Open(ctx, dir, &engine.Options{Environ: o.Environ, Settings: o.Flags, Actor: o.Actor, From: o.From})
 }
 
 // greeting is how long a daemon may take to say what it is.
@@ -92,7 +96,7 @@ func openDaemon(ctx context.Context, dir string, o Options) (croft.Service, erro
 	defer cancel()
 	about, err := svc.About(hello)
 	if err == nil && about.Settings == settings.Fingerprint(o.Environ) && about.API == api.Fingerprint(openapi.Document()) {
-		return svc, nil
+		return &Served{Client: svc, open: func(ctx context.Context) (*engine.Engine, error) { return openEngine(ctx, dir, o) }}, nil
 	}
 	_ = svc.Close() // it has made no call
 	return nil, refusal(err)

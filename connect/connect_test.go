@@ -2,11 +2,11 @@ package connect_test
 
 import (
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/client"
 	"github.com/croft-sh/croft/connect"
 	"github.com/croft-sh/croft/docs/openapi"
 	"github.com/croft-sh/croft/engine"
@@ -22,6 +22,12 @@ import (
 // serve serves the daemon's handlers where a program looks for them, and returns the path of
 // the socket.
 func serve(t *testing.T, environ []string, change func(*api.About)) string {
+	t.Helper()
+	return serveUntil(t, environ, change, nil)
+}
+
+// serveUntil is serve for a daemon that ends when the channel is closed.
+func serveUntil(t *testing.T, environ []string, change func(*api.About), stopped <-chan struct{}) string {
 	t.Helper()
 	set, err := config.Load(config.Input{Environ: environ})
 	if err != nil {
@@ -45,6 +51,13 @@ func serve(t *testing.T, environ []string, change func(*api.About)) string {
 		t.Fatal(err)
 	}
 	go func() { _ = server.Serve(l) }()
+	if stopped != nil {
+		go func() {
+			<-stopped
+			_ = server.Close()
+			_ = os.Remove(path)
+		}()
+	}
 	t.Cleanup(func() {
 		_ = server.Close()
 		if err := e.Close(); err != nil {
@@ -69,7 +82,7 @@ func open(t *testing.T, dir string, o connect.Options) croft.Service {
 }
 
 func isDaemon(svc croft.Service) bool {
-	_, ok := svc.(*client.Client)
+	_, ok := svc.(*connect.Served)
 	return ok
 }
 
