@@ -108,8 +108,12 @@ type project struct {
 	wait    time.Duration // between the last two looks
 	took    time.Duration // how long the last look took
 	seen    map[croft.ID]state
-	isFirst bool // nothing was seen yet
+	isFirst bool      // nothing was seen yet
+	wanted  time.Time // when somebody last looked at it
 }
+
+// wantedFor is how long a project counts as looked at after the last word of that.
+const wantedFor = 10 * time.Second
 
 // state is what a look at a workspace compares.
 type state struct {
@@ -118,6 +122,7 @@ type state struct {
 	unmerged    int
 	added       int
 	deleted     int
+	written     int64 // when the last write was, while somebody looks: one that leaves the counts is noticed
 }
 
 // lookAtDue looks at the projects that are due, and returns how long none is.
@@ -203,7 +208,7 @@ func (w *watcher) spaced(took time.Duration, share float64) time.Duration {
 // changes returns the workspaces that differ from what was seen last, and what is seen now.
 func (w *watcher) changes(ctx context.Context, id croft.ID, p *project) ([]croft.Workspace, map[croft.ID]state, error) {
 	var changed []croft.Workspace
-	seen := map[croft.ID]state{}
+	seen, began := map[croft.ID]state{}, time.Now()
 	req := croft.WorkspacesRequest{Repo: croft.ByID(id), Look: look}
 	for {
 		list, err := w.Service.Workspaces(ctx, req)
@@ -222,7 +227,11 @@ func (w *watcher) changes(ctx context.Context, id croft.ID, p *project) ([]croft
 				}
 				continue
 			}
-			now := state{ws.Head, ws.Work.Uncommitted, ws.Work.Unmerged, ws.Work.Added, ws.Work.Deleted}
+			now := state{ws.Head, ws.Work.Uncommitted, ws.Work.Unmerged, ws.Work.Added, ws.Work.Deleted, was.written}
+			// A time that is not over is one that an agent has set: it would be another in each look.
+			if at := ws.Work.IdleSince; time.Since(p.wanted) < wantedFor && at.Before(began) {
+				now.written = at.UnixNano()
+			}
 			seen[ws.ID] = now
 			if isKnown && was != now || !isKnown && now.uncommitted > 0 {
 				changed = append(changed, ws)
@@ -254,6 +263,7 @@ func (w *watcher) wanted(id croft.ID) {
 		if id != "" && id != of {
 			continue
 		}
+		p.wanted = time.Now()
 		took := time.Duration(float64(p.took) / w.WantedShare)
 		if due := p.looked.Add(max(w.WantedLeast, took)); due.Before(p.due) {
 			p.due = due

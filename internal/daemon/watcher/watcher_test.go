@@ -38,7 +38,7 @@ func TestTells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan croft.Event, 100)
+	told, wanted := make(chan croft.Event, 100), make(chan croft.ID)
 	go func() {
 		for ev, err := range hub.Events(ctx, croft.EventsRequest{From: croft.FromNow, Follow: croft.FollowNew, Kinds: []string{croft.EventWorkspaceChanged}}) {
 			if err == nil {
@@ -48,7 +48,7 @@ func TestTells(t *testing.T) {
 	}()
 	go func() {
 		defer close(ended)
-		watcher.Run(ctx, watcher.Options{Service: hub, Tell: e.Observe, Least: 50 * time.Millisecond, Most: 200 * time.Millisecond, Share: 1, IdleShare: 1})
+		watcher.Run(ctx, watcher.Options{Service: hub, Tell: e.Observe, Wanted: wanted, Least: 50 * time.Millisecond, Most: 200 * time.Millisecond, Share: 1, IdleShare: 1})
 	}()
 	next := func(what string) *croft.Workspace {
 		t.Helper()
@@ -68,6 +68,24 @@ func TestTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w := next("a file"); w.Work == nil || w.Work.Uncommitted != 1 || w.Head != ws.Head {
+		t.Errorf("%+v %+v", w, w.Work)
+	}
+	// While somebody looks, a write that leaves all counts as they were is told, too, and a time
+	// that is not over tells nothing.
+	wanted <- ""
+	next("that somebody looks")
+	future := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(ws.Path, "a.txt"), future, future); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond)
+	if len(told) > 0 {
+		t.Errorf("told of a time that is not over: %+v", (<-told).After.Workspace)
+	}
+	if err := os.WriteFile(filepath.Join(ws.Path, "a.txt"), []byte("b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w := next("other text"); w.Work == nil || w.Work.Uncommitted != 1 {
 		t.Errorf("%+v %+v", w, w.Work)
 	}
 	repo.GitIn(ws.Path, "add", ".")
