@@ -170,8 +170,10 @@
       clearTimeout(retry);
       const at = document.activeElement;
       if (at?.matches('input, textarea, select') || $('main :checked, main details.menu[open], main details.confirm[open]')) retry = setTimeout(again, 1000);
-      else location.reload();
+      else fetch('/healthz').then(() => location.reload(), later);
     };
+    // While the server is away the page stays: a browser's own page would take its place.
+    const later = () => { retry = setTimeout(again, 2000); };
     // The same, but neither under the eyes of somebody who reads further down, or has marked something, nor again and
     // again: that page says that it is old.
     const againIfUnread = () => {
