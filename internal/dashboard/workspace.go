@@ -261,8 +261,12 @@ func (v *workspaceView) describe() *note {
 	if n.Title == "" {
 		n.Title = v.State.Word
 	}
+	if ws.Status == croft.ConditionPending && ws.Finished == nil {
+		n.Title = "Its work was submitted"
+	}
 	n.Quote = ws.Why
-	if m := v.Merge; m != nil && m.Message != "" && m.Reason != "" && m.State == croft.MergeDone && m.Status == croft.MergePending {
+	// The merge says more, as long as it is still the reason.
+	if m := v.Merge; m != nil && m.Message != "" && m.Reason != "" && m.State == croft.MergeDone && m.Status == croft.MergePending && mergeState(m) == stateOf(ws) {
 		n.Quote = m.Message
 	}
 	v.explain(n)

@@ -1,0 +1,32 @@
+package dashboard
+
+import (
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+// TestReasonIsThePresentOne: a page quotes the last merge only while that is still why the work
+// waits.
+func TestReasonIsThePresentOne(t *testing.T) {
+	for _, row := range []struct {
+		status        croft.Condition
+		reason        croft.Code
+		finished      *croft.Finished
+		title, quoted string
+	}{
+		{croft.ConditionConflict, croft.Conflict, nil, noteTitles[croft.ConditionConflict], "of the merge"},
+		{croft.ConditionResolving, croft.Conflict, nil, noteTitles[croft.ConditionResolving], "of the list"},
+		{croft.ConditionUnapproved, croft.ChecksUntrusted, nil, noteTitles[croft.ConditionUnapproved], "of the merge"},
+		{croft.ConditionPending, croft.ChecksUntrusted, nil, "Its work was submitted", "of the list"},
+		{croft.ConditionPending, croft.ChecksUntrusted, &croft.Finished{}, "The agent has finished", "of the list"},
+	} {
+		ws := &croft.Workspace{Status: row.status, Why: "of the list", Finished: row.finished}
+		v := &workspaceView{WS: ws, State: stateOf(ws), Merge: &croft.Merge{
+			State: croft.MergeDone, Status: croft.MergePending, Reason: row.reason, Message: "of the merge",
+		}}
+		if n := v.describe(); n.Quote != row.quoted || n.Title != row.title {
+			t.Errorf("%s: %q, %q", row.status, n.Title, n.Quote)
+		}
+	}
+}
