@@ -254,7 +254,11 @@ func (d *examination) findOperations(ctx context.Context) error {
 		}
 		now, err := d.Journal.Operation(ctx, op.ID)
 		if err == nil && now.State != journal.OpRunning {
-			err = os.Remove(l.File().Name()) // the operation has ended, and its lock file is not needed
+			// The operation has ended, and its lock file is not needed. Its own process may have
+			// removed the file meanwhile.
+			if rerr := os.Remove(l.File().Name()); !errors.Is(rerr, os.ErrNotExist) {
+				err = rerr
+			}
 		}
 		if err := errors.Join(err, l.Unlock()); err != nil {
 			return err
