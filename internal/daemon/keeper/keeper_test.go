@@ -26,7 +26,6 @@ type fake struct {
 	breaks  chan error            // end a stream of events
 	asked   []croft.EventsRequest // the streams that were begun
 	waiting []croft.Merge
-	tried   []time.Time // when merges were tried again
 }
 
 func newFake(ids ...croft.ID) *fake {
@@ -73,7 +72,6 @@ func (f *fake) DriveLanes(ctx context.Context, req croft.DriveRequest) (*croft.Q
 		f.drives[req.Repo]++
 	} else {
 		f.retries[req.Repo]++
-		f.tried = append(f.tried, time.Now())
 	}
 	f.mu.Unlock()
 	if err != nil || req.Until != croft.UntilStopped {

@@ -14,15 +14,14 @@ import (
 // failing is a Service with one changed workspace on its first page, whose calls fail at first.
 type failing struct {
 	still
-	mu                  sync.Mutex
-	noRepos, noSecond   int // how many calls still fail
-	uncommitted, listed int
+	mu                sync.Mutex
+	noRepos, noSecond int // how many calls still fail
+	uncommitted       int
 }
 
 func (f *failing) Repos(ctx context.Context, req croft.ReposRequest) (*croft.List[croft.Repo], error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.listed++
 	if f.noRepos > 0 {
 		f.noRepos--
 		return nil, errors.New("busy")
