@@ -32,6 +32,7 @@ var codeTable = []struct {
 	{BaseNotFound, 404, ExitConflict},
 	{InvalidName, 400, ExitUsage},
 	{InvalidRequest, 400, ExitUsage},
+	{RequestTooLarge, 413, ExitUsage},
 	{SessionRequired, 400, ExitUsage},
 	{KeyConflict, 409, ExitConflict},
 	{LimitReached, 429, ExitRefused},

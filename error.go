@@ -45,6 +45,9 @@ const (
 	InvalidName Code = "INVALID_NAME"
 	// InvalidRequest: the request contradicts itself or lacks something.
 	InvalidRequest Code = "INVALID_REQUEST"
+	// RequestTooLarge: the body of a request is longer than the daemon takes. Nothing was
+	// begun.
+	RequestTooLarge Code = "REQUEST_TOO_LARGE"
 	// SessionRequired: the layout groups workspaces by session and none was
 	// given.
 	SessionRequired Code = "SESSION_REQUIRED"

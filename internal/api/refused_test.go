@@ -31,7 +31,7 @@ func TestRefused(t *testing.T) {
 		{"Create", "/v1/workspaces", `{} {}`, nil, croft.InvalidRequest},
 		{"Create", "/v1/workspaces", `[`, nil, croft.InvalidRequest},
 		{"Create", "/v1/workspaces?name=x", `{}`, nil, croft.InvalidRequest},
-		{"Create", "/v1/workspaces", `{"name":"` + strings.Repeat("x", 2000) + `"}`, nil, croft.LimitReached},
+		{"Create", "/v1/workspaces", `{"name":"` + strings.Repeat("x", 2000) + `"}`, nil, croft.RequestTooLarge},
 		{"Create", "/v1/workspaces", `{"key":"a"}`, http.Header{HeaderKey: {"b"}}, croft.InvalidRequest},
 		{"Renew", "/v1/leases/x/renew", `{}`, http.Header{HeaderKey: {"b"}}, croft.InvalidRequest},
 		{"Create", "/v1/workspaces", `{}`, http.Header{HeaderRevision: {`"1"`}}, croft.InvalidRequest},

@@ -183,7 +183,10 @@ func ReadBody(r *http.Request, request any) error {
 		err = ReadJSON(data, request)
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &croft.Error{Code: croft.LimitReached, Message: "the body of the request is larger than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes"}
+		return &croft.Error{
+			Code: croft.RequestTooLarge, Message: "the body of the request is longer than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes",
+			Hint: "divide the request into several",
+		}
 	}
 	return err
 }

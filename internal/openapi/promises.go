@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,7 +24,7 @@ const (
 func (a *API) Promises() jsonschema.Promises {
 	p := jsonschema.Promises{}
 	for _, op := range a.Operations {
-		text := op.Method + " " + op.Path + " answers " + op.Answer
+		text := op.Method + " " + op.Path + " answers " + cmp.Or(op.Answer, "without a body")
 		if op.Body != "" {
 			text += " to " + op.Body
 		}

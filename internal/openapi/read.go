@@ -23,8 +23,7 @@ type Operation struct {
 	Description      string
 	Parameters       []Parameter
 	Body             string // the type of the request's body, or the empty string
-	IsBodyRequired   bool
-	Answer           string // the type of the answer
+	Answer           string // the type of the answer, or the empty string if it has no body
 	IsStream         bool   // the answers come as server-sent events
 }
 
@@ -57,8 +56,7 @@ type operation struct {
 	Description string      `json:"description"`
 	Parameters  []Parameter `json:"parameters"`
 	Body        *struct {
-		IsRequired bool  `json:"required"`
-		Content    media `json:"content"`
+		Content media `json:"content"`
 	} `json:"requestBody"`
 	Responses map[string]struct {
 		Content media `json:"content"`
@@ -99,7 +97,7 @@ func Read(text []byte) (*API, error) {
 func (o operation) read() (Operation, error) {
 	op := Operation{ID: o.ID, Description: o.Description, Parameters: o.Parameters}
 	if o.Body != nil {
-		op.Body, op.IsBodyRequired = strings.TrimPrefix(o.Body.Content[jsonMedia].Schema.Ref, defPrefix), o.Body.IsRequired
+		op.Body = strings.TrimPrefix(o.Body.Content[jsonMedia].Schema.Ref, defPrefix)
 	}
 	for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
 		content := o.Responses[status].Content
@@ -112,7 +110,9 @@ func (o operation) read() (Operation, error) {
 		}
 		op.Answer = strings.TrimPrefix(content[jsonMedia].Schema.Ref, defPrefix)
 	}
-	if op.ID == "" || op.Answer == "" {
+	_, isEmpty := o.Responses["204"]
+	_, isSocket := o.Responses["101"]
+	if op.ID == "" || op.Answer == "" && !isEmpty && !isSocket {
 		return op, fmt.Errorf("it has no name or no answer")
 	}
 	return op, nil

@@ -108,7 +108,34 @@ func (d *document) addOthers() error {
 	if err != nil {
 		return err
 	}
-	failed := object{"$ref": "#/components/responses/Problem"}
+	d.add(api.AboutPath, http.MethodGet, object{
+		"operationId": "daemon", "tags": []any{"daemon"}, "summary": "Describe the daemon", "description": "Describes the daemon.",
+		"responses": object{"200": object{"description": "The daemon.", "content": object{"application/json": object{"schema": ref(about)}}}, "4XX": failed},
+	})
+	d.addCancel()
+	return d.addEvents(problem, event)
+}
+
+// failed is the answer of a call that fails.
+var failed = object{"$ref": "#/components/responses/Problem"}
+
+// addCancel describes how a call is called off.
+func (d *document) addCancel() {
+	d.add(api.CancelPath, http.MethodDelete, object{
+		"operationId": "cancelCall", "tags": []any{"daemon"}, "summary": "Call a call off by its name",
+		"description": "Calls off the call that the same caller made with this name in the header `" + api.HeaderCall + "`, of 100 bytes at most. " +
+			"What it had begun is rolled back; then the call itself is answered.",
+		"parameters": []any{object{"name": "call", "in": "path", "required": true, "description": "the name of the call", "schema": object{"type": "string"}}},
+		"responses": object{
+			"204": object{"description": "The call was told to end."},
+			"404": object{"description": "No call of this name is at work: it has ended, or has not begun.", "content": problemResponse["content"]},
+			"4XX": failed,
+		},
+	})
+}
+
+// addEvents describes the streams of events.
+func (d *document) addEvents(problem, event string) error {
 	op := d.operation("Events", "events")
 	s, err := d.g.Object(reflect.TypeFor[croft.EventsRequest]())
 	if err != nil {
@@ -127,18 +154,23 @@ func (d *document) addOthers() error {
 		parameters = append(parameters, parameter("query", p, false))
 	}
 	op["parameters"] = parameters
+	expired := object{"description": "An event after the cursor is not kept any more: list what you want to know, and go on from the cursor of that list.", "content": problemResponse["content"]}
 	op["responses"] = object{
 		"200": object{
 			"description": "Server-sent events: `id` is the cursor, `event` the kind, `data` the event as JSON. `end` ends a stream that does not follow; `error` has a " + problem + ".",
 			"content":     object{"text/event-stream": object{"schema": object{"type": "string", "contentMediaType": "application/json", "contentSchema": ref(event)}}},
 		},
-		"410": object{"description": "An event after the cursor is not kept any more: list what you want to know, and go on from the cursor of that list.", "content": problemResponse["content"]},
-		"4XX": failed,
+		"410": expired, "4XX": failed,
 	}
 	d.add(api.EventsPath, http.MethodGet, op)
-	d.add(api.AboutPath, http.MethodGet, object{
-		"operationId": "daemon", "tags": []any{"daemon"}, "summary": "Describe the daemon", "description": "Describes the daemon.",
-		"responses": object{"200": object{"description": "The daemon.", "content": object{"application/json": object{"schema": ref(about)}}}, "4XX": failed},
+	d.add(api.SocketPath, http.MethodGet, object{
+		"operationId": "eventsSocket", "tags": []any{"events"}, "summary": "Follow events over a WebSocket",
+		"description": "The events of `" + api.EventsPath + "` as a WebSocket: each message is one event as JSON. The stream begins with the next event, or after the cursor that is given.",
+		"parameters":  parameters[1:],
+		"responses": object{
+			"101": object{"description": "The connection is a WebSocket now."},
+			"410": expired, "4XX": failed,
+		},
 	})
 	return nil
 }

@@ -235,6 +235,7 @@ Code: TypeAlias = Literal[
     "BASE_NOT_FOUND",
     "INVALID_NAME",
     "INVALID_REQUEST",
+    "REQUEST_TOO_LARGE",
     "SESSION_REQUIRED",
     "KEY_CONFLICT",
     "LIMIT_REACHED",

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
@@ -22,15 +25,41 @@ func spawn(ctx context.Context, svc croft.Service, r *http.Request) (int, any, e
 	if body.ProjectPath == "" {
 		return 0, nil, &croft.Error{Code: croft.InvalidRequest, Op: "create", Message: "projectPath says which project the agent works on"}
 	}
-	ws, err := svc.Create(ctx, croft.CreateRequest{
-		Key: r.Header.Get(api.HeaderKey), Repo: body.ProjectPath, Name: body.Name, Agent: body.ID, Layout: "agents",
-	})
+	req := croft.CreateRequest{
+		Key: r.Header.Get(api.HeaderKey), Repo: body.ProjectPath, Name: workspaceName(body.Name), Agent: body.ID, Layout: "agents",
+	}
+	if req.Name != body.Name {
+		req.Meta = map[string]string{metaName: body.Name}
+	}
+	ws, err := svc.Create(ctx, req)
 	if err != nil {
 		return 0, nil, err
 	}
 	a := agentOf(*ws, 0)
 	return http.StatusCreated, a, nil
 }
+
+// metaName is the entry of Workspace.Meta that has the name of an agent, if it is not that of the
+// workspace.
+const metaName = "agent-name"
+
+// workspaceName returns a name for the workspace of an agent. The application's names are for
+// people and are in no path; of those that have something else than letters, digits and . _ / -
+// the workspace gets what is left, or an invented name.
+func workspaceName(name string) string {
+	isFit := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._/-", r) }
+	if !utf8.ValidString(name) || !strings.ContainsFunc(name, func(r rune) bool { return !isFit(r) }) {
+		return name
+	}
+	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !isFit(r) || r == '/' }), "-")
+	if len(name) > maxWorkspaceName {
+		name = strings.ToValidUTF8(name[:maxWorkspaceName], "")
+	}
+	return strings.Trim(name, "._-")
+}
+
+// maxWorkspaceName is how many bytes of a name are used.
+const maxWorkspaceName = 60
 
 // merge merges the work of an agent into its target, after a failed merge or a killed agent.
 // A conflict leaves the work pending, and is an answer, not a failure of the call.

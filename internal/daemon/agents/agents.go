@@ -63,10 +63,28 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /api/agents/{id}/revert", o.handle(revert))
 	mux.HandleFunc("GET /api/projects", o.handle(projects))
 	mux.HandleFunc("POST /api/projects/{id}/trash", o.handle(trash))
-	mux.HandleFunc("/api/", o.handle(func(context.Context, croft.Service, *http.Request) (int, any, error) {
-		return 0, nil, &croft.Error{Code: croft.OperationNotFound, Message: "the API has nothing at this path"}
-	}))
+	mux.HandleFunc(EventsPath, func(w http.ResponseWriter, r *http.Request) { // another handler has its GET
+		o.refuseMethod(w, r, []string{http.MethodGet})
+	})
+	mux.HandleFunc(everyPath, func(w http.ResponseWriter, r *http.Request) {
+		o.refuseMethod(w, r, api.Allowed(mux, everyPath, r))
+	})
 	return mux
+}
+
+// EventsPath is where the WebSocket is.
+const EventsPath = "/api/events"
+
+// everyPath is the pattern of the handler that gets what no route takes.
+const everyPath = "/api/"
+
+// refuseMethod answers a request that no route takes.
+func (o Options) refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
+	if _, err := o.ServiceFor(caller.From(r.Context())); err != nil {
+		api.WriteError(w, "agents", err)
+		return
+	}
+	api.RefuseMethod(w, r, allowed)
 }
 
 // action does one thing for a caller, and returns the status and the body of the answer.
@@ -142,7 +160,7 @@ func workspaces(ctx context.Context, svc croft.Service) func(yield func(croft.Wo
 // agentOf returns a workspace as an agent. later is how many merges came after its own.
 func agentOf(ws croft.Workspace, later int) Agent {
 	a := Agent{
-		ID: cmp.Or(ws.Agent, string(ws.ID)), Name: ws.Name, ProjectID: string(ws.RepoID), ProjectPath: ws.Repo,
+		ID: cmp.Or(ws.Agent, string(ws.ID)), Name: cmp.Or(ws.Meta[metaName], ws.Name), ProjectID: string(ws.RepoID), ProjectPath: ws.Repo,
 		MergeStatus: text(string(ws.MergeStatus)), MergeCommitSha: text(ws.MergeCommit), Error: ws.MergeMessage, CreatedAt: ws.CreatedAt,
 	}
 	if ws.Mode != croft.ModeLegacy {

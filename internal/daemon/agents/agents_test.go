@@ -267,3 +267,45 @@ func (a *app) until(conn *websocket.Conn, kind string) agents.Message {
 		}
 	}
 }
+
+// TestNames: the names of agents are for people. What a workspace cannot be called stays the
+// name of the agent.
+func TestNames(t *testing.T) {
+	a := newApp(t)
+	for id, row := range map[string]struct{ given, agent, workspace string }{
+		"a1": {"fix-login", "fix-login", "fix-login"},
+		"a2": {"Fix the login!", "Fix the login!", "Fix-the-login"},
+		"a3": {"<b>Zoë</b>: a/b", "<b>Zoë</b>: a/b", "b-Zoë-b-a-b"},
+		"a4": {"../../x y", "../../x y", "x-y"},
+	} {
+		var agent agents.Agent
+		status := a.call("POST", "/api/agents", map[string]string{"id": id, "name": row.given, "projectPath": a.repo.Dir}, &agent)
+		if status != http.StatusCreated || agent.Name != row.agent || value(agent.BranchName) != "agent/"+id {
+			t.Errorf("%q: %d %+v", row.given, status, agent)
+			continue
+		}
+		ws, err := a.svc.Workspace(t.Context(), croft.WorkspaceRequest{Repo: croft.ByPath(a.repo.Dir), Ref: croft.ByName(row.workspace)})
+		if err != nil || ws.Agent != id {
+			t.Errorf("%q: %+v, %v", row.workspace, ws, err)
+		}
+	}
+	var again agents.Agent
+	if a.call("GET", "/api/agents/a2", nil, &again); again.Name != "Fix the login!" {
+		t.Errorf("%+v", again)
+	}
+	var p croft.Error
+	if status := a.call("POST", "/api/agents", map[string]string{"id": "a b", "name": "x", "projectPath": a.repo.Dir}, &p); status != http.StatusBadRequest || p.Code != croft.InvalidName {
+		t.Errorf("%d %+v", status, p)
+	}
+}
+
+// TestMethods: a path that is there says which methods it takes.
+func TestMethods(t *testing.T) {
+	a := newApp(t)
+	for path, want := range map[string]int{"/api/agents": http.StatusMethodNotAllowed, "/api/events": http.StatusMethodNotAllowed, "/api/none": http.StatusNotFound} {
+		var p croft.Error
+		if status := a.call("PUT", path, map[string]string{}, &p); status != want || p.Code != croft.InvalidRequest {
+			t.Errorf("%s: %d %+v", path, status, p)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package rest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"sync"
@@ -31,11 +32,15 @@ func (s *server) begin(r *http.Request) (context.Context, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	given := r.Header.Get(api.HeaderCall)
+	if len(given) > maxCallName {
+		return nil, nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("the name in %s is longer than %d bytes", api.HeaderCall, maxCallName)}
+	}
 	ctx, cancel := context.WithCancel(croft.WithActor(r.Context(), actor))
-	name := callName(r, r.Header.Get(api.HeaderCall))
-	if name == "" {
+	if given == "" {
 		return ctx, cancel, nil
 	}
+	name := callName(r, given)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, isThere := s.calls[name]; isThere {
@@ -51,12 +56,12 @@ func (s *server) begin(r *http.Request) (context.Context, func(), error) {
 	}, nil
 }
 
+// maxCallName is how long the name of a call may be, in bytes.
+const maxCallName = 100
+
 // callName returns the name of a call with that of its caller, so that nobody cancels the
 // calls of others.
 func callName(r *http.Request, name string) string {
-	if name == "" || len(name) > 100 {
-		return ""
-	}
 	return string(caller.From(r.Context()).Token) + "/" + name
 }
 

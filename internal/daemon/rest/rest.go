@@ -48,18 +48,23 @@ func New(o Options) http.Handler {
 		w.Header().Set("Content-Type", "application/openapi+json")
 		_, _ = w.Write(s.Document) // the reader is gone
 	})
-	s.mux.HandleFunc("/v1/", s.unknown)
+	for _, path := range []string{api.EventsPath, api.SocketPath} { // another handler has their GET
+		s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.refuseMethod(w, r, []string{http.MethodGet}) })
+	}
+	s.mux.HandleFunc(everyPath, func(w http.ResponseWriter, r *http.Request) { s.refuseMethod(w, r, api.Allowed(s.mux, everyPath, r)) })
 	return s.mux
 }
 
-// unknown answers a request that no route takes, as a problem like every other failure.
-func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
-	e := &croft.Error{Code: croft.InvalidRequest, Op: "call", Message: "the API has no " + r.Method + " at this path", Hint: "GET " + api.DocumentPath}
+// everyPath is the pattern of the handler that gets what no route takes.
+const everyPath = "/v1/"
+
+// refuseMethod answers a request that no route takes, as a problem like every other failure.
+func (s *server) refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 	if _, err := s.serviceFor(r); err != nil {
 		api.WriteError(w, "call", err)
 		return
 	}
-	api.WriteProblem(w, http.StatusNotFound, e)
+	api.RefuseMethod(w, r, allowed)
 }
 
 // handle serves one call of the Service.

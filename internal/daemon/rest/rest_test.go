@@ -317,13 +317,41 @@ func TestNameless(t *testing.T) {
 	}
 }
 
-// TestUnknown: a path or a method that is not there is a problem, too.
+// TestUnknown: a path or a method that is not there is a problem, too, and a path that is there
+// says which methods it takes.
 func TestUnknown(t *testing.T) {
 	url := serve(t, &stub{}, everything)
-	for _, row := range [][2]string{{"GET", "/v1/none"}, {"DELETE", "/v1/workspaces"}, {"GET", "/v1/workspaces/a/merge"}, {"POST", "/v1/"}} {
-		if r, body := do(t, row[0], url+row[1], ""); r.StatusCode != http.StatusNotFound || !strings.Contains(body, "INVALID_REQUEST") {
-			t.Errorf("%v: %s %s", row, r.Status, body)
+	for _, row := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"GET", "/v1/none", http.StatusNotFound, ""},
+		{"POST", "/v1/", http.StatusNotFound, ""},
+		{"PUT", "/v1/workspaces", http.StatusMethodNotAllowed, "GET, POST, HEAD"},
+		{"DELETE", "/v1/workspaces", http.StatusMethodNotAllowed, "GET, POST, HEAD"},
+		{"PUT", "/v1/workspaces/a%2Fb", http.StatusMethodNotAllowed, "GET, PATCH, HEAD"},
+		{"GET", "/v1/workspaces/a/merge", http.StatusMethodNotAllowed, "POST"},
+		{"GET", "/v1/calls/a", http.StatusMethodNotAllowed, "DELETE"},
+		{"POST", "/v1/events", http.StatusMethodNotAllowed, "GET, HEAD"},
+		{"POST", "/v1/events/socket", http.StatusMethodNotAllowed, "GET, HEAD"},
+	} {
+		r, body := do(t, row.method, url+row.path, "")
+		if r.StatusCode != row.status || r.Header.Get("Allow") != row.allow || !strings.Contains(body, "INVALID_REQUEST") || r.Header.Get("Content-Type") != api.ProblemType {
+			t.Errorf("%+v: %s, Allow: %s, %s", row, r.Status, r.Header.Get("Allow"), body)
 		}
+	}
+}
+
+// TestLongNameOfCall: a name that could not be called off is refused, not forgotten.
+func TestLongNameOfCall(t *testing.T) {
+	svc := &stub{}
+	url := serve(t, svc, everything) + "/v1/workspaces"
+	if r, body := do(t, "POST", url, `{"name":"a"}`, api.HeaderCall, strings.Repeat("x", 101)); r.StatusCode != http.StatusBadRequest || !strings.Contains(body, "longer than 100 bytes") || svc.created.Name != "" {
+		t.Errorf("%s %s", r.Status, body)
+	}
+	if r, body := do(t, "POST", url, `{"name":"a"}`, api.HeaderCall, strings.Repeat("x", 100)); r.StatusCode != http.StatusCreated {
+		t.Errorf("%s %s", r.Status, body)
 	}
 }
 

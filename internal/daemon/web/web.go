@@ -70,7 +70,7 @@ func New(hub *stream.Hub, o Options) Handlers {
 	mux.Handle("GET "+api.EventsPath, open.of(events))
 	mux.Handle("GET "+api.SocketPath, open.of(events.WebSocket(stream.AsTheyAre)))
 	mux.Handle("/api/", agents.New(agents.Options{ServiceFor: serviceFor, ActorFor: rest.ActorFor, Stopping: o.Stopping}))
-	mux.Handle("GET /api/events", open.of(events.WebSocket(agents.Messages)))
+	mux.Handle("GET "+agents.EventsPath, open.of(events.WebSocket(agents.Messages)))
 	pages := dashboard.New(hub, dashboard.Options{
 		Log: o.Log, Tokens: o.Tokens, Settings: o.Settings, Look: o.Look,
 		About: dashboard.About{Version: about().Version, Socket: o.Socket, StateDir: about().StateDir},

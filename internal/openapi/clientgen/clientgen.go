@@ -16,9 +16,10 @@ import (
 	"github.com/croft-sh/croft/internal/openapi"
 )
 
-// byHand are the operations that the clients have by hand: one waits as long as its caller
-// likes, over several requests; the other one is a stream.
-var byHand = []string{"waitMerge", "events"}
+// byHand are the operations that are not generated: one waits as long as its caller likes, over
+// several requests, and one is a stream; both are in the clients by hand. The clients use neither
+// the WebSocket nor the names of calls: to call one off, they close its connection.
+var byHand = []string{"waitMerge", "events", "eventsSocket", "cancelCall"}
 
 // method is a method of a client.
 type method struct {
