@@ -265,7 +265,7 @@ func (r *Runner) tryPlace(dir string) (*git.Scratch, *flock.Lock, error) {
 	now := r.Now()
 	_ = os.Chtimes(file, now, now) // SweepTrees reads the time of the last use
 	s := r.Git.Scratch(dir, r.Project.Name)
-	s.Inherit = []*os.File{lock.File()}
+	s.Inherit = []*os.File{lock.ForChild()}
 	return s, lock, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,8 +32,9 @@ const (
 
 // Lock is a lock that is held.
 type Lock struct {
-	f     *os.File
-	queue *Queue // nil: it was not taken through a queue
+	f         *os.File
+	queue     *Queue      // nil: it was not taken through a queue
+	inherited atomic.Bool // a child process may have it
 }
 
 // Try takes the lock on path, which is created if it is not there, or returns
@@ -146,13 +148,25 @@ func acquire(ctx context.Context, path string, m mode, patience time.Duration) (
 	}
 }
 
-// File is the locked file, for a child process to inherit.
+// File is the locked file.
 func (l *Lock) File() *os.File { return l.f }
+
+// ForChild is the locked file for a child process to inherit. From then on the lock is held
+// until the child has ended, too.
+func (l *Lock) ForChild() *os.File {
+	l.inherited.Store(true)
+	return l.f
+}
 
 // Unlock releases the lock. The file stays.
 func (l *Lock) Unlock() error {
 	if l == nil || l.f == nil {
 		return nil
+	}
+	if !l.inherited.Load() {
+		// A process that another goroutine starts at this moment has the descriptor for as long
+		// as it takes to run its program, and would hold the lock until then.
+		unlock(l.f)
 	}
 	err := l.f.Close()
 	l.f = nil

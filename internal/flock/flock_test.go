@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv("FLOCK_TEST_CHILD") != "" { // pass the lock on to a child and exit
 		c := exec.Command("sh", "-c", "echo held; read x")
-		c.Stdin, c.Stdout, c.ExtraFiles = os.Stdin, os.Stdout, []*os.File{l.File()}
+		c.Stdin, c.Stdout, c.ExtraFiles = os.Stdin, os.Stdout, []*os.File{l.ForChild()}
 		if c.Start() != nil {
 			os.Exit(1)
 		}
@@ -196,7 +197,7 @@ func TestUnlockLeavesItToTheChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.ExtraFiles = []*os.File{l.File()}
+	c.ExtraFiles = []*os.File{l.ForChild()}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -359,5 +360,40 @@ func TestShared(t *testing.T) {
 	defer alone.Unlock()
 	if _, err := acquire(t.Context(), path, shared, time.Millisecond); !errors.Is(err, ErrHeld) {
 		t.Errorf("a share beside who has it alone: %v", err)
+	}
+}
+
+// TestUnlockWhileAProcessStarts has another open descriptor of a locked file, as every process
+// has that was started while the lock was held and does not run its program yet. Unlock releases
+// the lock all the same, unless a child is to keep it.
+func TestUnlockWhileAProcessStarts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lend bool
+		want error
+	}{{"not for a child", false, nil}, {"for a child", true, ErrHeld}} {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "lock")
+			l, err := Try(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.lend {
+				l.ForChild()
+			}
+			starting, err := syscall.Dup(int(l.File().Fd()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer syscall.Close(starting)
+			if err := l.Unlock(); err != nil {
+				t.Fatal(err)
+			}
+			next, err := TryExisting(file)
+			if !errors.Is(err, c.want) {
+				t.Errorf("TryExisting = %v, want %v", err, c.want)
+			}
+			_ = next.Unlock()
+		})
 	}
 }

@@ -27,3 +27,7 @@ func tryLock(f *os.File, m mode) error {
 		}
 	}
 }
+
+// unlock releases the lock of an open file for every process that has the file. What it does not
+// release goes when the file is closed.
+func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

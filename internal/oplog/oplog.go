@@ -111,7 +111,7 @@ func (op *Op) InheritedFiles() []*os.File {
 	if op.lock == nil {
 		return nil
 	}
-	return []*os.File{op.lock.File()}
+	return []*os.File{op.lock.ForChild()}
 }
 
 // Write records in the journal that the operation is running and what it is to do, in

@@ -183,7 +183,7 @@ func (d Target) leaseLocks(ctx context.Context, c Call, cmd *proc.Command) (done
 		m.End()
 		return nil, err
 	}
-	cmd.Inherit = append(slices.Clip(cmd.Inherit), m.Lock.File())
+	cmd.Inherit = append(slices.Clip(cmd.Inherit), m.Lock.ForChild())
 	return func(err error) {
 		if WasKilled(err) {
 			m.EndKilled(ctx)

@@ -143,7 +143,7 @@ func (s *session) start(ctx context.Context) error {
 	// The process outlives this call, and a transaction that was sent must not be
 	// interrupted, so the caller's cancellation does not apply.
 	p, err := s.repo.Git.Start(context.WithoutCancel(ctx), gitcmd.Target{Repo: s.repo.Core()},
-		gitcmd.Call{Args: updateRefArgs, Session: true, Inherit: []*os.File{m.Lock.File()}})
+		gitcmd.Call{Args: updateRefArgs, Session: true, Inherit: []*os.File{m.Lock.ForChild()}})
 	if err != nil {
 		m.End()
 		return err

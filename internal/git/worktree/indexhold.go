@@ -234,7 +234,7 @@ func (h *IndexHold) Inherit(files []*os.File) []*os.File {
 	if h == nil || h.Lease == nil {
 		return files
 	}
-	return append(slices.Clip(files), h.Lease.Lock.File())
+	return append(slices.Clip(files), h.Lease.Lock.ForChild())
 }
 
 // HoldToMove locks the index of a checkout that is going to be moved away. It waits for a
