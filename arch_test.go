@@ -115,8 +115,9 @@ var mayImport = map[string][]string{
 	"internal/attempt": {".", "internal/journal", "internal/merge"},
 
 	// The rooms of the engine. An arrow points at a room that stands before it.
+	"internal/beside": {".", "internal/git/gitdir", "internal/journal"},
 	"internal/project": {
-		".", "internal/actor", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/config", "internal/explain",
+		".", "internal/actor", "internal/beside", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/config", "internal/explain",
 		"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout",
 		"internal/lifetime", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/provision", "internal/snapshot/restore",
 	},

@@ -27,6 +27,21 @@ func RefuseNetwork(dir string, kind func(dir string) string) error {
 	}
 }
 
+// StateDirOf returns the state directory that an environment means. No file can set it, so that it
+// is known also if the user's file cannot be used.
+func StateDirOf(environ []string) (string, error) {
+	env := newEnviron(environ)
+	s := &Set{keys: Keys(), home: env.home("")}
+	var err error
+	if s.env, err = env.layer(s.keys, s.home); err != nil {
+		return "", err
+	}
+	if s.defaults, err = s.defaultLayer(); err != nil {
+		return "", err
+	}
+	return s.Config().StateDir, nil
+}
+
 // StateCopy returns the path of the state's second copy. It is named after the state
 // directory, because several states may have the same data directory.
 func (c Config) StateCopy() string {

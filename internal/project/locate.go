@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/beside"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/checkout/direct"
 	"github.com/croft-sh/croft/internal/config"
@@ -100,7 +101,7 @@ func (p *Projects) LocateAs(ctx context.Context, ref croft.Ref, plain PlainMode)
 	if errors.Is(err, gitdir.ErrNoRepository) {
 		if place, err = p.plainPlace(ctx, dir, plain); errors.Is(err, gitdir.ErrNoRepository) {
 			r, err := p.locatePlain(ctx, dir, plain)
-			return Location{Project: r}, err
+			return Location{Project: r}, beside.Error(ctx, p.Journal, dir, err)
 		}
 	} else if err == nil && p.IsPlain(place.CommonDir) {
 		place, err = placeInPlain(place)

@@ -11,7 +11,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// Notices returns the sentences for the user that belong to no call's result.
+// Notices returns the sentences for the user that belong to no call's result, that about the
+// version of git only once: a daemon would tell it with every answer.
 func (p *Projects) Notices() []string {
 	out := p.Journal.Notices()
 	for _, path := range p.Journal.Aside() {
@@ -24,7 +25,8 @@ func (p *Projects) Notices() []string {
 	}
 	p.noticesMu.Lock()
 	defer p.noticesMu.Unlock()
-	return append(out, p.notices...)
+	defer func() { p.aboutGit = nil }()
+	return slices.Concat(out, p.notices, p.aboutGit)
 }
 
 // Notice keeps a sentence for the user that belongs to no call's result. The same
@@ -41,15 +43,14 @@ func (p *Projects) Notice(format string, args ...any) {
 // for each version, and always in the doctor. No call is refused, because distributions
 // repair older versions and keep their number.
 func (p *Projects) NoticeOfGit(when NoticeTime) {
-	v, err := p.Git.Version()
-	if err != nil {
-		return // the first call that needs git returns the error
-	}
+	v, err := p.Git.Version() // the first call that needs git returns the error
 	next, ok := v.Unrepaired()
-	if !ok || when == noticeOnce && !p.Git.IsFirstUse(v) {
+	if err != nil || !ok || when == noticeOnce && !p.Git.IsFirstUse(v) {
 		return
 	}
-	p.Notice("git %s lacks the fixes for CVE-2025-48384 and CVE-2025-48385, unless your distribution added them; git %s has them", v, next)
+	p.noticesMu.Lock()
+	defer p.noticesMu.Unlock()
+	p.aboutGit = []string{fmt.Sprintf("git %s lacks the fixes for CVE-2025-48384 and CVE-2025-48385, unless your distribution added them; git %s has them", v, next)}
 }
 
 // NoticeTime says how often a notice is given.

@@ -49,6 +49,7 @@ type Projects struct {
 
 	noticesMu sync.Mutex
 	notices   []string
+	aboutGit  []string // one, or none
 
 	mu     sync.Mutex
 	repos  map[string]*openProject // by common directory, or by path for plain directories

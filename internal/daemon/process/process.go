@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -132,8 +133,9 @@ func watchState(ctx context.Context, o Options, lock *flock.Lock, server *daemon
 
 func lockPath(stateDir string) string { return filepath.Join(socket.RunDir(stateDir), "daemon.lock") }
 
-// lockState makes this process the one daemon of a state directory.
-func lockState(stateDir string) (*flock.Lock, error) {
+// lockState makes this process the one daemon of a state directory. tcp has the addresses that it
+// is to listen at, for the error.
+func lockState(stateDir string, tcp []string) (*flock.Lock, error) {
 	run := socket.RunDir(stateDir)
 	if err := os.MkdirAll(run, 0o700); err != nil {
 		return nil, &croft.Error{Code: croft.StateUnavailable, Op: "serve", Message: "the state directory cannot be written", Details: run, Err: err}
@@ -141,7 +143,7 @@ func lockState(stateDir string) (*flock.Lock, error) {
 	lock, err := flock.Try(lockPath(stateDir))
 	if errors.Is(err, flock.ErrHeld) {
 		r, _ := socket.ReadRecord(stateDir) // it may have just begun
-		return nil, RunningError(r.PID, r.Socket)
+		return nil, RunningError(Status{PID: r.PID, Sockets: []string{r.Socket}, TCP: r.TCP}, tcp)
 	}
 	if err != nil {
 		return nil, &croft.Error{Code: croft.StateUnavailable, Op: "serve", Message: "the lock of the daemon cannot be taken", Err: err}
@@ -156,7 +158,7 @@ const endTime = 2 * time.Second
 // answer is waited for: after kill -9 the kernel takes a moment to end it.
 func lockPatiently(ctx context.Context, o Options) (*flock.Lock, error) {
 	for end := time.Now().Add(endTime); ; {
-		lock, err := lockState(o.StateDir)
+		lock, err := lockState(o.StateDir, o.TCP)
 		if !errors.Is(err, croft.DaemonRunning) || time.Now().After(end) {
 			return lock, err
 		}
@@ -174,11 +176,19 @@ func lockPatiently(ctx context.Context, o Options) (*flock.Lock, error) {
 	}
 }
 
-// RunningError says that a daemon runs already; pid is 0 if that of its process is not known.
-func RunningError(pid int, at string) error {
-	e := &croft.Error{Code: croft.DaemonRunning, Op: "serve", Message: "a daemon runs already", Details: at, Hint: "croft serve --status"}
-	if pid > 0 {
-		e.Message += fmt.Sprintf(", as process %d", pid)
+// RunningError says that a daemon runs already; its PID is 0 if that is not known. If ports were
+// asked for and the daemon has none, the hint says how it gets one.
+func RunningError(running Status, tcp []string) error {
+	e := &croft.Error{
+		Code: croft.DaemonRunning, Op: "serve", Message: "a daemon runs already", Details: strings.Join(running.Sockets, "\n"), Hint: "croft serve --status",
+	}
+	if running.PID == 0 {
+		return e
+	}
+	e.Message += fmt.Sprintf(", as process %d", running.PID)
+	if len(tcp) > 0 && len(running.TCP) == 0 {
+		e.Message += ", without a port for browsers"
+		e.Hint = "croft serve --stop, then croft serve --detach --tcp=" + tcp[0]
 	}
 	return e
 }

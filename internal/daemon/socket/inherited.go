@@ -96,8 +96,17 @@ func invalidError(message string, err error) error {
 // localhost, with a port; port 0 is any that is free.
 func ListenTCP(addr string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
+	if _, notPort := strconv.ParseUint(addr, 10, 16); notPort == nil { // a port alone
+		host, port, err = "", addr, nil
+	}
 	if err != nil {
 		return nil, invalidError(fmt.Sprintf("%q is no address such as 127.0.0.1:7450", addr), err)
+	}
+	if host == "" {
+		return nil, &croft.Error{
+			Code: croft.InvalidRequest, Op: "serve", Message: fmt.Sprintf("%q has no address before its port; the daemon serves this machine only", addr),
+			Hint: "croft serve --tcp=127.0.0.1:" + port,
+		}
 	}
 	if host == "localhost" {
 		host = "127.0.0.1"
