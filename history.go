@@ -53,6 +53,9 @@ type UndoRequest struct {
 	Operation ID     `json:"operation,omitempty"` // default: the last of this actor that is not undone
 	// Mode RemoveForce lets an undo move uncommitted work to the trash.
 	Mode RemoveMode `json:"mode,omitempty"`
+	// Stamps are those of the plan that a person was shown. If one of the workspaces has another by now, Undo
+	// fails with WorkChanged, and nothing is undone.
+	Stamps map[ID]string `json:"stamps,omitempty"`
 }
 
 // UndoPlan lists the steps that an undo would take.
@@ -67,6 +70,9 @@ type UndoPlan struct {
 	// Later lists acts of other actors that came after the operation and are not undone
 	// with it, the last first.
 	Later []Operation `json:"later,omitempty"`
+
+	// Stamps stand for the work of the workspaces that the undo would move or put back, by their IDs; see Status.
+	Stamps map[ID]string `json:"stamps,omitempty"`
 }
 
 // History is the part of Service that lists acts and undoes them.

@@ -352,6 +352,10 @@ type Status struct {
 	Ahead         int      `json:"ahead"`           // commits that the target does not have
 	Behind        int      `json:"behind"`          // commits of the target that it does not have
 	Paths         []string `json:"paths,omitempty"` // the files that are counted
+
+	// Stamp stands for the head and the uncommitted files as they are. With another stamp, the
+	// workspace has other work. It is for Agreed, and absent in a workspace that is no checkout.
+	Stamp string `json:"stamp,omitempty"`
 }
 
 // Dirty reports whether there is uncommitted work.
@@ -404,6 +408,9 @@ type Agreed struct {
 	// are kept if they have some by now, and all of them if they are locked.
 	WithWork []ID     `json:"withWork,omitempty"`
 	Branches []string `json:"branches,omitempty"`
+	// Stamps are those of Status at the time, by the ID of the workspace. One that has another by now is
+	// kept with the reason WorkChanged.
+	Stamps map[ID]string `json:"stamps,omitempty"`
 }
 
 // Scope says how far a request reaches that names nothing.

@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -104,4 +105,45 @@ func (seenScenarios) ReviewOfAnother(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "b", Review: other.ID})), croft.InvalidRequest)
 	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "b", Head: "HEAD"})), croft.InvalidRequest)
 	f.wantQueue()
+}
+
+// Shown: what an agent wrote or committed after a person was shown its work stays where it is, whatever was
+// agreed to.
+func (seenScenarios) Shown(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	made, err := f.History(t.Context(), croft.HistoryRequest{})
+	must(t, err)
+	f.writeIn(w, "draft.txt", "draft\n")
+	for _, change := range []func(){
+		func() { f.writeIn(w, "draft.txt", "DRAFT\n") },
+		func() { f.writeIn(w, "late.txt", "late\n") },
+		func() { f.commitIn(w.Path, "more.txt", "more\n") },
+	} {
+		plan, err := f.PlanUndo(t.Context(), croft.UndoRequest{Operation: made.Items[0].ID})
+		must(t, err)
+		shown, err := f.Status(t.Context(), croft.StatusRequest{Workspace: w.ID})
+		must(t, err)
+		if shown.Stamp == "" || plan.Stamps[w.ID] != shown.Stamp {
+			t.Fatalf("the stamp of the work is %q, that of the plan %q", shown.Stamp, plan.Stamps[w.ID])
+		}
+		change()
+		agreed := &croft.Agreed{Workspaces: []croft.ID{w.ID}, WithWork: []croft.ID{w.ID}, Stamps: plan.Stamps}
+		discarded, err := f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []croft.Ref{"a"}, Agreed: agreed})
+		must(t, err)
+		removed, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []croft.Ref{"a"}, Agreed: agreed})
+		must(t, err)
+		if m := discarded.Merges[0]; m.Reason != croft.WorkChanged || len(removed.Kept) != 1 || removed.Kept[0].Reason.Code != croft.WorkChanged {
+			t.Errorf("it went: %+v, %+v", m, removed)
+		}
+		undo := croft.UndoRequest{Operation: made.Items[0].ID, Mode: croft.RemoveForce, Stamps: plan.Stamps}
+		wantCode(t, errOf(f.Undo(t.Context(), undo)), croft.WorkChanged)
+		undo.Key = "k-" + shown.Stamp
+		wantCode(t, errOf(f.Undo(t.Context(), undo)), croft.WorkChanged)
+	}
+	plan, err := f.PlanUndo(t.Context(), croft.UndoRequest{Operation: made.Items[0].ID})
+	must(t, err)
+	if len(plan.Steps) != 1 || !strings.Contains(plan.Steps[0], "1 commit that main lacks") {
+		t.Errorf("the plan does not name the commit: %q", plan.Steps)
+	}
+	must(t, errOf(f.Undo(t.Context(), croft.UndoRequest{Operation: made.Items[0].ID, Mode: croft.RemoveForce, Stamps: plan.Stamps, Key: "k"})))
 }

@@ -4,10 +4,8 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -84,8 +82,8 @@ func values(q url.Values, f Field, v reflect.Value) {
 			q.Add(f.Name, text(v.Index(i)))
 		}
 	case v.Kind() == reflect.Map:
-		for _, k := range slices.SortedFunc(maps.Keys(v.Interface().(map[string]string)), strings.Compare) {
-			q.Set(f.Name+"["+k+"]", v.Interface().(map[string]string)[k])
+		for it := v.MapRange(); it.Next(); {
+			q.Set(f.Name+"["+it.Key().String()+"]", it.Value().String())
 		}
 	default:
 		q.Set(f.Name, text(v))
@@ -107,7 +105,7 @@ func fromQuery(request reflect.Value, q url.Values) error {
 			if v.IsNil() {
 				v.Set(reflect.MakeMap(v.Type()))
 			}
-			v.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(list[0]))
+			v.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), reflect.ValueOf(list[0]))
 		case v.Kind() == reflect.Slice:
 			v.Set(reflect.MakeSlice(v.Type(), len(list), len(list)))
 			for i, s := range list {

@@ -113,6 +113,9 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 		return err
 	}
 	req.Operation = plan.Operation.ID // what was shown, whatever happened since
+	if agreed == consentAsk {
+		req.Stamps = plan.Stamps
+	}
 	return a.undo(ctx, svc, req)
 }
 

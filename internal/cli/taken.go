@@ -17,7 +17,8 @@ type taken struct {
 type takePlan struct {
 	list     []taken
 	withWork []croft.ID // of those
-	branches []string   // that have no workspace any more
+	stamps   map[croft.ID]string
+	branches []string // that have no workspace any more
 	kept     []croft.Kept
 	unknown  []string
 }
@@ -27,6 +28,12 @@ type takePlan struct {
 func (a *app) addToPlan(ctx context.Context, svc inspector, p *takePlan, r croft.Removed) {
 	t := taken{r, "to the trash"}
 	status, err := svc.Status(ctx, croft.StatusRequest{Workspace: r.ID})
+	if err == nil && status.Stamp != "" {
+		if p.stamps == nil {
+			p.stamps = map[croft.ID]string{}
+		}
+		p.stamps[r.ID] = status.Stamp
+	}
 	switch {
 	case err != nil:
 		p.withWork = append(p.withWork, r.ID)
@@ -45,7 +52,7 @@ func (a *app) addToPlan(ctx context.Context, svc inspector, p *takePlan, r croft
 
 // agreed is what a yes to the plan agrees to.
 func (p takePlan) agreed() *croft.Agreed {
-	agreed := &croft.Agreed{WithWork: p.withWork, Branches: p.branches}
+	agreed := &croft.Agreed{WithWork: p.withWork, Branches: p.branches, Stamps: p.stamps}
 	for _, t := range p.list {
 		agreed.Workspaces = append(agreed.Workspaces, t.ID)
 	}

@@ -80,6 +80,9 @@ func (d *dashboard) endSession(r *request) (string, error) {
 	}
 	id := croft.ID(r.PathValue("session"))
 	if _, err := d.svc.EndSession(r.Context(), croft.EndSessionRequest{Session: croft.ByID(id), IfRevision: revision, Key: r.key()}); err != nil {
+		if isOutdated(err) {
+			return "", r.askAgain(d.endSessionPage, "Rounds", err, func(*page) string { return "The session has changed since you were asked." })
+		}
 		return "", err
 	}
 	return sessionPath(r.Repo.ID, id), nil

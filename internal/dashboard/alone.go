@@ -35,12 +35,13 @@ func (h *Handler) Login(w http.ResponseWriter, r *http.Request, l Login) {
 	h.d.writeAlone(w, req, http.StatusOK, "login", f, l)
 }
 
-// Error writes the page of an error. It reads no body: the request may be one that was refused for what it is.
+// Error writes the page of an error, which stands alone. It reads no body and asks the Service nothing: the request may
+// be one that was refused for what it is.
 func (h *Handler) Error(w http.ResponseWriter, r *http.Request, e *croft.Error) {
 	req := h.d.request(r)
 	data := describe(e)
 	data.Inbox = "/"
-	h.d.failAs(w, req, data)
+	h.d.failAlone(w, req, data)
 }
 
 // writeAlone writes a page without the navigation.

@@ -55,8 +55,18 @@ func (d *dashboard) fail(w http.ResponseWriter, r *request, err error) {
 	d.failAs(w, r, data)
 }
 
-// failAs writes the page of an error that was described.
+// failAs writes the page of an error that was described, with the navigation for a caller who may see it. The page
+// stands alone if the projects cannot be read.
 func (d *dashboard) failAs(w http.ResponseWriter, r *request, data errorData) {
+	if !r.maySee() || r.Repos == nil && r.findRepos() != nil {
+		d.failAlone(w, r, data)
+		return
+	}
+	d.show(w, r, &page{Template: "error", Title: data.Title, Status: data.Status, Data: &data, IsStill: true})
+}
+
+// failAlone writes the page of an error without the navigation.
+func (d *dashboard) failAlone(w http.ResponseWriter, r *request, data errorData) {
 	f := d.bareFrame(r)
 	f.Title = data.Title
 	d.writeAlone(w, r, data.Status, "error", f, data)

@@ -3,11 +3,13 @@ package dashboard_test
 import (
 	"context"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -231,6 +233,23 @@ func (s *site) send(path string, fields ...string) answer {
 		form.Add(fields[i], fields[i+1])
 	}
 	return s.do(http.MethodPost, path, form)
+}
+
+// hidden are the hidden fields of the last form of a page that has some, without those that every form has.
+func hidden(page string) []string {
+	var fields []string
+	for _, form := range regexp.MustCompile(`(?s)<form.*?</form>`).FindAllString(page, -1) {
+		var of []string
+		for _, f := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllStringSubmatch(form, -1) {
+			if f[1] != "csrf" && f[1] != "key" && f[1] != "back" {
+				of = append(of, f[1], html.UnescapeString(f[2]))
+			}
+		}
+		if len(of) > 0 {
+			fields = of
+		}
+	}
+	return fields
 }
 
 // want fails unless the text has all parts.

@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -22,6 +24,53 @@ type discardItem struct {
 	WS      *croft.Workspace
 	Refused *croft.Error
 	Name    string
+	Seen    string // the work that is shown, for the form
+}
+
+// seenWork is the work of a workspace that a question showed.
+type seenWork struct {
+	stamp              string // empty: the work could not be read
+	ahead, uncommitted int
+}
+
+// field is the work as the form carries it; seenIn reads it.
+func (s seenWork) field(id croft.ID) string {
+	return fmt.Sprintf("%s %d %d %s", id, s.ahead, s.uncommitted, s.stamp)
+}
+
+func (s seenWork) String() string {
+	if s.uncommitted == 0 {
+		return countText(s.ahead, "commit") + " and nothing uncommitted"
+	}
+	return countText(s.ahead, "commit") + " and " + countText(s.uncommitted, "uncommitted file")
+}
+
+// seenIn is the work of a workspace that the form of a request was made for.
+func seenIn(r *request, id croft.ID) (seenWork, error) {
+	for _, field := range r.PostForm["seen"] {
+		parts := strings.Split(field, " ")
+		if len(parts) != 4 || parts[0] != string(id) {
+			continue
+		}
+		seen := seenWork{stamp: parts[3]}
+		seen.ahead, _ = strconv.Atoi(parts[1])
+		seen.uncommitted, _ = strconv.Atoi(parts[2])
+		return seen, nil
+	}
+	return seenWork{}, &croft.Error{Code: croft.InvalidRequest, Op: "discard", Message: "the form does not say which work it was made for"}
+}
+
+// seenNow is the work of a workspace as a page shows it, with the stamp that it had before it was read: what is
+// written in between counts as not seen.
+func seenNow(ws *croft.Workspace, before *croft.Status) seenWork {
+	var seen seenWork
+	if before != nil {
+		seen.stamp = before.Stamp
+	}
+	if ws.Work != nil {
+		seen.ahead, seen.uncommitted = ws.Work.Ahead, ws.Work.Uncommitted
+	}
+	return seen
 }
 
 // discardPage asks before one workspace is discarded.
@@ -40,6 +89,10 @@ func (d *dashboard) discardPage(r *request) (*page, error) {
 
 // planDiscard adds a workspace with what would become of it.
 func (d *dashboard) planDiscard(r *request, data *discardData, repo, id croft.ID) error {
+	before, err := d.svc.Status(r.Context(), croft.StatusRequest{Workspace: id})
+	if err != nil {
+		before = nil // it is broken, or gone: the page says so
+	}
 	ws, err := d.svc.Workspace(r.Context(), croft.WorkspaceRequest{Repo: croft.ByID(repo), Ref: croft.ByID(id), Look: oneLook})
 	if err != nil {
 		return err
@@ -48,7 +101,7 @@ func (d *dashboard) planDiscard(r *request, data *discardData, repo, id croft.ID
 	if err != nil {
 		return err
 	}
-	item := discardItem{WS: ws, Name: ws.Name}
+	item := discardItem{WS: ws, Name: ws.Name, Seen: seenNow(ws, before).field(id)}
 	for i := range result.Merges {
 		item.Refused = refusedBy(&result.Merges[i])
 	}
@@ -70,17 +123,42 @@ func refusedBy(m *croft.Merge) *croft.Error {
 // discardOne discards the workspace that the path names, as the person was shown it.
 func (d *dashboard) discardOne(r *request) (string, error) {
 	id := croft.ID(r.PathValue("ws"))
-	if err := d.discard(r, r.Repo.ID, id, slices.Contains(r.PostForm["work"], string(id))); err != nil {
+	err := d.discard(r, r.Repo.ID, id)
+	if isOutdated(err) {
+		return "", r.askAgain(d.discardPage, "Inbox", err, func(p *page) string { return changedWork(r, p) })
+	}
+	if err != nil {
 		return "", err
 	}
 	return repoPath(r.Repo.ID, ""), nil
 }
 
-// discard discards a workspace. One that has uncommitted work which the person was not shown is
-// kept.
-func (d *dashboard) discard(r *request, repo, id croft.ID, isWithWork bool) error {
-	agreed := &croft.Agreed{Workspaces: []croft.ID{id}}
-	if isWithWork {
+// changedWork says what has changed in the workspaces of a question since it was asked.
+func changedWork(r *request, p *page) string {
+	var text []string
+	for _, item := range p.Data.(*discardData).Items {
+		was, err := seenIn(r, item.WS.ID)
+		now := seenNow(item.WS, nil)
+		if err != nil || strings.HasSuffix(item.Seen, " "+was.stamp) {
+			continue
+		}
+		line := item.Name + " had " + was.String() + ", and has " + now.String() + " now."
+		if was.String() == now.String() {
+			line = item.Name + " has " + now.String() + " as before, with other content."
+		}
+		text = append(text, line)
+	}
+	return strings.Join(text, " ")
+}
+
+// discard discards a workspace. One that has work which the person was not shown is kept.
+func (d *dashboard) discard(r *request, repo, id croft.ID) error {
+	seen, err := seenIn(r, id)
+	if err != nil {
+		return err
+	}
+	agreed := &croft.Agreed{Workspaces: []croft.ID{id}, Stamps: map[croft.ID]string{id: seen.stamp}}
+	if slices.Contains(r.PostForm["work"], string(id)) {
 		agreed.WithWork = []croft.ID{id}
 	}
 	result, err := d.svc.Discard(r.Context(), croft.DiscardRequest{Repo: croft.ByID(repo), Workspaces: []croft.Ref{croft.ByID(id)}, Agreed: agreed, Key: r.key(string(id))})
@@ -116,13 +194,35 @@ func (d *dashboard) discardSome(r *request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	work := r.PostForm["work"]
-	for _, c := range chosen {
-		if err := d.discard(r, c.repo, c.id, slices.Contains(work, string(c.id))); err != nil {
+	for i, c := range chosen {
+		err := d.discard(r, c.repo, c.id)
+		if isOutdated(err) {
+			return "", d.askAboutRest(r, chosen[i:], i, err)
+		}
+		if err != nil {
 			return "", err
 		}
 	}
 	return "/", nil
+}
+
+// askAboutRest asks again about the workspaces of a question that were not discarded, because the first of them
+// has changed.
+func (d *dashboard) askAboutRest(r *request, rest []chosenWorkspace, done int, refused error) error {
+	query := url.Values{}
+	for _, c := range rest {
+		query.Add("w", string(c.repo)+"/"+string(c.id))
+	}
+	address := *r.URL
+	address.RawQuery = query.Encode()
+	r.URL = &address
+	return r.askAgain(d.discardSomePage, "Inbox", refused, func(p *page) string {
+		if done == 0 {
+			return changedWork(r, p)
+		}
+		p.Notice.Title = "You are asked again about what is left"
+		return countText(done, "workspace") + " went to the trash. " + changedWork(r, p)
+	})
 }
 
 // chosenWorkspace is a workspace that was selected in a list, as REPO/ID.

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -112,7 +113,21 @@ func (d *dashboard) undo(r *request) (string, error) {
 	if r.PostFormValue("work") == "yes" {
 		req.Mode = croft.RemoveForce
 	}
-	if _, err := d.svc.Undo(r.Context(), req); err != nil {
+	for _, field := range r.PostForm["seen"] {
+		if id, stamp, ok := strings.Cut(field, " "); ok {
+			if req.Stamps == nil {
+				req.Stamps = map[croft.ID]string{}
+			}
+			req.Stamps[croft.ID(id)] = stamp
+		}
+	}
+	_, err := d.svc.Undo(r.Context(), req)
+	if errors.Is(err, croft.WorkChanged) {
+		return "", r.askAgain(d.undoPage, "History", err, func(*page) string {
+			return "The work in " + croft.AsError("undo", err).Workspace + " has changed since you were asked. Below is what the undo would do now."
+		})
+	}
+	if err != nil {
 		return "", err
 	}
 	return r.path("history"), nil

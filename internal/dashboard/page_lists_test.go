@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"errors"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -110,4 +111,42 @@ func TestConflicts(t *testing.T) {
 	want(t, "the forecast", page, "1 pair will collide", "Who meets whom", `<code><bdi>src/main.txt</bdi></code>`, "Suggested order", "will meet", `class="h1"`, "Merge the first 2")
 	s.post("/bulk", "do", "merge", "w", string(s.repo)+"/"+string(free.ID))
 	want(t, "the queue", s.get(s.in("queue")), "<bdi>free</bdi>")
+}
+
+// TestUndoOfOtherWork: what an agent wrote after the question was asked does not go along with its answer.
+func TestUndoOfOtherWork(t *testing.T) {
+	s := newSite(t)
+	ws := s.make("fix", map[string]string{"a.txt": "a\n"})
+	undo := regexp.MustCompile(`href="(/r/[^"]*/undo/[^"]*)"`).FindStringSubmatch(s.get(s.in("history")))
+	if undo == nil {
+		t.Fatal("the making cannot be undone")
+	}
+	ask := s.get(undo[1])
+	want(t, "the question", ask, "1 commit that main lacks")
+	s.commit(ws, "later", map[string]string{"b.txt": "b\n"})
+	again := s.send(undo[1], hidden(ask)...)
+	if again.status != http.StatusConflict {
+		t.Fatalf("a commit that was not shown went: %d\n%s", again.status, again.body)
+	}
+	want(t, "the question that is asked again", again.body, "The work in fix has changed since you were asked", "2 commits that main lacks")
+	s.post(undo[1], hidden(again.body)...)
+	if _, err := s.svc.Workspace(t.Context(), croft.WorkspaceRequest{Ref: croft.ByID(ws.ID)}); !errors.Is(err, croft.WorktreeNotFound) {
+		t.Errorf("the making was not undone: %v", err)
+	}
+}
+
+// TestErrorHasNavigation: who is signed in goes on from the page of an error, and nothing follows that page.
+func TestErrorHasNavigation(t *testing.T) {
+	s := newSite(t)
+	for _, path := range []string{"/nosuch", s.in("w/nosuch"), "/r/nosuch/"} {
+		a := s.do(http.MethodGet, path, nil)
+		want(t, path, a.body, `aria-label="Main"`, "What happened")
+		if a.status != http.StatusNotFound || strings.Contains(a.body, "data-events") {
+			t.Errorf("%s: %d\n%s", path, a.status, a.body)
+		}
+	}
+	s.who.Access = croft.AccessWorkspace
+	if a := s.do(http.MethodGet, "/", nil); a.status != http.StatusForbidden || strings.Contains(a.body, `aria-label="Main"`) {
+		t.Errorf("an agent sees the navigation: %d", a.status)
+	}
 }

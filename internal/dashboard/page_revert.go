@@ -141,6 +141,12 @@ func (d *dashboard) revert(r *request) (string, error) {
 		return "", &croft.Error{Code: croft.InvalidRequest, Op: "revert", Message: "the form does not say which commit of the target it was made for"}
 	}
 	m, err := d.svc.SubmitRevert(r.Context(), croft.RevertRequest{Repo: r.ref(), Merge: croft.ID(r.PathValue("merge")), Target: target, Key: r.key()})
+	if isOutdated(err) {
+		return "", r.askAgain(d.revertMergePage, "Queue", err, func(p *page) string {
+			plan := p.Data.(*revertData).Plan
+			return plan.Branch + " was at " + shortCommit(target) + " when you were asked, and is at " + shortCommit(plan.Target) + " now."
+		})
+	}
 	if err != nil {
 		return "", err
 	}

@@ -73,6 +73,8 @@ func TestMergeHoldCancelUndo(t *testing.T) {
 	want(t, "the question", ask, `name="target" value="`+strings.TrimSpace(tip)+`"`)
 	if a := s.send(revert[1], "target", strings.Repeat("0", 40)); a.status != http.StatusConflict || !strings.Contains(a.body, "TARGET_MOVED") {
 		t.Errorf("an undo for another commit: %d", a.status)
+	} else {
+		want(t, "the question that is asked again", a.body, "main was at 0000000 when you were asked, and is at "+tip[:7]+" now", `name="target" value="`+strings.TrimSpace(tip)+`"`)
 	}
 	if a := s.send(revert[1]); a.status != http.StatusBadRequest {
 		t.Errorf("an undo for no commit: %d", a.status)
@@ -96,19 +98,35 @@ func TestDiscard(t *testing.T) {
 	ask := s.get(s.at(ws, "discard"))
 	want(t, "the question", ask, "Discard <bdi>spike</bdi>?", "1 commit", "Keep it")
 	gittest.WriteFile(t, filepath.Join(ws.Path, "late.txt"), "late\n")
-	if a := s.send(s.at(ws, "discard")); a.status != http.StatusConflict {
-		t.Errorf("uncommitted work that was not shown goes: %d\n%s", a.status, a.body)
+	again := s.send(s.at(ws, "discard"), hidden(ask)...)
+	if again.status != http.StatusConflict {
+		t.Errorf("uncommitted work that was not shown goes: %d\n%s", again.status, again.body)
 	}
+	want(t, "the question that is asked again", again.body, "Nothing was done, and you are asked again", "WORK_CHANGED",
+		"spike had 1 commit and nothing uncommitted, and has 1 commit and 1 uncommitted file now", `aria-label="Main"`, "Discard <bdi>spike</bdi>?")
 	ask = s.get(s.at(ws, "discard"))
 	want(t, "the second question", ask, "1 file", `name="work" value="`+string(ws.ID)+`"`)
-	s.post(s.at(ws, "discard"), "work", string(ws.ID))
+	if strings.Contains(ask, "asked again") {
+		t.Error("a question that is asked for the first time says that it is asked again")
+	}
+	gittest.WriteFile(t, filepath.Join(ws.Path, "late.txt"), "LATE\n")
+	again = s.send(s.at(ws, "discard"), hidden(ask)...)
+	want(t, "a file that was written again", again.body, "spike has 1 commit and 1 uncommitted file as before, with other content")
+	if a := s.send(s.at(ws, "discard"), "work", string(ws.ID)); a.status != http.StatusBadRequest {
+		t.Errorf("a form that says nothing of the work: %d", a.status)
+	}
+	s.post(s.at(ws, "discard"), hidden(again.body)...)
 	want(t, "a discarded workspace", s.get(s.at(ws, "")), "discarded", "Restore workspace")
 
 	one, two := s.make("one", map[string]string{"1": "1"}), s.make("two", map[string]string{"2": "2"})
 	w := func(ws *croft.Workspace) string { return string(s.repo) + "/" + string(ws.ID) }
 	to := s.post("/bulk", "do", "discard", "w", w(one), "w", w(two))
-	want(t, "the question for two", s.get(to), "Discard 2 workspaces?")
-	s.post("/discard", "w", w(one), "w", w(two))
+	ask = s.get(to)
+	want(t, "the question for two", ask, "Discard 2 workspaces?")
+	s.commit(two, "more", map[string]string{"3": "3"})
+	again = s.send("/discard", hidden(ask)...)
+	want(t, "the question for what is left", again.body, "Discard <bdi>two</bdi>?", "1 workspace went to the trash.", "two had 1 commit", "has 2 commits")
+	s.post("/discard", hidden(again.body)...)
 	want(t, "the inbox", s.get("/"), "There is no workspace yet")
 	if a := s.send("/bulk", "do", "merge"); a.status != http.StatusBadRequest {
 		t.Errorf("nothing selected: %d", a.status)

@@ -35,6 +35,11 @@ type page struct {
 	// Output is the output of a check that runs, and is sent as it is printed.
 	Output *output
 
+	// Notice is shown above the page.
+	Notice *notice
+	// IsStill: nothing follows the page, not even what is around it.
+	IsStill bool
+
 	// Part is the template of a part that is sent alone, for the script to put into another page.
 	Part string
 
@@ -76,6 +81,7 @@ type frame struct {
 	Icons    template.HTML
 	MayAct   bool
 	Here     string // the address of the page, for forms that come back to it
+	Notice   *notice
 	projects map[croft.ID]string
 }
 
@@ -102,9 +108,11 @@ type view struct {
 // frameOf makes the frame of a page.
 func (d *dashboard) frameOf(r *request, p *page) *frame {
 	f := d.bareFrame(r)
-	f.Title, f.Repo = p.Title, r.Repo
+	f.Title, f.Repo, f.Notice = p.Title, r.Repo, p.Notice
 	f.Here = r.URL.RequestURI()
-	f.Events = LivePath + "?page=" + url.QueryEscape(f.Here) + "&shape=" + url.QueryEscape(p.Shape)
+	if !p.IsStill {
+		f.Events = LivePath + "?page=" + url.QueryEscape(f.Here) + "&shape=" + url.QueryEscape(p.Shape)
+	}
 	for _, repo := range r.Repos {
 		f.projects[repo.ID] = repo.Name
 	}
@@ -204,7 +212,8 @@ func (d *dashboard) show(w http.ResponseWriter, r *request, p *page) {
 		name = p.Part
 	}
 	if err := set.ExecuteTemplate(&main, name, view{f, p.Data}); err != nil {
-		d.fail(w, r, err)
+		d.log.ErrorContext(r.Context(), "page", "template", p.Template, "error", err)
+		d.failAlone(w, r, describe(err))
 		return
 	}
 	if p.Part != "" {

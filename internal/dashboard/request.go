@@ -33,13 +33,18 @@ func (d *dashboard) request(r *http.Request) *request {
 	return &request{Request: r, d: d, begun: time.Now(), Caller: caller.From(r.Context())}
 }
 
+// findRepos finds the projects.
+func (r *request) findRepos() (err error) {
+	r.Repos, err = r.d.lists.repos(r)
+	return err
+}
+
 // scope finds the projects, and the one that the path names.
 func (r *request) scope() error {
-	repos, err := r.d.lists.repos(r)
-	if err != nil {
+	if err := r.findRepos(); err != nil {
 		return err
 	}
-	r.Repos = repos
+	repos := r.Repos
 	id := croft.ID(r.PathValue("repo"))
 	if id == "" {
 		return nil
@@ -79,6 +84,11 @@ func repoPath(repo croft.ID, to string) string {
 
 // mayAct reports whether the caller may change anything.
 func (r *request) mayAct() bool { return r.Caller.Access == croft.AccessAll }
+
+// maySee reports whether the caller may see all projects.
+func (r *request) maySee() bool {
+	return r.Caller.Access == croft.AccessAll || r.Caller.Access == croft.AccessRead
+}
 
 // pageHandler serves a page.
 type pageHandler struct {

@@ -363,6 +363,11 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 	if err != nil {
 		return nil, err
 	}
+	if !once.HasKey(ctx) { // else pinUndone has compared, before the first step
+		if err := svc.requireShown(ctx, s.Project, u.steps, req.Stamps); err != nil {
+			return nil, err
+		}
+	}
 	first := u.ops[0]
 	a := project.Act{Undoes: first.Act}
 	// The steps of a call that was killed and those of the repeated call are one act.

@@ -37,7 +37,14 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 			}
 		case st.rewind != nil:
 			rewound[st.rec.Workspace.ID] = true
-		case !st.restore && plan.Refused == nil:
+			svc.addStamp(ctx, s.Project, plan, st.rec)
+		case !st.restore:
+			if n := svc.addStamp(ctx, s.Project, plan, st.rec); n > 0 {
+				line += fmt.Sprintf(" and %s that %s lacks", project.Count(n, "commit"), st.rec.Workspace.Target)
+			}
+			if plan.Refused != nil {
+				break
+			}
 			err := svc.Removals.GuardNow(ctx, s.Project, st.rec, undoMode(req.Mode, rewound[st.rec.Workspace.ID]))
 			if ctx.Err() != nil {
 				return nil, explain.WithWorkspace(st.name(), err)
@@ -51,12 +58,43 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 	return plan, nil
 }
 
+// addStamp adds the stamp of a workspace that the undo would move or put back, and returns how many commits its
+// target lacks. A workspace that cannot be read has no stamp.
+func (svc *History) addStamp(ctx context.Context, r *project.Project, plan *croft.UndoPlan, rec journal.Record) (ahead int) {
+	st, err := svc.Removals.Views.StatusOf(ctx, r, rec)
+	if err != nil || st.Stamp == "" {
+		return 0
+	}
+	if plan.Stamps == nil {
+		plan.Stamps = map[croft.ID]string{}
+	}
+	plan.Stamps[rec.Workspace.ID] = st.Stamp
+	return st.Ahead
+}
+
+// requireShown fails with WorkChanged if a workspace that the undo would move or put back has other work
+// than a person was shown.
+func (svc *History) requireShown(ctx context.Context, r *project.Project, steps []step, stamps map[croft.ID]string) error {
+	for _, st := range steps {
+		if st.revert != nil || st.restore {
+			continue
+		}
+		if err := svc.Removals.RequireShown(ctx, r, st.rec, &croft.Agreed{Stamps: stamps}); err != nil {
+			return explain.Error("undo", st.name(), err)
+		}
+	}
+	return nil
+}
+
 // pinUndone lets a request with a key name the act that the first call with the key found.
 // If that act is undone, pinUndone returns the undo: the first process was killed before it
 // answered, or another undo came first.
 func (svc *History) pinUndone(ctx context.Context, r *project.Project, req *croft.UndoRequest) (*croft.Operation, error) {
 	pinned, err := once.Pin(ctx, "act", func() (croft.ID, error) {
 		u, err := svc.findUndoable(ctx, r, *req)
+		if err == nil {
+			err = svc.requireShown(ctx, r, u.steps, req.Stamps)
+		}
 		if err != nil {
 			return "", err
 		}

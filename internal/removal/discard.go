@@ -44,7 +44,7 @@ func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req cr
 	defer meter.End()
 	for i, rec := range records {
 		meter.Set(i)
-		m, err := svc.discardOne(ctx, s.Project, rec, call, AgreedMode(req.Agreed, rec, croft.RemoveForce))
+		m, err := svc.discardOne(ctx, s.Project, rec, call, req.Agreed)
 		if err != nil {
 			return out, explain.WithWorkspace(rec.Workspace.Name, err)
 		}
@@ -60,7 +60,7 @@ func (svc *Removals) planDiscard(ctx context.Context, s project.Location, req cr
 	plan := []croft.Merge{}
 	for _, rec := range records {
 		m := svc.discardedRecord(ctx, s.Project, rec, project.NewAct())
-		if err := svc.guardDiscard(ctx, s.Project, rec, AgreedMode(req.Agreed, rec, croft.RemoveForce)); err != nil {
+		if err := svc.guardDiscard(ctx, s.Project, rec, req.Agreed); err != nil {
 			if ctx.Err() != nil {
 				return nil, err
 			}
@@ -191,10 +191,10 @@ func (svc *Removals) recordsToDiscard(ctx context.Context, s project.Location, r
 // discardOne marks a workspace as discarded, takes its merges out of the queue and moves it
 // to the trash. If a guard keeps the workspace, the answer has the reason; that is no
 // error.
-func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec journal.Record, d *discarding, mode croft.RemoveMode) (*croft.Merge, error) {
+func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec journal.Record, d *discarding, agreed *croft.Agreed) (*croft.Merge, error) {
 	w := rec.Workspace
 	m := svc.discardedRecord(ctx, r, rec, d.Act)
-	if err := svc.guardDiscard(ctx, r, rec, mode); err != nil {
+	if err := svc.guardDiscard(ctx, r, rec, agreed); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -235,9 +235,12 @@ func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec jou
 }
 
 // guardDiscard refuses a workspace that is in use or locked by a person. Uncommitted work
-// does not stop a discard.
-func (svc *Removals) guardDiscard(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode) error {
-	if err := svc.Guard(ctx, r, rec, mode); err != nil {
+// does not stop a discard, unless a person was shown other work.
+func (svc *Removals) guardDiscard(ctx context.Context, r *project.Project, rec journal.Record, agreed *croft.Agreed) error {
+	if err := svc.RequireShown(ctx, r, rec, agreed); err != nil {
+		return err
+	}
+	if err := svc.Guard(ctx, r, rec, AgreedMode(agreed, rec, croft.RemoveForce)); err != nil {
 		return err
 	}
 	return r.GuardLock(rec)

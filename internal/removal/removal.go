@@ -95,6 +95,23 @@ func AgreedMode(a *croft.Agreed, rec journal.Record, requested croft.RemoveMode)
 	return croft.RemoveSafe
 }
 
+// RequireShown fails with WorkChanged if a workspace has other work than a person was shown, by its
+// stamp. A workspace without a stamp in a is not compared; a may be nil.
+func (svc *Removals) RequireShown(ctx context.Context, r *project.Project, rec journal.Record, a *croft.Agreed) error {
+	if a == nil || a.Stamps[rec.Workspace.ID] == "" {
+		return nil
+	}
+	shown := a.Stamps[rec.Workspace.ID]
+	st, err := svc.Views.StatusOf(ctx, r, rec)
+	if err != nil || st.Stamp == shown {
+		return err
+	}
+	return &croft.Error{
+		Code: croft.WorkChanged, Message: "its work has changed since it was shown", Details: "Nothing was moved.",
+		Hint: "croft diff " + rec.Workspace.Name,
+	}
+}
+
 // RemoveOrPlan removes a workspace by RemoveOne. With DryRunOn it only asks the guards,
 // also about waiting merges; if the workspace was moved, it still records the new path.
 func (svc *Removals) RemoveOrPlan(ctx context.Context, r *project.Project, rec journal.Record, how Spec, mode croft.RemoveMode, dry croft.DryRun) (*croft.Removed, error) {

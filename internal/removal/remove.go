@@ -38,7 +38,11 @@ func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, re
 	defer meter.End()
 	for i, rec := range records {
 		meter.Set(i)
-		done, err := svc.RemoveOrPlan(ctx, s.Project, rec, how, AgreedMode(req.Agreed, rec, req.Mode), req.DryRun)
+		var done *croft.Removed
+		err := svc.RequireShown(ctx, s.Project, rec, req.Agreed)
+		if err == nil {
+			done, err = svc.RemoveOrPlan(ctx, s.Project, rec, how, AgreedMode(req.Agreed, rec, req.Mode), req.DryRun)
+		}
 		if errors.Is(err, croft.WorktreeNotFound) { // another process removed it first
 			res.Unknown = append(res.Unknown, rec.Workspace.Name)
 			continue

@@ -197,6 +197,9 @@ func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweep
 		if err == nil {
 			err = svc.guardUnseen(ctx, r, rec)
 		}
+		if err == nil {
+			err = svc.Removals.RequireShown(ctx, r, rec, s.agreed)
+		}
 		var done *croft.Removed
 		if err == nil {
 			done, err = svc.Removals.RemoveOrPlan(ctx, r, rec, h, removal.AgreedMode(s.agreed, rec, s.mode), s.dry)

@@ -2,10 +2,15 @@ package view
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -53,7 +58,24 @@ func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.
 	if _, st.Head, err = r.Trees.At(project.SpecOf(rec)).Head(ctx); err != nil {
 		return nil, svc.VanishedError(ctx, rec, err)
 	}
+	st.Stamp = stampOf(rec.Workspace.Path, st.Head, changes)
 	return st, svc.countDistance(ctx, r, rec, st)
+}
+
+// stampOf digests a head, and the paths that differ from it with the stat data of their files. So a file that is
+// written with the same size counts as changed, and no content is read. What is ignored, or in a repository
+// within the checkout, is no part of it.
+func stampOf(dir, head string, changes []checkout.Change) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q\n", head)
+	for _, c := range changes {
+		stat := "gone"
+		if st, err := index.Lstat(filepath.Join(dir, filepath.FromSlash(c.Path))); err == nil {
+			stat = st.Stamp()
+		}
+		fmt.Fprintf(sum, "%q %q %s\n", c.Kind, c.Path, stat)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // isOwn reports whether a changed file is no work: STATE.json, or one that Croft put there.

@@ -713,10 +713,14 @@ class Agreed(Model):
     # some by now, and all of them if they are locked.
     with_work: list[ID]
     branches: list[str]
+    # those of Status at the time, by the ID of the workspace. One that has another by now is
+    # kept with the reason WORK_CHANGED.
+    stamps: dict[str, str]
     _fields = {
         "workspaces": ("workspaces", "["),
         "with_work": ("withWork", "["),
         "branches": ("branches", "["),
+        "stamps": ("stamps", "{"),
     }
 
 
@@ -2701,6 +2705,10 @@ class Status(Model):
     behind: int
     # the files that are counted
     paths: list[str]
+    # stamp stands for the head and the uncommitted files as they are. With another stamp, the
+    # workspace has other work. It is for Agreed, and absent in a workspace that is no
+    # checkout.
+    stamp: str | None
     _fields = {
         "workspace": ("workspace", ""),
         "workspace_name": ("workspaceName", ""),
@@ -2712,6 +2720,7 @@ class Status(Model):
         "ahead": ("ahead", ""),
         "behind": ("behind", ""),
         "paths": ("paths", "["),
+        "stamp": ("stamp", ""),
     }
 
 
@@ -2820,11 +2829,15 @@ class UndoPlan(Model):
     # later lists acts of other actors that came after the operation and are not undone with
     # it, the last first.
     later: list[Operation]
+    # stamps stand for the work of the workspaces that the undo would move or put back, by
+    # their IDs; see Status.
+    stamps: dict[str, str]
     _fields = {
         "operation": ("operation", "Operation"),
         "steps": ("steps", "["),
         "refused": ("refused", "Error"),
         "later": ("later", "[Operation"),
+        "stamps": ("stamps", "{"),
     }
 
 
@@ -4230,16 +4243,20 @@ class Calls:
         repo: str | None = None,
         operation: ID | None = None,
         mode: RemoveMode | None = None,
+        stamps: Mapping[str, str] | None = None,
     ) -> UndoPlan:
         """Returns the steps that Undo would take, and changes nothing.
 
           operation: default: the last of this actor that is not undone
           mode: mode force lets an undo move uncommitted work to the trash.
+          stamps: those of the plan that a person was shown. If one of the workspaces has
+            another by now, Undo fails with WORK_CHANGED, and nothing is undone.
         """
         fields: dict[str, Any] = {
             "repo": repo,
             "operation": operation,
             "mode": mode,
+            "stamps": stamps,
         }
         return self._send("GET", "/v1/undo", fields, UndoPlan)
 
@@ -4250,6 +4267,7 @@ class Calls:
         repo: str | None = None,
         operation: ID | None = None,
         mode: RemoveMode | None = None,
+        stamps: Mapping[str, str] | None = None,
     ) -> Operation:
         """Undoes an operation: a workspace that it made goes to the trash, one that it removed
         is restored. The undo is an operation itself and can be undone. If the request names
@@ -4262,12 +4280,15 @@ class Calls:
           key: the same call after a crash undoes the same act, and no other
           operation: default: the last of this actor that is not undone
           mode: mode force lets an undo move uncommitted work to the trash.
+          stamps: those of the plan that a person was shown. If one of the workspaces has
+            another by now, Undo fails with WORK_CHANGED, and nothing is undone.
         """
         fields: dict[str, Any] = {
             "key": key,
             "repo": repo,
             "operation": operation,
             "mode": mode,
+            "stamps": stamps,
         }
         return self._send("POST", "/v1/undo", fields, Operation)
 

@@ -135,6 +135,11 @@ export interface Agreed {
    */
   withWork?: ID[];
   branches?: string[];
+  /**
+   * those of Status at the time, by the ID of the workspace. One that has another by now is
+   * kept with the reason WORK_CHANGED.
+   */
+  stamps?: Record<string, string>;
 }
 
 /**
@@ -2325,6 +2330,11 @@ export interface Status {
   behind: number;
   /** the files that are counted */
   paths?: string[];
+  /**
+   * stamp stands for the head and the uncommitted files as they are. With another stamp, the
+   * workspace has other work. It is for Agreed, and absent in a workspace that is no checkout.
+   */
+  stamp?: string;
 }
 
 /** Strategy says what commits a merge makes. */
@@ -2436,6 +2446,11 @@ export interface UndoPlan {
    * the last first.
    */
   later?: Operation[];
+  /**
+   * stamps stand for the work of the workspaces that the undo would move or put back, by their
+   * IDs; see Status.
+   */
+  stamps?: Record<string, string>;
 }
 
 /** UndoRequest names an operation to undo. */
@@ -2447,6 +2462,11 @@ export interface UndoRequest {
   operation?: ID;
   /** mode force lets an undo move uncommitted work to the trash. */
   mode?: RemoveMode;
+  /**
+   * those of the plan that a person was shown. If one of the workspaces has another by now,
+   * Undo fails with WORK_CHANGED, and nothing is undone.
+   */
+  stamps?: Record<string, string>;
 }
 
 /**
@@ -2997,6 +3017,11 @@ export interface PlanUndoQuery {
   operation?: ID;
   /** mode force lets an undo move uncommitted work to the trash. */
   mode?: RemoveMode;
+  /**
+   * those of the plan that a person was shown. If one of the workspaces has another by now,
+   * Undo fails with WORK_CHANGED, and nothing is undone.
+   */
+  stamps?: Record<string, string>;
 }
 
 /** What workspaces takes. */
