@@ -131,7 +131,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/view": {
 		".", "internal/actor", "internal/everywhere", "internal/checkout", "internal/condition", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/owner", "internal/page", "internal/parallel",
-		"internal/proc", "internal/project", "internal/radar",
+		"internal/proc", "internal/project", "internal/radar", "internal/work",
 	},
 	"internal/workspace": {
 		".", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/fsx",

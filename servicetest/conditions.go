@@ -154,6 +154,10 @@ func (conditionScenarios) Conflict(t *testing.T, f *fixture) {
 	f.Git("reset", "--quiet", "--hard", before)
 	must(t, errOf(f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})))
 	f.wantLook("a", croft.ConditionResolving, croft.ActionWork)
+	f.GitIn(w.Path, "add", "README.md") // with its markers
+	if got := f.wantLook("a", croft.ConditionResolving, croft.ActionWork); got.Work.Unmerged != 1 {
+		t.Errorf("%d files are unmerged", got.Work.Unmerged)
+	}
 	f.writeIn(w, "README.md", "both\n")
 	f.GitIn(w.Path, "add", "README.md")
 	f.wantLook("a", croft.ConditionResolving, croft.ActionMerge)

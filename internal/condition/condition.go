@@ -60,6 +60,7 @@ type CommitFacts struct {
 type FileFacts struct {
 	Changed  int // paths with uncommitted changes, the unmerged included
 	Unmerged int
+	Marked   int // files that a merge of the target left in conflict and that are as it left them, or have markers; none of Unmerged
 }
 
 // Verdict is a condition with its reason and the next step, if there is one.
@@ -247,8 +248,8 @@ func resolving(f *Facts) (Verdict, bool) {
 	m := f.pendingFor()
 	isOurs := f.InMerge && m != nil && m.Reason == croft.Conflict
 	switch {
-	case f.Files.Unmerged > 0:
-		return f.verdictFor(croft.ConditionResolving, count(f.Files.Unmerged, "file")+" to resolve", croft.ActionWork)
+	case f.Files.Unmerged+f.Files.Marked > 0: // git add alone resolves nothing, and a merge would be refused
+		return f.verdictFor(croft.ConditionResolving, count(f.Files.Unmerged+f.Files.Marked, "file")+" to resolve", croft.ActionWork)
 	case isOurs && f.HasSeenFiles:
 		return f.verdictFor(croft.ConditionResolving, "all resolved, not committed", croft.ActionMerge)
 	case isOurs:

@@ -142,7 +142,18 @@ func TestConflictPage(t *testing.T) {
 	want(t, "a conflict", s.get(s.at(b, "")), "conflict", "changed the same places", "The places", "ours", "theirs", "main was not touched", "Resolve in its workspace")
 	want(t, "the inbox", s.get("/"), "1 thing needs you", "Stuck on the way to their target")
 	s.post(s.at(b, "resolve"))
-	want(t, "a conflict that is being resolved", s.get(s.at(b, "")), "resolving")
+	for _, staged := range []bool{false, true} {
+		if staged {
+			s.git.GitIn(b.Path, "add", "-A")
+		}
+		page := s.get(s.at(b, ""))
+		want(t, "a conflict that is being resolved", page, "resolving", "1 file to resolve", "Take them out")
+		if strings.Contains(page, "Merge into main") || strings.Contains(page, "Bring main into it") {
+			t.Errorf("a merge is offered that would be refused, staged: %v", staged)
+		}
+	}
+	gittest.WriteFile(t, filepath.Join(b.Path, "src/main.txt"), "both\ntwo\nthree\n")
+	want(t, "a resolved conflict", s.get(s.at(b, "")), "all resolved, not committed", "Merge into main")
 }
 
 func TestChecksAndLog(t *testing.T) {

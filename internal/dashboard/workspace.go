@@ -190,6 +190,10 @@ func (v *workspaceView) addButtons(r *request) {
 		v.Buttons = append(v.Buttons, button{Label: "Look at the target…", Icon: "shield", Path: repoPath(r.Repo.ID, "settings") + "#targets", IsLink: true})
 	case action == croft.ActionRemove:
 		v.Buttons = append(v.Buttons, button{Label: "Move to the trash", Icon: "trash", Path: v.Path + "/remove"})
+	case ws.Status == croft.ConditionResolving: // the files are resolved in its directory, and a merge would be refused
+	case ws.Target != "" && slices.Contains(ws.Collides, ws.Target):
+		resolve.IsMain = true
+		v.Buttons = append(v.Buttons, resolve)
 	case ws.Target != "" && ws.Work != nil && ws.Work.Ahead+ws.Work.Uncommitted > 0:
 		v.Buttons = append(v.Buttons, merge)
 	}
@@ -203,7 +207,7 @@ func (v *workspaceView) addMenu() {
 		v.Menu = append(v.Menu, button{Label: "Review by file and hunk", Icon: "eye", Path: v.Path + "/review"})
 	}
 	v.Menu = append(v.Menu, button{Label: "Save a snapshot", Icon: "camera", Path: v.Path + "/snapshot"})
-	if v.WS.Target != "" && !v.isWaiting() {
+	if v.WS.Target != "" && !v.isWaiting() && v.WS.Status != croft.ConditionResolving {
 		v.Menu = append(v.Menu, button{Label: "Bring " + v.WS.Target + " into it", Icon: "branch", Path: v.Path + "/resolve"})
 	}
 	if v.WS.IsLocked {
@@ -312,6 +316,10 @@ func (v *workspaceView) explain(n *note) {
 	switch ws.Status {
 	case croft.ConditionConflict, croft.ConditionCollides:
 		n.Text = ws.Target + " was not touched. Resolving puts " + ws.Target + " into this workspace, with markers in the files, where you or the agent can finish it and submit again."
+	case croft.ConditionResolving:
+		if ws.Work != nil && ws.Work.Unmerged > 0 {
+			n.Text = "Files with conflicts have markers. Take them out, and git add each file; then the work can be merged."
+		}
 	case croft.ConditionCheckFailed:
 		n.Text = ws.Target + " was not touched; the work is as the agent left it."
 	case croft.ConditionPending, croft.ConditionAhead:

@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/radar"
+	"github.com/croft-sh/croft/internal/work"
 )
 
 // sight is what a look at one workspace found. Its fields are about what was looked at;
@@ -179,7 +180,8 @@ func (l *looker) lookAtFiles(ctx context.Context) {
 		}
 		s.files, s.work.IdleSince = l.countChanges(rec, changes, l.lastActive(i))
 		s.work.Seen = append(s.work.Seen, croft.AspectFiles)
-		s.work.Uncommitted, s.work.Unmerged = s.files.Changed, s.files.Unmerged
+		s.files.Marked = l.countMarked(ctx, rec, changes)
+		s.work.Uncommitted, s.work.Unmerged = s.files.Changed, s.files.Unmerged+s.files.Marked
 		if s.files.Changed == 0 || s.files.Unmerged > 0 || s.fork == "" {
 			return
 		}
@@ -200,6 +202,22 @@ func (l *looker) lookAtFiles(ctx context.Context) {
 
 func (s *sight) setLines(c mergetree.Changes) {
 	s.work.Added, s.work.Deleted, s.work.Changed = c.Added, c.Deleted, len(c.Paths)
+}
+
+// countMarked counts the files that a merge of the target left in conflict and that are staged or committed as it
+// left them. Those that cannot be read are not counted.
+func (l *looker) countMarked(ctx context.Context, rec journal.Record, changes []checkout.Change) int {
+	unmerged := map[string]bool{}
+	for _, c := range changes {
+		if c.Kind == checkout.Conflicted {
+			unmerged[c.Path] = true
+		}
+	}
+	left, err := work.UnresolvedFiles(ctx, l.r.Trees.At(project.SpecOf(rec)), rec, unmerged)
+	if err != nil {
+		return 0
+	}
+	return len(left)
 }
 
 // countChanges counts the uncommitted paths of a workspace, without the files that Croft

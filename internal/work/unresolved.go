@@ -54,13 +54,11 @@ func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, re
 		seen[name] = true
 		lines = append(lines, name)
 	}
-	if rec.Resolving != nil {
-		found, err := unresolvedFiles(ctx, tree, rec, seen)
-		if err != nil {
-			return err
-		}
-		lines = append(lines, found...)
+	found, err := UnresolvedFiles(ctx, tree, rec, seen)
+	if err != nil {
+		return err
 	}
+	lines = append(lines, found...)
 	if len(lines) == 0 {
 		return nil
 	}
@@ -70,9 +68,12 @@ func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, re
 	}
 }
 
-// unresolvedFiles lists the recorded conflict files that have conflict markers or are
+// UnresolvedFiles lists the recorded conflict files that have conflict markers or are
 // as the merge left them, except those in seen.
-func unresolvedFiles(ctx context.Context, tree *git.Worktree, rec journal.Record, seen map[string]bool) ([]string, error) {
+func UnresolvedFiles(ctx context.Context, tree *git.Worktree, rec journal.Record, seen map[string]bool) ([]string, error) {
+	if rec.Resolving == nil {
+		return nil, nil
+	}
 	if in, err := tree.IsMergeConcluded(ctx, rec.Resolving.Commit); err != nil || !in {
 		return nil, err // the agent aborted the merge
 	}
