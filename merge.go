@@ -311,8 +311,8 @@ type Merges interface {
 	Merges(ctx context.Context, req MergesRequest) (*List[Merge], error)
 
 	// DriveLanes drives the lanes of a repository until they are empty, and tries again
-	// the merges that stayed pending because of the user's checkout or because the
-	// target had moved.
+	// the merges that stayed pending because of the user's checkout, because the
+	// target had moved, or because its checks had not been approved, which they are now.
 	//
 	// UntilStopped makes the caller the driver of these lanes: it keeps their locks, so that
 	// a call that waits for a merge only waits, and its end stops no check. A second

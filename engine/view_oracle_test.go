@@ -216,11 +216,12 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 	isUnmerged := func(line string) bool {
 		return len(line) > 2 && (strings.Contains(line[:2], "U") || line[:2] == "AA" || line[:2] == "DD")
 	}
+	_, unmarked := o.r.TryGit(w.Path, "grep", "--quiet", "--extended-regexp", "-e", "^(<{7}|>{7}) ") // nil: a file has markers, also if it was committed with them
 	_, notMerging := o.r.TryGit(w.Path, "rev-parse", "--quiet", "--verify", "MERGE_HEAD")
 	isPending := m != nil && m.Status == croft.MergePending
 	collides, known := o.isForeseen(w, head)
 	switch {
-	case slices.ContainsFunc(status, isUnmerged), isPending && m.Reason == croft.Conflict && notMerging == nil:
+	case slices.ContainsFunc(status, isUnmerged), unmarked == nil, isPending && m.Reason == croft.Conflict && notMerging == nil:
 		return croft.ConditionResolving
 	case isPending && m.Reason == croft.Conflict && (!known || collides):
 		return croft.ConditionConflict
@@ -232,7 +233,7 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 		return croft.ConditionUnapproved
 	case isPending && m.Reason == croft.HostDirty:
 		return croft.ConditionBlocked
-	case isPending && m.Reason != "" && m.Reason != croft.Conflict && m.Reason != croft.TargetBroken:
+	case isPending && m.Reason != "" && m.Reason != croft.Conflict && m.Reason != croft.TargetBroken && m.Reason != croft.Canceled:
 		return croft.ConditionStuck
 	case w.Finished != nil && w.Finished.Outcome != croft.Succeeded && w.Finished.Head == head:
 		return croft.Condition(w.Finished.Outcome)

@@ -282,6 +282,8 @@ func rejected(f *Facts) (Verdict, bool) {
 			return none()
 		}
 		return f.verdictFor(croft.ConditionUnapproved, m.Message, croft.ActionApprove)
+	case croft.Canceled:
+		return none() // as the user wanted it
 	case croft.HostDirty:
 		return f.verdictFor(croft.ConditionBlocked, blockedText(m), croft.ActionShow)
 	}
@@ -384,6 +386,9 @@ func ahead(f *Facts) (Verdict, bool) {
 	}
 	if f.Approved != "" && f.pendingFor() != nil {
 		return f.verdictFor(croft.ConditionPending, f.Approved, croft.ActionMerge)
+	}
+	if m := f.pendingFor(); m != nil && m.Reason == croft.Canceled {
+		return f.verdictFor(croft.ConditionPending, "its merge was canceled", croft.ActionMerge)
 	}
 	if m := f.current(); m != nil && m.Status == croft.MergePending || w.Finished != nil && w.Finished.Head == w.Head {
 		return f.verdictFor(croft.ConditionPending, "finished", croft.ActionMerge)

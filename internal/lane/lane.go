@@ -64,7 +64,7 @@ func mergeNotFoundError(ref string) error {
 
 // RunLanes drives the lanes of a repository, or that of req.Target, until the merges that
 // wait now have ended, and returns these. It resubmits merges first that stayed pending
-// because of the user's checkout or because the target had moved. Held merges are left
+// for one of RetriedReasons. Held merges are left
 // out. At the first error it stops, and also returns the merges that have ended.
 // With UntilStopped it drives them until ctx ends.
 func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.DriveRequest) (*croft.QueueResult, error) {
@@ -133,21 +133,34 @@ func (svc *Lanes) changeMerges(ctx context.Context, ids []croft.ID, change func(
 	})
 }
 
+// RetriedReasons returns the reasons for which a merge stays pending until DriveLanes tries it again: the user's
+// checkout was in the way, the target had moved, or nobody had approved the target's checks.
+func RetriedReasons() []croft.Code {
+	return []croft.Code{croft.HostDirty, croft.TargetMoved, croft.ChecksUntrusted}
+}
+
 // listRetryable lists the merges that are resubmitted when the queue is run: they stayed
-// pending because of the user's checkout or because the target had moved, and their work
-// has not changed.
+// pending for one of RetriedReasons, and their work has not changed. One that stayed pending
+// because of checks is among them once a person has approved these.
 func (svc *Lanes) listRetryable(ctx context.Context, r *project.Project, target string) ([]journal.Merge, error) {
 	if r.Git == nil {
 		return nil, nil
 	}
 	var list []journal.Merge
-	for _, reason := range []croft.Code{croft.HostDirty, croft.TargetMoved} {
+	approved := map[string]bool{} // by target, where that was asked
+	for _, reason := range RetriedReasons() {
 		pending, err := svc.Journal.MergesPendingFor(ctx, r.ID, reason)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range pending {
 			if target != "" && m.Target != target {
+				continue
+			}
+			if _, known := approved[m.Target]; !known && reason == croft.ChecksUntrusted {
+				approved[m.Target] = svc.Rules.ApprovedNow(ctx, r, m.Target) != ""
+			}
+			if reason == croft.ChecksUntrusted && !approved[m.Target] {
 				continue
 			}
 			isSame, err := svc.isStillSubmitted(ctx, r, m)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/review"
 )
@@ -70,8 +71,12 @@ func (c *collection) readRoots(ctx context.Context) (*roots, error) {
 		m.records[string(rec.Workspace.ID)], m.admins[rec.Admin], m.asides[project.AsideName(rec)] = rec, rec, true
 	}
 	waiting, werr := c.Journal.Waiting(ctx, c.r.ID, "", -1)
-	dirty, derr := c.Journal.MergesPendingFor(ctx, c.r.ID, croft.HostDirty)
-	for _, merge := range append(waiting, dirty...) {
+	var derr error
+	for _, reason := range lane.RetriedReasons() {
+		again, err := c.Journal.MergesPendingFor(ctx, c.r.ID, reason)
+		waiting, derr = append(waiting, again...), errors.Join(derr, err)
+	}
+	for _, merge := range waiting {
 		m.awaited[string(merge.Review)] = true
 	}
 	sessions, serr := c.Journal.Sessions(ctx, c.r.ID)

@@ -3289,13 +3289,13 @@ export abstract class Calls {
 
   /**
    * Drives the lanes of a repository until they are empty, and tries again the merges that
-   * stayed pending because of the user's checkout or because the target had moved. stopped
-   * makes the caller the driver of these lanes: it keeps their locks, so that a call that
-   * waits for a merge only waits, and its end stops no check. A second driver waits, in this
-   * process or another one, and goes on when the first has ended. A lane that fails for a
-   * reason of the machine, such as a full disk, is tried again after a while. The end of the
-   * context ends the call without an error, and with no merges in the answer: the events tell
-   * of them.
+   * stayed pending because of the user's checkout, because the target had moved, or because
+   * its checks had not been approved, which they are now. stopped makes the caller the driver
+   * of these lanes: it keeps their locks, so that a call that waits for a merge only waits,
+   * and its end stops no check. A second driver waits, in this process or another one, and
+   * goes on when the first has ended. A lane that fails for a reason of the machine, such as a
+   * full disk, is tried again after a while. The end of the context ends the call without an
+   * error, and with no merges in the answer: the events tell of them.
    */
   driveLanes(request: DriveRequest = {}, options?: CallOptions): Promise<QueueResult> {
     return this.send({ method: "POST", path: "/v1/queues/run", fields: request, keyed: false, options });
