@@ -132,18 +132,18 @@ func killed(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// eachPoint runs a test for every second failpoint of a task, and for all with
+// eachPoint runs a test for every third failpoint of a task, and for all with
 // CROFT_LONG.
 func eachPoint(t *testing.T, setting func(t *testing.T) (*gittest.Repo, task), test func(t *testing.T, r *gittest.Repo, job task, n int)) {
 	t.Helper()
-	everyPoint(t, 2, setting, test)
+	everyPoint(t, 3, setting, test)
 }
 
-// fewPoints is eachPoint for tasks that take long to set up: every sixth point,
+// fewPoints is eachPoint for tasks that take long to set up: every ninth point,
 // and all with CROFT_LONG.
 func fewPoints(t *testing.T, setting func(t *testing.T) (*gittest.Repo, task), test func(t *testing.T, r *gittest.Repo, job task, n int)) {
 	t.Helper()
-	everyPoint(t, 6, setting, test)
+	everyPoint(t, 9, setting, test)
 }
 
 func everyPoint(t *testing.T, step int, setting func(t *testing.T) (*gittest.Repo, task), test func(t *testing.T, r *gittest.Repo, job task, n int)) {

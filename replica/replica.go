@@ -53,24 +53,30 @@ func Load(ctx context.Context, svc Lists, repo string) (*Replica, error) {
 			break
 		}
 	}
-	for m, err := range croft.All(croft.Page{}, func(page croft.Page) (*croft.List[croft.Merge], error) {
-		return svc.Merges(ctx, croft.MergesRequest{Repo: repo, Scope: croft.ScopeAll, Page: page})
-	}) {
+	for req := (croft.MergesRequest{Repo: repo, Scope: croft.ScopeAll}); ; {
+		list, err := svc.Merges(ctx, req)
 		if err != nil {
 			return nil, err
 		}
-		r.Merges[m.ID] = m
+		for _, m := range list.Items {
+			r.Merges[m.ID] = m
+		}
+		if req.After = list.Next; list.Next == "" {
+			break
+		}
 	}
-	states := []croft.SessionState{croft.SessionOpen, croft.SessionEnded}
-	for s, err := range croft.All(croft.Page{}, func(page croft.Page) (*croft.List[croft.Session], error) {
-		return svc.Sessions(ctx, croft.SessionsRequest{Repo: repo, States: states, Page: page})
-	}) {
+	for req := (croft.SessionsRequest{Repo: repo, States: []croft.SessionState{croft.SessionOpen, croft.SessionEnded}}); ; {
+		list, err := svc.Sessions(ctx, req)
 		if err != nil {
 			return nil, err
 		}
-		r.Sessions[s.ID] = s
+		for _, s := range list.Items {
+			r.Sessions[s.ID] = s
+		}
+		if req.After = list.Next; list.Next == "" {
+			return r, nil
+		}
 	}
-	return r, nil
 }
 
 // Apply applies an event.

@@ -10,7 +10,7 @@ import (
 // TestDaemonIdle measures what a daemon costs while nothing happens: it looks at workspaces by
 // itself, keeps queues driven, and waits.
 func TestDaemonIdle(t *testing.T) {
-	workspaces, seconds := size(200, 1000), size(20, 180)
+	workspaces, seconds := size(200, 1000), size(12, 180)
 	p := bigProject(t, 50)
 	p.many(workspaces)
 	d := p.serve()

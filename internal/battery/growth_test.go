@@ -20,7 +20,7 @@ import (
 // with their cost in a new one. It must not depend on upkeep that runs once an hour: a
 // fleet fills the trash faster.
 func TestGrowth(t *testing.T) {
-	trash, turns := size(120, 2000), size(7, 31)
+	trash, turns := size(60, 2000), size(7, 31)
 	few, many := grown(t, 1), grown(t, trash)
 	took := map[string][2][]time.Duration{}
 	for turn := range turns {

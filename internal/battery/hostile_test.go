@@ -69,7 +69,7 @@ func TestHostile(t *testing.T) {
 
 	h := &hostile{p: p, t: t, counts: map[string]int{}, branches: map[string]bool{"main": true}}
 	h.requireWorks("PROJ-123", "feat/login")
-	names := append(tricks(canary), layouttest.Hostile(11, 300)...)
+	names := append(tricks(canary), layouttest.Hostile(11, size(150, 300))...)
 	places := slots()
 	order := slices.Sorted(maps.Keys(places))
 	var group sync.WaitGroup
@@ -80,7 +80,7 @@ func TestHostile(t *testing.T) {
 				for k, place := range order {
 					// The short form passes every name as the name of a
 					// workspace, and in two of the other places.
-					if isLong() || place == "new" || k == i%len(order) || k == (i+5)%len(order) || i < len(names)-300 {
+					if isLong() || place == "new" || k == i%len(order) || k == (i+5)%len(order) || i < len(names)-size(150, 300) {
 						h.try(place, names[i], places[place](names[i], i))
 					}
 				}

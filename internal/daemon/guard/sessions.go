@@ -2,7 +2,6 @@ package guard
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"sync"
@@ -45,14 +44,14 @@ type sessions struct {
 }
 
 func newSessions(now func() time.Time) *sessions {
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	return &sessions{now: now, key: key, all: map[digest]session{}, once: map[digest]time.Time{}}
+	return &sessions{now: now, key: random(32), all: map[digest]session{}, once: map[digest]time.Time{}}
 }
+
+func newSecret() string { return base64.RawURLEncoding.EncodeToString(random(32)) }
 
 // begin begins a session and returns its secret.
 func (s *sessions) begin(one session) string {
-	secret := rand.Text()
+	secret := newSecret()
 	one.begun = s.now()
 	one.used = one.begun
 	s.mu.Lock()
@@ -121,7 +120,7 @@ func (s *sessions) form(secret string) string {
 
 // makeOnce makes the secret of a link that works once.
 func (s *sessions) makeOnce() string {
-	secret := rand.Text()
+	secret := newSecret()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for d, until := range s.once {
