@@ -199,9 +199,9 @@ var mayImport = map[string][]string{
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
 	},
-	"client": {".", "internal/api", "internal/daemon/socket", "internal/lifetime", "internal/owner"},
+	"client": {".", "internal/api", "internal/lifetime", "internal/owner", "internal/socket"},
 	"connect": {
-		".", "client", "docs/openapi", "engine", "internal/api", "internal/config", "internal/daemon/socket", "internal/proc",
+		".", "client", "docs/openapi", "engine", "internal/api", "internal/config", "internal/proc", "internal/socket",
 	},
 	"replica":             {"."},
 	"servicetest":         {".", "servicetest/harness"},
@@ -240,29 +240,30 @@ var mayImport = map[string][]string{
 	"internal/caller": {"."},
 	// The daemon: the API over the Service, the streams of events, the process and its guard.
 	"internal/api":            {"."},
-	"internal/daemon":         {".", "internal/api", "internal/caller", "internal/daemon/guard", "internal/daemon/metrics"},
+	"internal/socket":         {".", "internal/fsx"}, // clients have it, too
+	"internal/daemon":         {".", "internal/api", "internal/caller", "internal/daemon/guard", "internal/daemon/metrics", "internal/socket"},
 	"internal/daemon/agents":  {".", "internal/api", "internal/caller"},
 	"internal/daemon/guard":   {".", "internal/api", "internal/caller"},
 	"internal/daemon/keeper":  {".", "internal/daemon/metrics"},
 	"internal/daemon/metrics": {},
 	"internal/daemon/process": {
-		".", "internal/api", "internal/daemon", "internal/daemon/guard", "internal/daemon/keeper", "internal/daemon/metrics", "internal/daemon/socket",
-		"internal/flock", "internal/token",
+		".", "internal/api", "internal/daemon", "internal/daemon/guard", "internal/daemon/keeper", "internal/daemon/metrics",
+		"internal/flock", "internal/socket", "internal/token",
 	},
 	"internal/daemon/rest":    {".", "internal/api", "internal/caller"},
-	"internal/daemon/socket":  {".", "internal/fsx"},
 	"internal/daemon/stream":  {".", "internal/api", "internal/caller"},
 	"internal/daemon/watcher": {"."},
 	"internal/daemon/web": {
-		".", "internal/api", "internal/caller", "internal/daemon/agents", "internal/daemon/guard", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/scope",
+		".", "internal/api", "internal/caller", "internal/daemon", "internal/daemon/agents", "internal/daemon/guard", "internal/daemon/metrics", "internal/daemon/rest", "internal/daemon/stream",
+		"internal/dashboard", "internal/scope",
 	},
 	"internal/scope": {"."},
 	"internal/token": {".", "internal/flock", "internal/fsx"},
 	"docs/schema":    {},
 	"docs/openapi":   {},
 	"cmd/croft": {
-		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/cli", "internal/config", "internal/daemon/process",
-		"internal/daemon/socket", "internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/proc", "internal/token",
+		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/cli", "internal/config", "internal/daemon", "internal/daemon/process",
+		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/proc", "internal/socket", "internal/token",
 	},
 }
 

@@ -1,5 +1,7 @@
 package croft
 
+import "iter"
+
 // Page chooses a part of a list. The zero value asks for its beginning.
 type Page struct {
 	// Limit is how many items are wanted at most. Without one an implementation answers
@@ -30,4 +32,27 @@ type List[T any] struct {
 type GetRequest struct {
 	Repo Ref `json:"repo,omitempty"`
 	Ref  Ref `json:"ref"`
+}
+
+// All yields the items of a list, page by page, from a page on. ask asks for one page. An error is
+// the last thing that is yielded.
+func All[T any](from Page, ask func(Page) (*List[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for page := from; ; {
+			list, err := ask(page)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range list.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if page.After = list.Next; page.After == "" {
+				return
+			}
+		}
+	}
 }

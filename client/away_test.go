@@ -19,8 +19,8 @@ import (
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/caller"
 	"github.com/croft-sh/croft/internal/daemon/rest"
-	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/daemon/stream"
+	"github.com/croft-sh/croft/internal/socket"
 )
 
 // listen serves a handler at the path of a socket, until the function that it returns is called.

@@ -24,9 +24,9 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
-	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/lifetime"
 	"github.com/croft-sh/croft/internal/owner"
+	"github.com/croft-sh/croft/internal/socket"
 )
 
 // Options say where the daemon is, and who calls.

@@ -17,8 +17,8 @@ import (
 	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/config"
-	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/socket"
 )
 
 // Options are the environment, the settings and the actor of a Service. The zero value

@@ -13,10 +13,10 @@ import (
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/caller"
 	"github.com/croft-sh/croft/internal/config"
-	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/daemon/stream"
 	"github.com/croft-sh/croft/internal/daemon/web"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/socket"
 )
 
 // serve serves the daemon's handlers where a program looks for them, and returns the path of

@@ -53,30 +53,24 @@ func Load(ctx context.Context, svc Lists, repo string) (*Replica, error) {
 			break
 		}
 	}
-	for req := (croft.MergesRequest{Repo: repo, Scope: croft.ScopeAll}); ; {
-		list, err := svc.Merges(ctx, req)
+	for m, err := range croft.All(croft.Page{}, func(page croft.Page) (*croft.List[croft.Merge], error) {
+		return svc.Merges(ctx, croft.MergesRequest{Repo: repo, Scope: croft.ScopeAll, Page: page})
+	}) {
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range list.Items {
-			r.Merges[m.ID] = m
-		}
-		if req.After = list.Next; list.Next == "" {
-			break
-		}
+		r.Merges[m.ID] = m
 	}
-	for req := (croft.SessionsRequest{Repo: repo, States: []croft.SessionState{croft.SessionOpen, croft.SessionEnded}}); ; {
-		list, err := svc.Sessions(ctx, req)
+	states := []croft.SessionState{croft.SessionOpen, croft.SessionEnded}
+	for s, err := range croft.All(croft.Page{}, func(page croft.Page) (*croft.List[croft.Session], error) {
+		return svc.Sessions(ctx, croft.SessionsRequest{Repo: repo, States: states, Page: page})
+	}) {
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range list.Items {
-			r.Sessions[s.ID] = s
-		}
-		if req.After = list.Next; list.Next == "" {
-			return r, nil
-		}
+		r.Sessions[s.ID] = s
 	}
+	return r, nil
 }
 
 // Apply applies an event.

@@ -14,11 +14,12 @@ import (
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/cli"
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/daemon"
 	"github.com/croft-sh/croft/internal/daemon/process"
-	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/daemon/stream"
 	"github.com/croft-sh/croft/internal/daemon/watcher"
 	"github.com/croft-sh/croft/internal/daemon/web"
+	"github.com/croft-sh/croft/internal/socket"
 	"github.com/croft-sh/croft/internal/token"
 )
 
@@ -123,7 +124,7 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 			go watchSettings(ctx, set, log)
 			watcher.Run(ctx, watcher.Options{Service: svc, Tell: svc.(served).engine.Observe, Log: log, Wanted: wanted})
 		},
-		Web: func(svc croft.Service, stopping <-chan struct{}) process.Web {
+		Web: func(svc croft.Service, stopping <-chan struct{}) daemon.Handlers {
 			return handlers(svc.(served), web.Options{
 				About: about, Stopping: stopping, Log: log, Socket: socket.Path(at.Environ, at.StateDir),
 				Tokens: tokenStore{token.Open(at.StateDir)}, Settings: settingsOf(at.Environ),
@@ -159,10 +160,9 @@ type served struct {
 }
 
 // handlers are the API and the pages over a Service.
-func handlers(svc served, opts web.Options) process.Web {
+func handlers(svc served, opts web.Options) daemon.Handlers {
 	opts.Document, opts.Notices = openapi.Document(), svc.engine.Notices
-	h := web.New(svc.Hub, opts)
-	return process.Web{API: h.API, Pages: h.Pages, Streams: h.Streams, IsPublic: h.IsPublic, Login: h.Login, Error: h.Error}
+	return web.New(svc.Hub, opts)
 }
 
 // tokenStore gives the tokens of the state directory to the dashboard.

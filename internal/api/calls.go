@@ -35,7 +35,7 @@ const (
 )
 
 // Calls returns every call, in the order of the OpenAPI document.
-func Calls() []Call { return slices.Clip(calls) }
+func Calls() []Call { return slices.Clone(calls) }
 
 // ByName returns the call of a method of croft.Service. There is one for each method that
 // returns one answer; Events has streams.

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/docs/openapi"
 	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/daemon"
 	"github.com/croft-sh/croft/internal/daemon/keeper"
 	"github.com/croft-sh/croft/internal/daemon/process"
 	"github.com/croft-sh/croft/internal/daemon/stream"
@@ -61,9 +62,8 @@ func runFastDaemon() int {
 				Least: fast(3 * time.Second), Most: fast(30 * time.Second), List: fast(10 * time.Minute),
 			})
 		},
-		Web: func(svc croft.Service, stopping <-chan struct{}) process.Web {
-			h := web.New(svc.(tailed).Hub, web.Options{Stopping: stopping, Log: log, Document: openapi.Document(), Notices: svc.(tailed).engine.Notices})
-			return process.Web{API: h.API, Pages: h.Pages, Streams: h.Streams, IsPublic: h.IsPublic, Login: h.Login, Error: h.Error}
+		Web: func(svc croft.Service, stopping <-chan struct{}) daemon.Handlers {
+			return web.New(svc.(tailed).Hub, web.Options{Stopping: stopping, Log: log, Document: openapi.Document(), Notices: svc.(tailed).engine.Notices})
 		},
 	}, nil)
 	if err != nil {

@@ -13,10 +13,10 @@
 // and a handler finds who calls in its context ([caller.From]), and what they may do by
 // package scope. Handlers of streams end when Options.Stopping is closed.
 //
-// Packages below this one: socket has the listeners and the way to find them, guard decides
-// about requests, keeper drives queues and keeps house, watcher looks at workspaces, metrics
-// counts; rest, agents and stream are handlers, which web puts together. Package process is the
-// daemon as a process of its user.
+// Packages below this one: guard decides about requests, keeper drives queues and keeps house,
+// watcher looks at workspaces, metrics counts; rest, agents and stream are handlers, which web
+// puts together. Package process is the daemon as a process of its user; package socket, which
+// clients have too, has the listeners and the way to find them.
 package daemon
 
 import (
@@ -33,6 +33,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/daemon/guard"
 	"github.com/croft-sh/croft/internal/daemon/metrics"
+	"github.com/croft-sh/croft/internal/socket"
 )
 
 const (
@@ -40,8 +41,6 @@ const (
 	drainTime = 30 * time.Second
 	// arriveTime is how long a connection may then take to bring its first request.
 	arriveTime = time.Second
-	// strangerTime is how long after that a request may take of which nobody knows who makes it.
-	strangerTime = 2 * time.Second
 	// headerTime is how long a client may take to send the headers of a request.
 	headerTime = 10 * time.Second
 	// idleTime is how long a connection may wait for its next request.
@@ -49,27 +48,30 @@ const (
 	maxHeaders = 32 << 10
 )
 
-// Listeners are where a daemon listens. Those of Unix give connections of the user only, as
-// package socket makes them.
-type Listeners struct {
-	Unix []net.Listener
-	TCP  []net.Listener
+// Handlers answer the requests that pass the guard. All fields may be left out.
+type Handlers struct {
+	// API answers /v1/ and /api/, and Pages everything else. Default: 404.
+	API, Pages http.Handler
+	Streams    func() int             // how many streams are open. Default: none
+	Gauges     func() []metrics.Gauge // what they tell of themselves when the metrics are read
+	// IsPublic, Login and Error are those of guard.Options.
+	IsPublic func(path string) bool
+	Login    func(w http.ResponseWriter, r *http.Request, page guard.LoginPage)
+	Error    func(w http.ResponseWriter, r *http.Request, e *croft.Error)
 }
 
 // Options are what a Server needs. All but Service, Guard and Listeners may be left out.
 type Options struct {
+	Handlers
 	Service   croft.Service // closed when the server has stopped
-	Listeners Listeners
-	Guard     guard.Options
-	// API answers /v1/ and /api/, and Pages everything else. Default: 404.
-	API, Pages http.Handler
-	Version    string
-	Log        *slog.Logger
-	Metrics    *metrics.Set
+	Listeners socket.Listeners
+	Guard     guard.Options // those of its fields that Handlers has are taken from there
+	Version   string
+	Log       *slog.Logger
+	Metrics   *metrics.Set
 	// Stopping is closed by the server when it begins to stop: handlers of streams wait for
-	// it, and end. Streams says how many there are. Default: none.
+	// it, and end.
 	Stopping chan struct{}
-	Streams  func() int
 	// MaxFiles is how many files the process may open. Default: enough.
 	MaxFiles int
 	// Background, if not nil, runs as long as the server does: it ends with its context. If it
@@ -85,7 +87,6 @@ type Server struct {
 	stop    chan struct{} // closed by a request to stop
 	stopped sync.Once
 	servers []*http.Server
-	crowds  []*crowd
 	arrived arrivals
 	isOver  atomic.Bool  // the listeners are closed on purpose
 	readied atomic.Int64 // when Service last answered, for readyz
@@ -110,8 +111,12 @@ func New(o Options) *Server {
 	if o.Guard.Log == nil {
 		o.Guard.Log = o.Log
 	}
+	o.Guard.IsPublic, o.Guard.Login, o.Guard.Error = o.IsPublic, o.Login, o.Error
 	s := &Server{o: o, guard: guard.New(o.Guard), started: time.Now(), stop: make(chan struct{})}
 	s.o.Metrics.Ask(s.gauges)
+	if o.Gauges != nil {
+		s.o.Metrics.Ask(o.Gauges)
+	}
 	return s
 }
 
@@ -161,8 +166,9 @@ func (s *Server) Run(ctx context.Context) error {
 // serveAll begins to serve at all listeners.
 func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 	mux := s.routes()
+	var crowds []*crowd
 	serve := func(l *crowd, h http.Handler) {
-		s.crowds = append(s.crowds, l)
+		crowds = append(crowds, l)
 		server := s.newServer(l, h)
 		s.servers = append(s.servers, server)
 		serving.Go(func() {
@@ -172,18 +178,16 @@ func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 		})
 	}
 	for _, l := range s.o.Listeners.Unix {
-		c := newCrowd(l, "unix", s.bound(maxUnixConns, 2*len(s.o.Listeners.Unix)), s.o.Metrics)
-		serve(c, s.observe(s.guard.Unix(noting(c.admit(withOwn(mux, s.ownRoutes()))))))
+		serve(newCrowd(l, "unix", s.bound(maxUnixConns, 2*len(s.o.Listeners.Unix)), s.o.Metrics), s.observe(s.guard.Unix(noting(withOwn(mux, s.ownRoutes())))))
 	}
 	for _, l := range s.o.Listeners.TCP {
 		port := 0
 		if addr, ok := l.Addr().(*net.TCPAddr); ok {
 			port = addr.Port
 		}
-		c := newCrowd(l, "tcp", s.bound(maxTCPConns, 4*len(s.o.Listeners.TCP)), s.o.Metrics)
-		serve(c, s.observe(s.guard.TCP(port, noting(c.admit(mux)))))
+		serve(newCrowd(l, "tcp", s.bound(maxTCPConns, 4*len(s.o.Listeners.TCP)), s.o.Metrics), s.observe(s.guard.TCP(port, noting(mux))))
 	}
-	s.o.Metrics.Ask(func() []metrics.Gauge { return gauges(s.crowds) })
+	s.o.Metrics.Ask(func() []metrics.Gauge { return gauges(crowds) })
 }
 
 // bound is how many connections a listener may have: not more than a part of the files that the
@@ -199,9 +203,7 @@ func (s *Server) newServer(l *crowd, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
 		DisableGeneralOptionsHandler: true,
-		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return withMember(s.arrived.accept(ctx, conn), conn)
-		},
+		ConnContext:                  s.arrived.accept,
 		ConnState: func(conn net.Conn, state http.ConnState) {
 			s.arrived.change(conn, state)
 			l.change(conn, state)
@@ -217,18 +219,10 @@ func (s *Server) drain(serving *sync.WaitGroup) {
 	defer cancel()
 	close(s.o.Stopping)
 	s.isOver.Store(true)
-	for _, l := range append(append([]net.Listener{}, s.o.Listeners.Unix...), s.o.Listeners.TCP...) {
-		_ = l.Close()
-	}
+	s.o.Listeners.Close()
 	serving.Wait()
 	await(ctx, arriveTime, func() bool { return s.arrived.waiting.Load() == 0 })
-	strangers := time.AfterFunc(strangerTime, func() {
-		for _, c := range s.crowds {
-			c.closeStrangers()
-		}
-	})
 	s.shutDown(ctx)
-	strangers.Stop()
 	// A WebSocket is no request any more.
 	await(ctx, drainTime, func() bool { return s.o.Streams() == 0 })
 }

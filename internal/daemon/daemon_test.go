@@ -19,6 +19,8 @@ import (
 	restapi "github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/caller"
 	"github.com/croft-sh/croft/internal/daemon/guard"
+	"github.com/croft-sh/croft/internal/daemon/metrics"
+	"github.com/croft-sh/croft/internal/socket"
 	"github.com/croft-sh/croft/internal/token"
 )
 
@@ -36,8 +38,12 @@ func (s *service) Repos(context.Context, croft.ReposRequest) (*croft.List[croft.
 	return &croft.List[croft.Repo]{}, s.fails
 }
 
-func (s *service) Merges(context.Context, croft.MergesRequest) (*croft.List[croft.Merge], error) {
-	return &croft.List[croft.Merge]{Items: []croft.Merge{{State: croft.MergeQueued}, {State: croft.MergeQueued, IsHeld: true}}}, nil
+// Merges has two pages.
+func (s *service) Merges(_ context.Context, req croft.MergesRequest) (*croft.List[croft.Merge], error) {
+	if req.After == "" {
+		return &croft.List[croft.Merge]{Items: []croft.Merge{{State: croft.MergeQueued}, {State: croft.MergeQueued, IsHeld: true}}, Next: "1"}, nil
+	}
+	return &croft.List[croft.Merge]{Items: []croft.Merge{{State: croft.MergeQueued}}}, nil
 }
 
 func (s *service) Close() error {
@@ -70,7 +76,6 @@ type running struct {
 	*Server
 	svc    *service
 	url    string
-	tokens *token.Store
 	token  string
 	log    *log
 	cancel context.CancelFunc
@@ -78,12 +83,6 @@ type running struct {
 }
 
 func start(t *testing.T, api http.Handler) *running {
-	t.Helper()
-	return startWith(t, api, 0)
-}
-
-// startWith starts a server that may open so many files.
-func startWith(t *testing.T, api http.Handler, maxFiles int) *running {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -95,10 +94,11 @@ func startWith(t *testing.T, api http.Handler, maxFiles int) *running {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &running{svc: &service{}, url: "http://" + l.Addr().String(), tokens: tokens, token: secret, log: &log{}, cancel: cancel, done: make(chan error, 1)}
+	r := &running{svc: &service{}, url: "http://" + l.Addr().String(), token: secret, log: &log{}, cancel: cancel, done: make(chan error, 1)}
 	r.Server = New(Options{
-		Service: r.svc, Listeners: Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: tokens, User: "ada"}, API: api, MaxFiles: maxFiles,
-		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Service: r.svc, Listeners: socket.Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: tokens, User: "ada"},
+		Handlers: Handlers{API: api, Gauges: func() []metrics.Gauge { return []metrics.Gauge{{Name: "croft_of_handlers", Value: 7}} }},
+		Log:      slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	go func() { r.done <- r.Run(ctx) }()
 	t.Cleanup(func() {
@@ -114,32 +114,19 @@ func startWith(t *testing.T, api http.Handler, maxFiles int) *running {
 
 func (r *running) get(t *testing.T, path string) (int, string) {
 	t.Helper()
-	return r.getBy(t, http.DefaultClient, path, r.token)
-}
-
-// fresh makes a request on a connection of its own.
-func (r *running) fresh(t *testing.T, path, secret string) (int, string) {
-	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
-	return r.getBy(t, client, path, secret)
-}
-
-func (r *running) getBy(t *testing.T, client *http.Client, path, secret string) (int, string) {
-	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+secret)
-	res, err := client.Do(req)
+	req.Header.Set("Authorization", "Bearer "+r.token)
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Error(err)
-		return 0, ""
+		t.Fatal(err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
-		t.Error(err)
+		t.Fatal(err)
 	}
 	return res.StatusCode, string(body)
 }
@@ -200,8 +187,8 @@ func TestMetricsAndLog(t *testing.T) {
 	for _, want := range []string{
 		`croft_http_request_duration_seconds_count{route="GET /v1/things/{id}",method="GET",status="2xx"} 3`,
 		`croft_http_request_duration_seconds_bucket{route="GET /v1/things/{id}",method="GET",status="2xx",le="+Inf"} 3`,
-		`croft_queue_merges{state="queued"} 1`, `croft_queue_merges{state="held"} 1`,
-		"croft_panics_total 1", "croft_open_streams 0", "croft_uptime_seconds ", "croft_goroutines ",
+		`croft_queue_merges{state="queued"} 2`, `croft_queue_merges{state="held"} 1`,
+		"croft_panics_total 1", "croft_open_streams 0", "croft_of_handlers 7", "croft_uptime_seconds ", "croft_goroutines ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
@@ -232,7 +219,7 @@ func TestPagesAreForPeople(t *testing.T) {
 		{croft.AccessWorkspace, http.MethodPost, 403},
 		{"", http.MethodPost, 403},
 	} {
-		s := New(Options{Pages: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Guard: guard.Options{Tokens: token.Open(t.TempDir())}})
+		s := New(Options{Handlers: Handlers{Pages: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}, Guard: guard.Options{Tokens: token.Open(t.TempDir())}})
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(c.method, "/queue", nil)
 		s.routes().ServeHTTP(w, r.WithContext(caller.With(r.Context(), caller.Caller{Access: c.access})))
@@ -299,7 +286,7 @@ func TestBackgroundEndsBeforeTheServiceIsClosed(t *testing.T) {
 	}
 	ended := false
 	s := New(Options{
-		Service: svc, Listeners: Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: token.Open(t.TempDir())},
+		Service: svc, Listeners: socket.Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: token.Open(t.TempDir())},
 		Background: func(ctx context.Context) {
 			<-ctx.Done()
 			svc.mu.Lock()
@@ -322,7 +309,7 @@ func TestFailedListenerEndsTheDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = l.Close()
-	s := New(Options{Service: &service{}, Listeners: Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: token.Open(t.TempDir())}})
+	s := New(Options{Service: &service{}, Listeners: socket.Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: token.Open(t.TempDir())}})
 	if err := s.Run(t.Context()); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("%v", err)
 	}

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/caller"
+	"github.com/croft-sh/croft/internal/daemon/guard"
 	"github.com/croft-sh/croft/internal/daemon/metrics"
 )
 
@@ -175,12 +175,12 @@ func (s *Server) countQueues() map[string]int {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
 	states := map[string]int{"queued": 0, "merging": 0, "checking": 0, "held": 0, "pending": 0}
-	list, err := s.o.Service.Merges(ctx, croft.MergesRequest{Repos: croft.ScopeAll})
-	if err != nil {
-		return s.queues.states
-	}
-	for _, m := range list.Items {
+	for m, err := range croft.All(croft.Page{}, func(page croft.Page) (*croft.List[croft.Merge], error) {
+		return s.o.Service.Merges(ctx, croft.MergesRequest{Repos: croft.ScopeAll, Page: page})
+	}) {
 		switch {
+		case err != nil:
+			return s.queues.states
 		case m.IsHeld:
 			states["held"]++
 		case m.State == croft.MergeDone:
@@ -204,7 +204,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				if p == http.ErrAbortHandler { //nolint:errorlint // it is the value that net/http compares with
 					panic(p)
 				}
-				s.o.Log.Error("a handler panicked", "path", printable(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
+				s.o.Log.Error("a handler panicked", "path", guard.Printable(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
 				s.o.Metrics.Add("croft_panics_total", 1)
 				if rec.status == 0 {
 					api.WriteProblem(rec, http.StatusInternalServerError, &croft.Error{Code: croft.Internal, Op: "serve", Message: "a defect in Croft"})
@@ -231,9 +231,9 @@ func (s *Server) finish(rec *recorder, r *http.Request, took time.Duration) {
 	if status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable {
 		level = s.o.Log.Warn
 	}
-	attrs := []any{"method", knownMethod(r.Method), "path", printable(r.URL.Path), "route", route, "status", status, "took", took.Round(time.Microsecond).String()}
+	attrs := []any{"method", knownMethod(r.Method), "path", guard.Printable(r.URL.Path), "route", route, "status", status, "took", took.Round(time.Microsecond).String()}
 	if rec.cause != nil {
-		attrs = append(attrs, "cause", printable(rec.cause.Error()))
+		attrs = append(attrs, "cause", guard.Printable(rec.cause.Error()))
 	}
 	level("request", attrs...)
 }
@@ -245,22 +245,6 @@ func knownMethod(method string) string {
 		return method
 	}
 	return "other"
-}
-
-// printable makes a path or a cause fit for a line of a log. Queries are not logged: they may have
-// secrets.
-func printable(path string) string {
-	const most = 400
-	out := strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '�'
-	}, path)
-	if len(out) > most {
-		out = strings.ToValidUTF8(out[:most], "") + "…"
-	}
-	return out
 }
 
 // recorder notes the status of an answer. Unwrap lets handlers flush, hijack and set deadlines

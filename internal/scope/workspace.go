@@ -40,24 +40,20 @@ func (w *workspace) find(ctx context.Context) (context.Context, own, error) {
 			return ctx, own{ws}, err
 		}
 	}
-	for page := (croft.Page{}); ; {
-		repos, err := w.svc.Repos(ctx, croft.ReposRequest{Page: page})
+	for repo, err := range croft.All(croft.Page{}, func(page croft.Page) (*croft.List[croft.Repo], error) {
+		return w.svc.Repos(ctx, croft.ReposRequest{Page: page})
+	}) {
 		if err != nil {
 			return ctx, own{}, err
 		}
-		for _, repo := range repos.Items {
-			if ws, err := w.lookIn(ctx, repo.ID); err == nil {
-				w.repo.Store(repo.ID)
-				return ctx, own{ws}, nil
-			} else if ctx.Err() != nil {
-				return ctx, own{}, err
-			}
+		if ws, err := w.lookIn(ctx, repo.ID); err == nil {
+			w.repo.Store(repo.ID)
+			return ctx, own{ws}, nil
+		} else if ctx.Err() != nil {
+			return ctx, own{}, err
 		}
-		if repos.Next == "" {
-			return ctx, own{}, notFound(croft.WorktreeNotFound, "find", "workspace", string(w.id))
-		}
-		page.After = repos.Next
 	}
+	return ctx, own{}, notFound(croft.WorktreeNotFound, "find", "workspace", string(w.id))
 }
 
 func (w *workspace) lookIn(ctx context.Context, repo croft.ID) (croft.Workspace, error) {

@@ -149,20 +149,15 @@ type Project struct {
 
 func projects(ctx context.Context, svc croft.Service, _ *http.Request) (int, any, error) {
 	out := []Project{}
-	req := croft.ReposRequest{Page: croft.Page{Limit: 1000}}
-	for {
-		page, err := svc.Repos(ctx, req)
+	for repo, err := range croft.All(croft.Page{Limit: 1000}, func(page croft.Page) (*croft.List[croft.Repo], error) {
+		return svc.Repos(ctx, croft.ReposRequest{Page: page})
+	}) {
 		if err != nil {
 			return 0, nil, err
 		}
-		for _, repo := range page.Items {
-			out = append(out, Project{ID: string(repo.ID), Name: repo.Name, ProjectPath: repo.Path})
-		}
-		if page.Next == "" {
-			return http.StatusOK, out, nil
-		}
-		req.After = page.Next
+		out = append(out, Project{ID: string(repo.ID), Name: repo.Name, ProjectPath: repo.Path})
 	}
+	return http.StatusOK, out, nil
 }
 
 // trash discards the pending work of all agents of a project, before the application trashes

@@ -7,6 +7,7 @@ package agents
 import (
 	"cmp"
 	"context"
+	"iter"
 	"net/http"
 	"slices"
 	"time"
@@ -134,27 +135,11 @@ func list(ctx context.Context, svc croft.Service, r *http.Request) (int, any, er
 	return http.StatusOK, agents, nil
 }
 
-// workspaces yields every workspace, page by page.
-func workspaces(ctx context.Context, svc croft.Service) func(yield func(croft.Workspace, error) bool) {
-	return func(yield func(croft.Workspace, error) bool) {
-		req := croft.WorkspacesRequest{Repos: croft.ScopeAll, States: everyState, Page: croft.Page{Limit: 1000}}
-		for {
-			page, err := svc.Workspaces(ctx, req)
-			if err != nil {
-				yield(croft.Workspace{}, err)
-				return
-			}
-			for _, ws := range page.Items {
-				if !yield(ws, nil) {
-					return
-				}
-			}
-			if page.Next == "" {
-				return
-			}
-			req.After = page.Next
-		}
-	}
+// workspaces yields every workspace.
+func workspaces(ctx context.Context, svc croft.Service) iter.Seq2[croft.Workspace, error] {
+	return croft.All(croft.Page{Limit: 1000}, func(page croft.Page) (*croft.List[croft.Workspace], error) {
+		return svc.Workspaces(ctx, croft.WorkspacesRequest{Repos: croft.ScopeAll, States: everyState, Page: page})
+	})
 }
 
 // agentOf returns a workspace as an agent. later is how many merges came after its own.
@@ -184,21 +169,19 @@ func text(s string) *string {
 // own and are still there.
 func laterMerges(ctx context.Context, svc croft.Service, repo croft.ID) (map[croft.ID]int, error) {
 	later, merged := map[croft.ID]int{}, map[string]int{}
-	req := croft.MergesRequest{Repo: byID(repo), Scope: croft.ScopeAll, Page: croft.Page{Limit: 1000}}
+	req := croft.MergesRequest{Repo: byID(repo), Scope: croft.ScopeAll}
 	if repo == "" {
 		req.Repos = croft.ScopeAll
 	}
 	var all []croft.Merge
-	for {
-		page, err := svc.Merges(ctx, req)
+	for m, err := range croft.All(croft.Page{Limit: 1000}, func(page croft.Page) (*croft.List[croft.Merge], error) {
+		req.Page = page
+		return svc.Merges(ctx, req)
+	}) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, page.Items...)
-		if page.Next == "" {
-			break
-		}
-		req.After = page.Next
+		all = append(all, m)
 	}
 	slices.SortStableFunc(all, func(a, b croft.Merge) int { return b.EndedAt.Compare(a.EndedAt) })
 	for _, m := range all {

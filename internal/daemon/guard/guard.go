@@ -12,12 +12,13 @@
 package guard
 
 import (
-	"crypto/rand"
 	"log/slog"
 	"mime"
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
@@ -249,7 +250,7 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, e *croft.Error) {
 	if e.Code == croft.Unauthenticated && len(r.Header["Authorization"]) == 0 {
 		level = slog.LevelDebug // a browser before its login
 	}
-	g.o.Log.Log(r.Context(), level, "refused", "method", r.Method, "path", cut(r.URL.Path), "code", string(e.Code), "why", e.Message)
+	g.o.Log.Log(r.Context(), level, "refused", "method", r.Method, "path", Printable(r.URL.Path), "code", string(e.Code), "why", e.Message)
 	if e.Code == croft.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="croft"`)
 	}
@@ -272,17 +273,18 @@ func isForm(r *http.Request) bool {
 	return err == nil && (kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data")
 }
 
-// cut shortens what a stranger chose, for the log.
-func cut(text string) string {
-	const most = 200
+// Printable makes what a stranger chose, or a cause, fit for a line of a log. Queries are not
+// logged: they may have secrets.
+func Printable(text string) string {
+	const most = 400
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, text)
 	if len(text) > most {
-		return text[:most] + "…"
+		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
-}
-
-func random(n int) []byte {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails
-	return b
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"sync"
@@ -44,14 +45,14 @@ type sessions struct {
 }
 
 func newSessions(now func() time.Time) *sessions {
-	return &sessions{now: now, key: random(32), all: map[digest]session{}, once: map[digest]time.Time{}}
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	return &sessions{now: now, key: key, all: map[digest]session{}, once: map[digest]time.Time{}}
 }
-
-func newSecret() string { return base64.RawURLEncoding.EncodeToString(random(32)) }
 
 // begin begins a session and returns its secret.
 func (s *sessions) begin(one session) string {
-	secret := newSecret()
+	secret := rand.Text()
 	one.begun = s.now()
 	one.used = one.begun
 	s.mu.Lock()
@@ -120,7 +121,7 @@ func (s *sessions) form(secret string) string {
 
 // makeOnce makes the secret of a link that works once.
 func (s *sessions) makeOnce() string {
-	secret := newSecret()
+	secret := rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for d, until := range s.once {

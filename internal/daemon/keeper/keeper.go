@@ -142,20 +142,15 @@ func (k *Keeper) fail(what string, repo croft.ID, err error) {
 // lookForRepos begins to keep projects that are new, and forgets those that are gone.
 func (k *Keeper) lookForRepos(ctx context.Context) error {
 	there := map[croft.ID]croft.Repo{}
-	for page := (croft.Page{}); ; {
-		list, err := k.o.Service.Repos(ctx, croft.ReposRequest{Page: page})
+	for repo, err := range croft.All(croft.Page{}, func(page croft.Page) (*croft.List[croft.Repo], error) {
+		return k.o.Service.Repos(ctx, croft.ReposRequest{Page: page})
+	}) {
 		if err != nil {
 			return err
 		}
-		for _, repo := range list.Items {
-			if !repo.IsMissing {
-				there[repo.ID] = repo
-			}
+		if !repo.IsMissing {
+			there[repo.ID] = repo
 		}
-		if list.Next == "" {
-			break
-		}
-		page.After = list.Next
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

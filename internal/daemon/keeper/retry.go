@@ -53,23 +53,18 @@ func (w waiting) take(now time.Time, most time.Duration) (isDue bool) {
 // and forgets those that wait no more.
 func (k *Keeper) seekWaiting(ctx context.Context) {
 	there := map[croft.ID]croft.ID{} // the project of each
-	for page := (croft.Page{}); ; {
-		list, err := k.o.Service.Merges(ctx, croft.MergesRequest{Repos: croft.ScopeAll, Page: page})
+	for m, err := range croft.All(croft.Page{}, func(page croft.Page) (*croft.List[croft.Merge], error) {
+		return k.o.Service.Merges(ctx, croft.MergesRequest{Repos: croft.ScopeAll, Page: page})
+	}) {
 		if err != nil {
 			if ctx.Err() == nil {
 				k.fail("retry", "", err)
 			}
 			return
 		}
-		for _, m := range list.Items {
-			if m.State == croft.MergeDone && isRetried(m) {
-				there[m.ID] = m.RepoID
-			}
+		if m.State == croft.MergeDone && isRetried(m) {
+			there[m.ID] = m.RepoID
 		}
-		if list.Next == "" {
-			break
-		}
-		page.After = list.Next
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/daemon"
-	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/socket"
 )
 
 // Place says which daemon is meant.

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,20 +19,10 @@ import (
 	"github.com/croft-sh/croft/internal/daemon/guard"
 	"github.com/croft-sh/croft/internal/daemon/keeper"
 	"github.com/croft-sh/croft/internal/daemon/metrics"
-	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/socket"
 	"github.com/croft-sh/croft/internal/token"
 )
-
-// Web is what answers the requests that pass the guard. All fields may be left out.
-type Web struct {
-	API, Pages http.Handler
-	Streams    func() int // how many streams are open
-	// IsPublic, Login and Error are those of guard.Options.
-	IsPublic func(path string) bool
-	Login    func(w http.ResponseWriter, r *http.Request, page guard.LoginPage)
-	Error    func(w http.ResponseWriter, r *http.Request, e *croft.Error)
-}
 
 // Options are those of one daemon.
 type Options struct {
@@ -47,7 +35,7 @@ type Options struct {
 	// Open opens the Service that is served. Required.
 	Open func(ctx context.Context) (croft.Service, error)
 	// Web makes the handlers for a Service. Streams end when stopping is closed. Default: none.
-	Web func(svc croft.Service, stopping <-chan struct{}) Web
+	Web func(svc croft.Service, stopping <-chan struct{}) daemon.Handlers
 	// Background, if not nil, runs beside the keeper while the daemon serves: it ends with its
 	// context.
 	Background func(ctx context.Context, svc croft.Service)
@@ -81,21 +69,16 @@ func Serve(ctx context.Context, o Options, ready func(Started)) error {
 	if err != nil {
 		return err
 	}
-	closeAll := func() {
-		for _, l := range append(append([]net.Listener{}, listeners.Unix...), listeners.TCP...) {
-			_ = l.Close()
-		}
-	}
 	svc, err := o.Open(ctx)
 	if err != nil {
-		closeAll()
+		listeners.Close()
 		return err
 	}
 	server := newServer(o, svc, listeners)
 	started := Started{Status: server.Status(), Once: server.Once}
 	record := socket.Record{PID: os.Getpid(), Version: o.Version, Socket: path, TCP: started.TCP, StartedAt: started.StartedAt}
 	if err := socket.WriteRecord(o.StateDir, record); err != nil {
-		closeAll()
+		listeners.Close()
 		return errors.Join(&croft.Error{Code: croft.StateUnavailable, Op: "serve", Message: "where the daemon listens cannot be written", Err: err}, svc.Close())
 	}
 	defer socket.RemoveRecord(o.StateDir)
@@ -195,18 +178,15 @@ func RunningError(running Status, tcp []string) error {
 
 // listen takes the sockets of a service manager, or makes the daemon's own, and listens at the
 // ports that are asked for. It returns the path of the socket, too.
-func listen(ctx context.Context, o Options) (daemon.Listeners, string, error) {
+func listen(ctx context.Context, o Options) (socket.Listeners, string, error) {
 	refused := func(err error) { o.Log.Warn("a connection was refused", "why", croft.AsError("serve", err).Message) }
-	inherited, err := socket.FromManager(o.Environ, os.Getpid(), refused)
+	all, err := socket.FromManager(o.Environ, os.Getpid(), refused)
 	if err != nil {
-		return daemon.Listeners{}, "", err
+		return socket.Listeners{}, "", err
 	}
-	all := daemon.Listeners{Unix: inherited.Unix, TCP: inherited.TCP}
-	undo := func(err error) (daemon.Listeners, string, error) {
-		for _, l := range append(all.Unix, all.TCP...) {
-			_ = l.Close()
-		}
-		return daemon.Listeners{}, "", err
+	undo := func(err error) (socket.Listeners, string, error) {
+		all.Close()
+		return socket.Listeners{}, "", err
 	}
 	var path string
 	if len(all.Unix) == 0 {
@@ -230,9 +210,9 @@ func listen(ctx context.Context, o Options) (daemon.Listeners, string, error) {
 }
 
 // newServer puts the server together.
-func newServer(o Options, svc croft.Service, listeners daemon.Listeners) *daemon.Server {
+func newServer(o Options, svc croft.Service, listeners socket.Listeners) *daemon.Server {
 	stopping := make(chan struct{})
-	var web Web
+	var web daemon.Handlers
 	if o.Web != nil {
 		web = o.Web(svc, stopping)
 	}
@@ -250,9 +230,9 @@ func newServer(o Options, svc croft.Service, listeners daemon.Listeners) *daemon
 		beside.Wait()
 	}
 	return daemon.New(daemon.Options{
-		Service: svc, Listeners: listeners, API: web.API, Pages: web.Pages, Version: o.Version, Log: o.Log, Metrics: set,
-		Stopping: stopping, Streams: web.Streams, Background: background, MaxFiles: maxFiles(),
-		Guard: guard.Options{Tokens: token.Open(o.StateDir), User: o.User, IsPublic: web.IsPublic, Login: web.Login, Error: web.Error, Log: o.Log},
+		Handlers: web, Service: svc, Listeners: listeners, Version: o.Version, Log: o.Log, Metrics: set,
+		Stopping: stopping, Background: background, MaxFiles: maxFiles(),
+		Guard: guard.Options{Tokens: token.Open(o.StateDir), User: o.User, Log: o.Log},
 	})
 }
 

@@ -23,9 +23,9 @@ import (
 	"github.com/croft-sh/croft/client"
 	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/daemon/process"
-	"github.com/croft-sh/croft/internal/daemon/socket"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/socket"
 )
 
 // binary is the program under test, in a directory that other users can enter.

@@ -147,20 +147,15 @@ func (w *watcher) lookAtDue(ctx context.Context) time.Duration {
 // list notes the projects that there are.
 func (w *watcher) list(ctx context.Context) error {
 	there := map[croft.ID]bool{}
-	for page := (croft.Page{}); ; {
-		list, err := w.Service.Repos(ctx, croft.ReposRequest{Page: page})
+	for repo, err := range croft.All(croft.Page{}, func(page croft.Page) (*croft.List[croft.Repo], error) {
+		return w.Service.Repos(ctx, croft.ReposRequest{Page: page})
+	}) {
 		if err != nil {
 			return err
 		}
-		for _, repo := range list.Items {
-			if there[repo.ID] = !repo.IsMissing; w.projects[repo.ID] == nil && !repo.IsMissing {
-				w.projects[repo.ID] = &project{seen: map[croft.ID]state{}, isFirst: true, wait: w.Least}
-			}
+		if there[repo.ID] = !repo.IsMissing; w.projects[repo.ID] == nil && !repo.IsMissing {
+			w.projects[repo.ID] = &project{seen: map[croft.ID]state{}, isFirst: true, wait: w.Least}
 		}
-		if list.Next == "" {
-			break
-		}
-		page.After = list.Next
 	}
 	for id := range w.projects {
 		if !there[id] {

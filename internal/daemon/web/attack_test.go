@@ -25,6 +25,7 @@ import (
 	"github.com/croft-sh/croft/internal/daemon/stream"
 	"github.com/croft-sh/croft/internal/daemon/web"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/socket"
 	"github.com/croft-sh/croft/internal/token"
 )
 
@@ -79,9 +80,10 @@ func newVictim(t *testing.T) *victim {
 	stopping := make(chan struct{})
 	hub := stream.NewHub(e)
 	h := web.New(hub, web.Options{Stopping: stopping, Document: []byte("{}"), Log: log})
+	h.API, h.Pages = v.noting(h.API), v.noting(h.Pages)
 	v.server = daemon.New(daemon.Options{
-		Service: hub, Listeners: daemon.Listeners{TCP: []net.Listener{l}}, API: v.noting(h.API), Pages: v.noting(h.Pages), Log: log,
-		Stopping: stopping, Streams: h.Streams, Guard: guard.Options{Tokens: v.tokens, User: "ada", IsPublic: h.IsPublic, Login: h.Login, Error: h.Error},
+		Handlers: h, Service: hub, Listeners: socket.Listeners{TCP: []net.Listener{l}}, Log: log,
+		Stopping: stopping, Guard: guard.Options{Tokens: v.tokens, User: "ada"},
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)

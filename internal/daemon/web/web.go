@@ -12,8 +12,10 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/caller"
+	"github.com/croft-sh/croft/internal/daemon"
 	"github.com/croft-sh/croft/internal/daemon/agents"
 	"github.com/croft-sh/croft/internal/daemon/guard"
+	"github.com/croft-sh/croft/internal/daemon/metrics"
 	"github.com/croft-sh/croft/internal/daemon/rest"
 	"github.com/croft-sh/croft/internal/daemon/stream"
 	"github.com/croft-sh/croft/internal/dashboard"
@@ -37,20 +39,8 @@ type Options struct {
 // Setting is a value of the configuration, and where it came from.
 type Setting = dashboard.Setting
 
-// Handlers answer the requests that pass the guard.
-type Handlers struct {
-	API   http.Handler // below /v1 and /api
-	Pages http.Handler // everything else
-	// Streams returns how many streams of events and of pages are open.
-	Streams func() int
-	// IsPublic, Login and Error are those of guard.Options.
-	IsPublic func(path string) bool
-	Login    func(w http.ResponseWriter, r *http.Request, page guard.LoginPage)
-	Error    func(w http.ResponseWriter, r *http.Request, e *croft.Error)
-}
-
 // New returns the handlers over a hub.
-func New(hub *stream.Hub, o Options) Handlers {
+func New(hub *stream.Hub, o Options) daemon.Handlers {
 	if o.Notices == nil {
 		o.Notices = func() []string { return nil }
 	}
@@ -75,13 +65,22 @@ func New(hub *stream.Hub, o Options) Handlers {
 		Log: o.Log, Tokens: o.Tokens, Settings: o.Settings, Look: o.Look,
 		About: dashboard.About{Version: about().Version, Socket: o.Socket, StateDir: about().StateDir},
 	})
-	return Handlers{
+	return daemon.Handlers{
 		API: mux, Pages: open.apart(dashboard.LivePath, pages),
 		Streams:  func() int { return int(open.open.Load()) },
+		Gauges:   func() []metrics.Gauge { return gauges(hub.Stats()) },
 		IsPublic: pages.IsPublic, Error: pages.Error,
 		Login: func(w http.ResponseWriter, r *http.Request, page guard.LoginPage) {
 			pages.Login(w, r, dashboard.Login{Next: page.Next, Failed: page.Failed})
 		},
+	}
+}
+
+// gauges tell of the readers of events.
+func gauges(s stream.Stats) []metrics.Gauge {
+	return []metrics.Gauge{
+		{Name: "croft_event_readers", Help: "readers of the common tail of events, those of the daemon itself included", Value: float64(s.Readers)},
+		{Name: "croft_event_readers_cut", Help: "readers that were cut since the daemon began, because they did not keep up", Value: float64(s.Cut)},
 	}
 }
 

@@ -75,6 +75,13 @@ func TestStreamsEnd(t *testing.T) {
 			t.Fatalf("stream %d of a token: %s", n, response.Status)
 		}
 	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // readers follow a moment after their answer begins
+		if told := h.Gauges(); told[0].Name == "croft_event_readers" && told[0].Value >= 100 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("%+v", told)
+		}
+	}
 	before := h.Streams()
 	ended := make(chan error, 2)
 	for _, path := range []string{"/v1/events", "/live?page=%2F"} {

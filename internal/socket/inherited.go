@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,19 +17,25 @@ const firstInherited = 3
 // maxInherited is more than any unit has.
 const maxInherited = 64
 
-// Inherited are the sockets that a service manager made for this process and listens at. They
-// are neither unlinked nor changed: the manager keeps them, and calls that come while no
-// daemon runs wait there for the next one.
-type Inherited struct {
+// Listeners are where a daemon listens. Those of Unix give connections of the user only.
+type Listeners struct {
 	Unix []net.Listener
 	TCP  []net.Listener
 }
 
-// FromManager returns the sockets that the environment says were handed to this process, as
-// systemd does: LISTEN_PID, LISTEN_FDS. Without any it is empty. refused is told of
-// connections of other users.
-func FromManager(environ []string, pid int, refused func(error)) (Inherited, error) {
-	var in Inherited
+// Close closes this process's ends.
+func (l Listeners) Close() {
+	for _, one := range slices.Concat(l.Unix, l.TCP) {
+		_ = one.Close()
+	}
+}
+
+// FromManager returns the sockets that a service manager made for this process and listens at, as
+// the environment says in systemd's way: LISTEN_PID, LISTEN_FDS. Without any it is empty. They are
+// neither unlinked nor changed: the manager keeps them, and calls that come while no daemon runs
+// wait there for the next one. refused is told of connections of other users.
+func FromManager(environ []string, pid int, refused func(error)) (Listeners, error) {
+	var in Listeners
 	if lookUp(environ, "LISTEN_PID") != strconv.Itoa(pid) {
 		return in, nil
 	}
@@ -45,7 +52,7 @@ func FromManager(environ []string, pid int, refused func(error)) (Inherited, err
 		l, err := listenerOf(firstInherited+i, name)
 		if err != nil {
 			in.Close()
-			return Inherited{}, err
+			return Listeners{}, err
 		}
 		switch l.Addr().Network() {
 		case "unix":
@@ -79,13 +86,6 @@ func listenerOf(fd int, name string) (net.Listener, error) {
 	}
 	_ = l.Close()
 	return nil, invalidError(fmt.Sprintf("the socket %s of the service manager is neither of this machine alone nor a Unix one", l.Addr()), nil)
-}
-
-// Close closes this process's ends.
-func (in Inherited) Close() {
-	for _, l := range append(append([]net.Listener{}, in.Unix...), in.TCP...) {
-		_ = l.Close()
-	}
 }
 
 func invalidError(message string, err error) error {
