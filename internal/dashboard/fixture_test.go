@@ -252,6 +252,11 @@ func hidden(page string) []string {
 	return fields
 }
 
+// withoutTheme is a page without the form that a reader has, too.
+func withoutTheme(page string) string {
+	return regexp.MustCompile(`(?s)<form class="theme".*?</form>`).ReplaceAllString(page, "")
+}
+
 // want fails unless the text has all parts.
 func want(t testing.TB, what, text string, parts ...string) {
 	t.Helper()

@@ -15,6 +15,8 @@ const logPart = 128 << 10
 type checksData struct {
 	Tries  []try
 	Target string
+	Plan   *croft.CheckPlan // what the target asks for, if nothing has run; nil: that is not known
+	Trust  string           // where a person allows it
 	Live   *liveCheck
 }
 
@@ -53,6 +55,11 @@ func (d *dashboard) checksPage(r *request) (*page, error) {
 	if v.Merge != nil {
 		data.Tries = triesOf(r, v.Merge)
 		data.Live = d.liveCheckOf(r, v.Merge)
+	}
+	if len(data.Tries) == 0 && data.Target != "" {
+		if plan, err := d.svc.Checks(r.Context(), croft.ChecksRequest{Repo: r.ref(), Target: data.Target}); err == nil {
+			data.Plan, data.Trust = plan, repoPath(r.Repo.ID, "settings")+"#trust"
+		}
 	}
 	v.Body = data
 	p.Live = append(p.Live, region{Template: "tries", Data: v})

@@ -57,8 +57,16 @@ func TestWhoMaySee(t *testing.T) {
 	s.who.Access = croft.AccessRead
 	if page := s.get("/"); strings.Contains(page, `method="post" action="/r/`) || strings.Contains(page, "formaction") {
 		t.Error("a caller who may only read is shown actions")
+	} else {
+		want(t, "a reader's page", page, `action="/theme"`)
+		if strings.Contains(page, `action="/bulk"`) {
+			t.Error("a reader has a form that has no button")
+		}
 	}
-	if a := s.send("/theme", "theme", "dark"); a.status != http.StatusForbidden {
+	if a := s.send("/theme", "theme", "dark"); a.status != http.StatusSeeOther || !strings.Contains(a.header.Get("Set-Cookie"), "theme=dark") {
+		t.Errorf("a reader does not choose the theme: %d", a.status)
+	}
+	if a := s.send("/bulk", "do", "merge"); a.status != http.StatusForbidden {
 		t.Errorf("a caller who may only read acts: %d", a.status)
 	}
 	for _, who := range []caller.Caller{{}, {Access: croft.AccessWorkspace, Workspace: ws.ID}} {

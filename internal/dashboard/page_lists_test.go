@@ -113,6 +113,30 @@ func TestConflicts(t *testing.T) {
 	want(t, "the queue", s.get(s.in("queue")), "<bdi>free</bdi>")
 }
 
+// TestHistoryOfMerges: a discard is called so, and a merge that was taken back is not offered to be taken back again.
+func TestHistoryOfMerges(t *testing.T) {
+	s := newSite(t)
+	dropped, fix := s.make("dropped", map[string]string{"d.txt": "d\n"}), s.make("fix", map[string]string{"a.txt": "a\n"})
+	if _, err := s.svc.Discard(t.Context(), croft.DiscardRequest{Workspaces: []croft.Ref{croft.ByID(dropped.ID)}}); err != nil {
+		t.Fatal(err)
+	}
+	m := s.merge(fix)
+	const undo = `Undo…<span class="sr"> merged`
+	page := s.get("/history")
+	want(t, "the history", page, "</b> discarded", undo)
+	if strings.Contains(page, "</b> removed") {
+		t.Error("a discard is called a removal")
+	}
+	if _, err := croft.Revert(t.Context(), s.svc, croft.RevertRequest{Merge: m.ID}); err != nil {
+		t.Fatal(err)
+	}
+	page = s.get("/history")
+	want(t, "the history of an undone merge", page, "</b> took back", "</b> merged")
+	if strings.Contains(page, undo) {
+		t.Error("a merge that was taken back is offered to be undone")
+	}
+}
+
 // TestUndoOfOtherWork: what an agent wrote after the question was asked does not go along with its answer.
 func TestUndoOfOtherWork(t *testing.T) {
 	s := newSite(t)

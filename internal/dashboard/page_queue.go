@@ -129,8 +129,9 @@ func (d *dashboard) fillQueue(r *request, data *queueData, target string) error 
 	return nil
 }
 
-// addEnded adds the merges that have ended, the last first, but for those that are tried again. One that was refused, and
-// whose work was submitted again since, says so: it asks for nothing any more.
+// addEnded adds the merges that have ended, the one that ended last first, but for those that are tried again. One that was
+// refused, and whose work was submitted again since, says so: it asks for nothing any more. Work that was discarded is
+// no merge.
 func (data *queueData) addEnded(r *request, all, waiting []croft.Merge) {
 	isWaiting, isLater := map[croft.ID]bool{}, map[croft.ID]bool{}
 	for i := range waiting {
@@ -139,17 +140,20 @@ func (data *queueData) addEnded(r *request, all, waiting []croft.Merge) {
 	}
 	for i := range all {
 		m := &all[i]
-		if m.State == croft.MergeDone && !isWaiting[m.ID] {
+		if m.State == croft.MergeDone && !isWaiting[m.ID] && m.Status != croft.MergeDiscarded {
 			item := itemOf(r, m)
-			if item.Status == croft.MergeMerged && len(data.Merged) < 3 {
-				data.Merged = append(data.Merged, item)
-			}
 			if item.Status == croft.MergePending && isLater[m.Workspace] {
 				item.Shown = state{"submitted again", "t-grey", "history", false}
 			}
 			data.Ended = append(data.Ended, item)
 		}
 		isLater[m.Workspace] = m.Workspace != ""
+	}
+	slices.SortStableFunc(data.Ended, func(a, b queueItem) int { return b.EndedAt.Compare(a.EndedAt) })
+	for _, item := range data.Ended {
+		if item.Status == croft.MergeMerged && len(data.Merged) < 3 {
+			data.Merged = append(data.Merged, item)
+		}
 	}
 }
 
@@ -226,27 +230,36 @@ const (
 	barWidth  = 80
 )
 
-// measure makes the figures of how long merges took.
+// measure makes the figures of how long merges took. The median is that of those that landed: one that was refused or
+// canceled ends at any time.
 func (data *queueData) measure() {
-	var all []time.Duration
-	longest := time.Duration(1)
+	var landed []time.Duration
+	longest := time.Duration(0)
 	for _, e := range data.Ended {
-		if e.Took > 0 {
-			all = append(all, e.Took)
-			longest = max(longest, e.Took)
+		longest = max(longest, e.Took)
+		if e.Commit != "" && e.Took > 0 {
+			landed = append(landed, e.Took)
 		}
 	}
-	if len(all) == 0 {
+	if longest == 0 {
 		return
 	}
-	slices.Sort(all)
-	data.Median = all[len(all)/2]
+	data.Median = median(landed)
 	for i := range data.Ended {
 		e := &data.Ended[i]
 		e.Width = max(1, int(e.Took*barWidth/longest))
 		h := max(1, int(e.Took*barHeight/longest))
 		data.Bars = append(data.Bars, bar{X: barsWidth - (i+1)*barStep, Y: 32 - h, Height: h, Class: e.BarClass()})
 	}
+}
+
+// median returns the middle of durations, or the mean of the two in the middle; zero: there are none.
+func median(of []time.Duration) time.Duration {
+	if len(of) == 0 {
+		return 0
+	}
+	slices.Sort(of)
+	return (of[(len(of)-1)/2] + of[len(of)/2]) / 2
 }
 
 // onMerge makes an action of a change of the merge of the path.

@@ -123,6 +123,9 @@ func (d *dashboard) readEnded(r *request, repo croft.Repo, row func(string) *que
 	seen := map[string]bool{}
 	for i := range list.Items {
 		m := &list.Items[i]
+		if m.Status == croft.MergeDiscarded {
+			continue // no merge
+		}
 		q := row(m.Target)
 		if isFirst := !seen[m.Target]; isFirst && m.State == croft.MergeDone && m.Status == croft.MergePending && m.Message != "" {
 			q.Refused, q.State = m.WorkspaceName+": "+m.Message, mergeState(m)

@@ -43,3 +43,34 @@ func TestQueueOfRefused(t *testing.T) {
 		t.Error("a try that was repeated asks for something")
 	}
 }
+
+// TestQueueEnded: what has ended is there in the order in which it ended, without work that was discarded; what was
+// canceled needs nobody.
+func TestQueueEnded(t *testing.T) {
+	s := newSite(t)
+	submit := func(name string) *croft.Workspace {
+		ws := s.make(name, map[string]string{name + ".txt": name + "\n"})
+		if _, err := s.svc.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: croft.ByID(ws.ID)}); err != nil {
+			t.Fatal(err)
+		}
+		return ws
+	}
+	canceled, merged := submit("canceled"), submit("merged")
+	if _, err := s.svc.ChangeQueue(t.Context(), croft.QueueRequest{Action: croft.QueueHold, Merges: []croft.Ref{"canceled"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.merge(merged)
+	s.post(s.at(canceled, "cancel"))
+	dropped := s.make("dropped", map[string]string{"d.txt": "d\n"})
+	s.post(s.at(dropped, "discard"), hidden(s.get(s.at(dropped, "discard")))...)
+	_, ended, _ := strings.Cut(s.get(s.in("queue")), `id="ended"`)
+	if c, m := strings.Index(ended, "<bdi>canceled</bdi>"), strings.Index(ended, "<bdi>merged</bdi>"); c < 0 || m < c {
+		t.Errorf("the merge that ended last is not the first:\n%s", ended)
+	}
+	if strings.Contains(ended, "dropped") {
+		t.Error("discarded work is listed among the merges")
+	}
+	page := s.get("/")
+	want(t, "the inbox", page, "Nothing needs you")
+	want(t, "a canceled merge", s.get(s.at(canceled, "")), "its merge was canceled", "Merge into main")
+}

@@ -22,7 +22,7 @@ func TestWorkspace(t *testing.T) {
 		`<tr class="d"><td class="ln o">2</td><td class="ln"></td><td class="sg">−</td>`, `/merge?head=`, "Discard…")
 	want(t, "commits", s.get(s.at(ws, "commits")), "<bdi>work of fix</bdi>", "Started from")
 	want(t, "activity", s.get(s.at(ws, "activity")), "Today", "made")
-	want(t, "checks", s.get(s.at(ws, "checks")), "No check has run")
+	want(t, "checks", s.get(s.at(ws, "checks")), "asks for no checks")
 
 	s.post(s.at(ws, "snapshot"), "reason", "before lunch")
 	snapshots := s.get(s.at(ws, "snapshots"))
@@ -147,13 +147,16 @@ func TestConflictPage(t *testing.T) {
 			s.git.GitIn(b.Path, "add", "-A")
 		}
 		page := s.get(s.at(b, ""))
-		want(t, "a conflict that is being resolved", page, "resolving", "1 file to resolve", "Take them out")
-		if strings.Contains(page, "Merge into main") || strings.Contains(page, "Bring main into it") {
+		want(t, "a conflict that is being resolved", page, "resolving", "1 file to resolve", "Take them out", "1 to resolve, 1 uncommitted")
+		if strings.Contains(page, "↑1") {
+			t.Error("there are figures of a half-merged workspace")
+		}
+		if strings.Contains(page, "erge into main") || strings.Contains(page, "Bring main into it") {
 			t.Errorf("a merge is offered that would be refused, staged: %v", staged)
 		}
 	}
 	gittest.WriteFile(t, filepath.Join(b.Path, "src/main.txt"), "both\ntwo\nthree\n")
-	want(t, "a resolved conflict", s.get(s.at(b, "")), "all resolved, not committed", "Merge into main")
+	want(t, "a resolved conflict", s.get(s.at(b, "")), "all resolved, not committed", "Commit and merge into main")
 }
 
 func TestChecksAndLog(t *testing.T) {
@@ -200,5 +203,36 @@ func TestLongDiff(t *testing.T) {
 	}
 	if a := s.do(http.MethodGet, s.at(ws, "file?path=nosuch"), nil); a.status != http.StatusNotFound {
 		t.Errorf("a file that there is not: %d", a.status)
+	}
+}
+
+// TestDirtyWork: a page says that a merge commits what is not committed.
+func TestDirtyWork(t *testing.T) {
+	s := newSite(t)
+	ws := s.make("fix", nil)
+	gittest.WriteFile(t, filepath.Join(ws.Path, "a.txt"), "a\n")
+	want(t, "a workspace with uncommitted work", s.get(s.at(ws, "")), "Commit and merge into main", "Merging commits 1 file first")
+}
+
+// TestChecksBefore: before checks have run, their page says which there are, and whether they may.
+func TestChecksBefore(t *testing.T) {
+	s := newSite(t)
+	ws := s.make("fix", map[string]string{"a.txt": "a\n"})
+	want(t, "without checks", s.get(s.at(ws, "checks")), "<bdi>main</bdi> asks for no checks")
+	s.git.Write("croft.toml", "[merge]\nchecks = [\"test ! -e a.txt # <b>\"]\n")
+	s.git.Commit("checks")
+	want(t, "checks to allow", s.get(s.at(ws, "checks")), "asks for 1 check", "Nobody has allowed them yet", "settings#trust", "test ! -e a.txt # &lt;b&gt;")
+	plan, err := s.svc.Checks(t.Context(), croft.ChecksRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := s.merge(ws)
+	s.post(s.in("trust"), "target", "main", "hash", plan.Hash)
+	want(t, "checks that are allowed", s.get(s.at(ws, "checks")), "They run when it is merged")
+	if _, err := s.svc.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil { // as the daemon's keeper does
+		t.Fatal(err)
+	}
+	if now := s.wait(m.ID); now.Reason != croft.CheckFailed {
+		t.Errorf("the merge that asked was not tried again: %s", now.Reason)
 	}
 }

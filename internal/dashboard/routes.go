@@ -126,7 +126,7 @@ func (d *dashboard) routes() {
 		}
 	}
 	for path, act := range d.actions() {
-		d.mux.Handle("POST "+path, &actionHandler{d: d, act: act})
+		d.mux.Handle("POST "+path, &actionHandler{d: d, act: act, isForAll: path == "/theme" || path == "/keys"})
 	}
 	d.mux.Handle("GET "+LivePath, http.HandlerFunc(d.serveLive))
 	d.mux.Handle("/", http.HandlerFunc(d.notFound))

@@ -30,7 +30,9 @@ type workspaceView struct {
 	Menu    []button
 	Note    *note
 	Later   *int // how many merges came after its own
-	Body    any  // of the tab
+	// HasFigures: the commits and lines of its work are known.
+	HasFigures bool
+	Body       any // of the tab
 }
 
 type tab struct {
@@ -86,7 +88,9 @@ func (d *dashboard) viewOf(r *request, current string) (*workspaceView, error) {
 		checks = len(v.Merge.Checks)
 	}
 	ahead, changed := 0, 0
-	if ws.Work.Has(croft.AspectCommits) {
+	// A target that is being merged into the workspace is in its files and not in its commits: the figures of both would
+	// say different things.
+	if v.HasFigures = ws.Work.Has(croft.AspectCommits) && ws.Status != croft.ConditionResolving; v.HasFigures {
 		ahead, changed = ws.Work.Ahead, ws.Work.Changed
 	}
 	for _, t := range []tab{{Name: "Changes", Count: changed}, {"Commits", "commits", ahead, false}, {"Activity", "activity", 0, false}, {"Checks", "checks", checks, false}, {"Snapshots", "snapshots", 0, false}} {
@@ -161,6 +165,9 @@ func (v *workspaceView) addButtons(r *request) {
 		action = ws.Next.Action
 	}
 	merge := button{Label: "Merge into " + ws.Target, Icon: "ready", Path: v.Path + "/merge" + v.seen()}
+	if ws.Work.Has(croft.AspectFiles) && ws.Work.Uncommitted > 0 {
+		merge.Label = "Commit and merge into " + ws.Target
+	}
 	resolve := button{Label: "Resolve in its workspace", Icon: "branch", Path: v.Path + "/resolve"}
 	switch {
 	case v.isGone():
@@ -322,6 +329,10 @@ func (v *workspaceView) explain(n *note) {
 		}
 	case croft.ConditionCheckFailed:
 		n.Text = ws.Target + " was not touched; the work is as the agent left it."
+	case croft.ConditionDirty, croft.ConditionOrphan, croft.ConditionFailed, croft.ConditionKilled:
+		if ws.Target != "" && ws.Work.Has(croft.AspectFiles) && ws.Work.Uncommitted > 0 {
+			n.Text = "Merging commits " + countText(ws.Work.Uncommitted, "file") + " first, as the page shows them, but for what is held back. The result is checked before " + ws.Target + " moves."
+		}
 	case croft.ConditionPending, croft.ConditionAhead:
 		n.Text = "Merging checks the result first. Afterwards the workspace goes to the trash, from where it can be restored."
 	case croft.ConditionChecking:

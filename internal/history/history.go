@@ -96,7 +96,14 @@ func (svc *History) showAct(ctx context.Context, ops []journal.Operation, undone
 	if _, ok := errors.AsType[*journal.RowError](err); ok {
 		steps, err = nil, nil // a row that the undo needs cannot be read, so the act is shown as one that cannot be undone
 	}
-	op := describeAct(ops, len(steps) > 0)
+	isUndoable := len(steps) > 0
+	if isUndoable && slices.ContainsFunc(ops, isMerge) {
+		// Of a merge that was reverted by another act, the workspace in the trash is left. That is restored by its
+		// name: to undo the merge would say something else.
+		steps, err = svc.planInverse(ctx, ops, 0)
+		isUndoable = err == nil && slices.ContainsFunc(steps, func(s step) bool { return s.revert != nil })
+	}
+	op := describeAct(ops, isUndoable)
 	if undone[op.ID] && op.State == string(journal.OpDone) && !op.IsUndoable {
 		op.State = "undone" // its process died before it could record that
 	}
@@ -158,6 +165,8 @@ func describeAct(ops []journal.Operation, undoable bool) croft.Operation {
 	out.Actor, out.ActorWorkspace = actor.Cut(first.Actor)
 	if first.Undoes != "" {
 		out.Kind = "undo"
+	} else if isDiscard(first) {
+		out.Kind = "discard"
 	}
 	if first.State == journal.OpReversed {
 		out.State = "undone"
@@ -174,6 +183,12 @@ func describeAct(ops []journal.Operation, undoable bool) croft.Operation {
 		out.Workspace = out.Workspaces[0]
 	}
 	return out
+}
+
+// isDiscard reports whether an operation removed a workspace because its work was not wanted.
+func isDiscard(op journal.Operation) bool {
+	var how removal.Spec
+	return op.Kind == "remove" && json.Unmarshal(op.Input, &how) == nil && how.As == croft.ConditionDiscarded
 }
 
 // appendNew appends what a list does not have.
@@ -231,7 +246,7 @@ func (svc *History) planInverse(ctx context.Context, ops []journal.Operation, mo
 		if op.State != journal.OpDone {
 			continue
 		}
-		if op.Kind == string(croft.KindMerge) || op.Kind == string(croft.KindRevert) || op.Kind == string(croft.KindApply) {
+		if isMerge(op) {
 			m, err := svc.mergeOf(ctx, op)
 			if err != nil {
 				return nil, err
@@ -269,6 +284,11 @@ func (svc *History) planInverse(ctx context.Context, ops []journal.Operation, mo
 		}
 	}
 	return steps, nil
+}
+
+// isMerge reports whether an operation brought work to a target, or took it back.
+func isMerge(op journal.Operation) bool {
+	return op.Kind == string(croft.KindMerge) || op.Kind == string(croft.KindRevert) || op.Kind == string(croft.KindApply)
 }
 
 // mergeOf returns the merge that an operation was, or nil if that merge is no longer in

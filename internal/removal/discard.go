@@ -167,7 +167,7 @@ func (d *discarding) writeKey(tx *journal.Tx) error {
 
 // trashDiscarded moves a discarded workspace to the trash.
 func (svc *Removals) trashDiscarded(ctx context.Context, r *project.Project, rec journal.Record, a project.Act) error {
-	_, err := svc.RemoveOne(ctx, r, rec, Spec{Event: croft.EventWorkspaceRemoved, Act: a}, croft.RemoveForce)
+	_, err := svc.RemoveOne(ctx, r, rec, Spec{Event: croft.EventWorkspaceRemoved, As: croft.ConditionDiscarded, Act: a}, croft.RemoveForce)
 	return err
 }
 

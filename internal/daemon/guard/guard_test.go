@@ -360,8 +360,15 @@ func TestOnceIsOnce(t *testing.T) {
 	if w := try(attempt{method: "HEAD", path: link.RequestURI()}); w.Code != http.StatusOK || len(w.Result().Cookies()) > 0 {
 		t.Errorf("a look uses the link up: %d", w.Code)
 	}
-	if w := try(attempt{path: link.RequestURI()}); w.Code != http.StatusSeeOther {
-		t.Errorf("first: %d", w.Code)
+	first := try(attempt{path: link.RequestURI()})
+	if first.Code != http.StatusSeeOther || len(first.Result().Cookies()) != 1 {
+		t.Fatalf("first: %d", first.Code)
+	}
+	again := attempt{path: link.RequestURI()}.request()
+	again.AddCookie(first.Result().Cookies()[0])
+	w := httptest.NewRecorder()
+	if door.ServeHTTP(w, again); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/" || len(w.Result().Cookies()) > 0 {
+		t.Errorf("again, by the browser that has logged in: %d", w.Code)
 	}
 	if w := try(attempt{path: link.RequestURI()}); w.Code != http.StatusUnauthorized || len(w.Result().Cookies()) > 0 {
 		t.Errorf("second: %d", w.Code)

@@ -40,6 +40,8 @@ func (g *Guard) serveLogin(w http.ResponseWriter, r *http.Request, port int) boo
 			g.o.Login(w, r, LoginPage{Next: nextPath(r)})
 		case g.sessions.takeOnce(once):
 			g.begin(w, r, port, session{access: croft.AccessAll, name: g.o.User})
+		case g.isLoggedIn(r, port): // the browser may have loaded the link again
+			http.Redirect(w, r, nextPath(r), http.StatusSeeOther)
 		default:
 			g.failLogin(w, r, "this link was used before, or is older than two minutes; croft serve --open makes another")
 		}
@@ -140,6 +142,12 @@ func (g *Guard) identify(r *http.Request, port int) (caller.Caller, *croft.Error
 		return caller.Caller{}, denied("the form is not one of this session's; load the page again")
 	}
 	return caller.Caller{Access: s.access, Workspace: s.workspace, Name: s.name, Token: s.token, Form: form}, nil
+}
+
+// isLoggedIn reports whether a browser has a session that lasts.
+func (g *Guard) isLoggedIn(r *http.Request, port int) bool {
+	_, err := g.identify(r, port)
+	return err == nil && sessionSecret(r, port) != ""
 }
 
 // isStillValid reports whether the token or the session of a request that lasts is still there.
