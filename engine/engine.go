@@ -124,6 +124,9 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	if err := config.RefuseNetwork(cfg.StateDir, given.networkFS); err != nil {
 		return nil, err
 	}
+	if err := config.RefuseOthers(cfg.StateDir, fsx.IsOthers); err != nil {
+		return nil, err
+	}
 	fsx.CloseToOthers(cfg.StateDir, journal.FileName)
 	e.projects.Journal, err = journal.Open(ctx, cfg.StateDir, journal.Options{
 		Now: e.projects.Clock, Copy: cfg.StateCopy(), Actor: e.projects.ActorOfCall,

@@ -15,9 +15,6 @@ import (
 	"github.com/croft-sh/croft/internal/config"
 )
 
-// maxLog is the length from which a log is begun anew when a daemon starts.
-const maxLog = 16 << 20
-
 // notStarted is what the log of a daemon in the background has if it could not begin, or ended
 // by a failure.
 const notStarted = "the daemon has failed"
@@ -133,15 +130,12 @@ func tailOf(path string, from int64) string {
 	return string(text)
 }
 
-// openLog opens the log of a daemon. One that has become long is kept under another name.
+// openLog opens the log of a daemon.
 func openLog(opts cli.ServeOptions) (*slog.Logger, func(), error) {
 	var to io.Writer = os.Stderr
 	done := func() {}
 	if opts.LogFile != "" {
-		if sizeOf(opts.LogFile) > maxLog {
-			_ = os.Rename(opts.LogFile, opts.LogFile+".old")
-		}
-		f, err := os.OpenFile(opts.LogFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		f, err := openLogFile(opts.LogFile, maxLog)
 		if err != nil {
 			return nil, nil, &croft.Error{Code: croft.NotWritable, Op: "serve", Message: "the log cannot be written", Details: opts.LogFile, Err: err}
 		}

@@ -142,6 +142,34 @@ func TestStrangersState(t *testing.T) {
 	}
 }
 
+// TestStrangersStateDirectory: another user has made the directory that a user's CROFT_STATE_DIR
+// names, as anyone can in /tmp, and lets everybody write there. Who owns it can exchange all that is
+// in it: what is approved, and the configuration of Croft's git. It is refused.
+func TestStrangersStateDirectory(t *testing.T) {
+	requireRoot(t)
+	h := newHost(t, worktree)
+	h.openTop()
+	env, copied := h.strangersCroft()
+	made, link := h.path("made"), h.path("link")
+	must(t, os.Mkdir(made, 0o777))
+	must(t, os.Chmod(made, 0o777))
+	must(t, os.Chown(made, stranger+1, stranger+1))
+	must(t, os.Symlink(made, link))
+	for _, dir := range []string{made, link} {
+		for _, command := range []string{"list", "new z", "token new x", "serve"} {
+			r := h.as(stranger, append(slices.Clone(env), "CROFT_STATE_DIR="+dir), h.dir, copied, strings.Fields(command)...)
+			if r.code == 0 || r.hung || !strings.Contains(r.stdout, "another user's") {
+				t.Errorf("croft %s: %v", command, r)
+			}
+		}
+	}
+	for _, name := range []string{"croft.db", "git", "tokens.json", "run/daemon.sock"} {
+		if _, err := os.Lstat(filepath.Join(made, name)); err == nil {
+			t.Errorf("%s was made", name)
+		}
+	}
+}
+
 // strangersCroft is a croft that another user can run, and its environment.
 func (h *host) strangersCroft() (env []string, file string) {
 	h.t.Helper()

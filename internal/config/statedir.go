@@ -42,6 +42,18 @@ func StateDirOf(environ []string) (string, error) {
 	return s.Config().StateDir, nil
 }
 
+// RefuseOthers refuses a state directory that isOthers says is another user's, who could exchange
+// everything in it.
+func RefuseOthers(dir string, isOthers func(dir string) bool) error {
+	if !isOthers(dir) {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.StateUnavailable, Op: "open", Message: "the state directory is another user's",
+		Details: dir, Hint: "set CROFT_STATE_DIR to a directory of your own",
+	}
+}
+
 // StateCopy returns the path of the state's second copy. It is named after the state
 // directory, because several states may have the same data directory.
 func (c Config) StateCopy() string {

@@ -147,3 +147,14 @@ func (d *TreeDir) rmdir(name string) error {
 	}
 	return nil
 }
+
+// IsOthers reports whether a directory, or the one that a link leads to, belongs to another user,
+// who is not root. Root, to whom everything is open, is not told so.
+func IsOthers(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stat.Uid != 0 && os.Geteuid() != 0 && int(stat.Uid) != os.Geteuid()
+}

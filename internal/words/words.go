@@ -66,8 +66,12 @@ func wordsOf[S ~string](list []S) []string {
 	return out
 }
 
+// maxMessage is how many bytes the message of a commit has at most that a request gives.
+const maxMessage = 64 << 10
+
 // Check fails with InvalidRequest if a field of a request, such as a croft.Mode, has a
-// value that is not one of its type's constants.
+// value that is not one of its type's constants, or if its Message is longer than a commit's
+// should be: it is kept in records that lists read.
 func Check(req any) error { return check(reflect.ValueOf(req)) }
 
 func check(v reflect.Value) error {
@@ -79,6 +83,9 @@ func check(v reflect.Value) error {
 			}
 			if err := check(v.Field(i)); err != nil {
 				return err
+			}
+			if f := v.Field(i); v.Type().Field(i).Name == "Message" && f.Kind() == reflect.String && f.Len() > maxMessage {
+				return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("the message has %d bytes; at most %d are taken", f.Len(), maxMessage)}
 			}
 		}
 	case reflect.Slice:

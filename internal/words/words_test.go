@@ -1,7 +1,9 @@
 package words
 
 import (
+	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -50,5 +52,19 @@ func TestEveryWordIsChecked(t *testing.T) {
 	}
 	if requests < 20 {
 		t.Errorf("%d requests were looked at", requests)
+	}
+}
+
+// TestLongMessageIsRefused: an agent's message of megabytes does not come into the records.
+func TestLongMessageIsRefused(t *testing.T) {
+	for size, want := range map[int]bool{maxMessage: true, maxMessage + 1: false} {
+		text := strings.Repeat("m", size)
+		for _, req := range []any{
+			croft.MergeRequest{Message: text}, croft.FinishRequest{Message: text}, croft.ApplyRequest{Message: text}, croft.RevertRequest{Message: text},
+		} {
+			if err := Check(req); (err == nil) != want || err != nil && !errors.Is(err, croft.InvalidRequest) {
+				t.Errorf("%T with %d bytes: %v", req, size, err)
+			}
+		}
 	}
 }

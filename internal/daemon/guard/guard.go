@@ -16,6 +16,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -69,6 +70,8 @@ type Guard struct {
 	o        Options
 	sessions *sessions
 	failures *limiter
+	refusals *limiter     // that are logged
+	unlogged atomic.Int64 // refusals since the last one that was logged
 	cross    *http.CrossOriginProtection
 }
 
@@ -91,7 +94,8 @@ func New(o Options) *Guard {
 	}
 	return &Guard{
 		o: o, sessions: newSessions(o.Now), failures: &limiter{now: o.Now, most: maxFailures, per: time.Second},
-		cross: http.NewCrossOriginProtection(),
+		refusals: &limiter{now: o.Now, most: maxRefusals, per: time.Second},
+		cross:    http.NewCrossOriginProtection(),
 	}
 }
 
@@ -250,7 +254,7 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, e *croft.Error) {
 	if e.Code == croft.Unauthenticated && len(r.Header["Authorization"]) == 0 {
 		level = slog.LevelDebug // a browser before its login
 	}
-	g.o.Log.Log(r.Context(), level, "refused", "method", r.Method, "path", Printable(r.URL.Path), "code", string(e.Code), "why", e.Message)
+	g.logRefusal(r, level, e)
 	if e.Code == croft.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="croft"`)
 	}
@@ -266,6 +270,27 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, e *croft.Error) {
 		return
 	}
 	api.WriteProblem(w, e.Code.HTTPStatus(), e)
+}
+
+// maxRefusals is how many requests a second are logged that were refused.
+const maxRefusals = 10
+
+// logRefusal logs that a request was refused, for some of them each second: everybody on the
+// machine can send them. The next one that is logged says how many were not.
+func (g *Guard) logRefusal(r *http.Request, level slog.Level, e *croft.Error) {
+	if !g.o.Log.Enabled(r.Context(), level) {
+		return
+	}
+	if g.refusals.isOver() {
+		g.unlogged.Add(1)
+		return
+	}
+	g.refusals.add()
+	attrs := []any{"method", r.Method, "path", Printable(r.URL.Path), "code", string(e.Code), "why", e.Message}
+	if n := g.unlogged.Swap(0); n > 0 {
+		attrs = append(attrs, "unlogged", n)
+	}
+	g.o.Log.Log(r.Context(), level, "refused", attrs...)
 }
 
 func isForm(r *http.Request) bool {
