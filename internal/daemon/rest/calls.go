@@ -15,7 +15,8 @@ import (
 
 type server struct {
 	Options
-	mux *http.ServeMux
+	mux   *http.ServeMux
+	turns turns
 
 	mu    sync.Mutex
 	calls map[string]context.CancelFunc // the calls at work that have a name, by caller and name

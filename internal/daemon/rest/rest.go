@@ -101,7 +101,16 @@ func handle[R, T any](s *server, name string, method func(croft.Service, context
 			s.waitFor(ctx, w, r, svc, croft.ID(r.PathValue("merge")))
 			return
 		}
+		leave, err := s.turns.take(ctx, r)
+		if err != nil {
+			api.WriteError(w, op, err)
+			return
+		}
+		defer leave()
 		out, err := method(svc, ctx, req)
+		if c.Answer == api.AnswerMerge {
+			leave() // the answer may wait for the end of the merge
+		}
 		s.addNotices(w, r)
 		if err = stopped(ctx, err); err != nil {
 			api.WriteError(w, op, nameless(ctx, req, err))
