@@ -3,8 +3,10 @@
 package engine_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,5 +66,42 @@ func TestGitWithKnownHoles(t *testing.T) {
 		if got := told(step.version, step.use); got != step.want {
 			t.Errorf("%s, %s: told %v", step.what, step.version, got)
 		}
+	}
+}
+
+// TestNoticesOfAFile: what is said about a croft.toml is what is wrong with it now, and few
+// sentences of a file with many mistakes: a daemon lives for long, and sends them with its answers.
+func TestNoticesOfAFile(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e, err := engine.Open(t.Context(), r.Dir, &engine.Options{Environ: r.Env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	said := func(file string) []string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(r.Dir, "croft.toml"), []byte(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(e.Notices(), func(text string) bool {
+			return !strings.Contains(text, "unknown key") && !strings.Contains(text, "more of its lines")
+		})
+	}
+	many := "[merge]\n"
+	for i := range 1000 {
+		many += fmt.Sprintf("wrong%d = 1\n", i)
+	}
+	if list := said(many); len(list) != 6 || !strings.HasPrefix(list[5], "995 more") {
+		t.Errorf("%d sentences: %.300q", len(list), list)
+	}
+	if list := said("[merge]\nanother = 1\n"); len(list) != 1 || !strings.Contains(list[0], "another") {
+		t.Errorf("%.300q", list)
+	}
+	if list := said(""); len(list) != 0 {
+		t.Errorf("%.300q", list)
 	}
 }

@@ -207,9 +207,7 @@ func (p *Projects) DirOf(id croft.ID) string {
 // settingsFor returns the settings, including those of a directory's croft.toml.
 func (p *Projects) settingsFor(dir string) config.Config {
 	set := p.Settings.ForRepo(dir)
-	for _, text := range set.Problems() {
-		p.Notice("%s", text)
-	}
+	p.noticeFile(dir, set.Problems())
 	return set.Config()
 }
 

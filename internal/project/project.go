@@ -47,9 +47,10 @@ type Projects struct {
 	RoundRecovery func(ctx context.Context, repo croft.ID) error
 	Lifetime      *lifetime.Lifetime
 
-	noticesMu sync.Mutex
-	notices   []string
-	aboutGit  []string // one, or none
+	noticesMu  sync.Mutex
+	notices    []string
+	aboutFiles map[string][]string // what is wrong with the croft.toml of a directory
+	aboutGit   []string            // one, or none
 
 	mu     sync.Mutex
 	repos  map[string]*openProject // by common directory, or by path for plain directories

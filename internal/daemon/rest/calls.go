@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/croft-sh/croft"
@@ -105,7 +107,21 @@ func (s *server) addNotices(w http.ResponseWriter, r *http.Request) {
 	if caller.From(r.Context()).Access != croft.AccessAll {
 		return
 	}
-	for _, text := range s.Notices() {
+	list := s.Notices()
+	if more := len(list) - maxNotices; more > 0 {
+		list = append(slices.Clone(list[:maxNotices]), fmt.Sprintf("%d more notes are left out", more))
+	}
+	for _, text := range list {
+		if len(text) > maxNotice {
+			text = strings.ToValidUTF8(text[:maxNotice], "") + "…"
+		}
 		w.Header().Add(api.HeaderNotice, url.PathEscape(text))
 	}
 }
+
+// maxNotices is how many sentences come with an answer, and maxNotice how many bytes of each:
+// readers of HTTP take so many headers only.
+const (
+	maxNotices = 20
+	maxNotice  = 1000
+)

@@ -370,3 +370,22 @@ func FuzzRequests(f *testing.F) {
 		h.ServeHTTP(httptest.NewRecorder(), r)
 	})
 }
+
+// TestNoticesAreFew: an answer has few headers, however much there is to say.
+func TestNoticesAreFew(t *testing.T) {
+	many := make([]string, 500)
+	for i := range many {
+		many[i] = strings.Repeat("é", 5000)
+	}
+	h := rest.New(rest.Options{ServiceFor: func(caller.Caller) (croft.Service, error) { return &stub{}, nil }, Notices: func() []string { return many }})
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/v1/merges/m1", nil)
+	h.ServeHTTP(w, r.WithContext(caller.With(r.Context(), caller.Caller{Access: croft.AccessAll})))
+	list := w.Header().Values(api.HeaderNotice)
+	if w.Code != http.StatusAccepted && w.Code != http.StatusOK || len(list) != 21 || list[20] != "480%20more%20notes%20are%20left%20out" {
+		t.Fatalf("%d, %d sentences: %q", w.Code, len(list), list[len(list)-1])
+	}
+	if len(list[0]) > 4000 {
+		t.Errorf("a sentence has %d bytes", len(list[0]))
+	}
+}
