@@ -7,7 +7,9 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
@@ -79,6 +81,9 @@ func readRequest(r *http.Request) (croft.EventsRequest, error) {
 		return req, err
 	}
 	req.Follow = follow
+	if strings.ContainsFunc(string(req.After), unicode.IsControl) { // it would be lines of the stream
+		return req, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%.100q is no cursor of an event", req.After)}
+	}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		req.After, req.From = croft.Cursor(last), croft.FromStart
 	}
