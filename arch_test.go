@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"internal/flock":     {},
 	"internal/proc":      {},
 	"internal/lifetime":  {},
+	"internal/notice":    {},
 	"internal/parallel":  {},
 	"internal/scratch":   {"internal/fsx"},
 
@@ -119,7 +120,7 @@ var mayImport = map[string][]string{
 	"internal/project": {
 		".", "internal/actor", "internal/beside", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/config", "internal/explain",
 		"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout",
-		"internal/lifetime", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/provision", "internal/snapshot/restore",
+		"internal/lifetime", "internal/notice", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/provision", "internal/snapshot/restore",
 	},
 	"internal/everywhere": {".", "internal/journal", "internal/page", "internal/project"},
 	"internal/work": {

@@ -207,7 +207,7 @@ func (p *Projects) DirOf(id croft.ID) string {
 // settingsFor returns the settings, including those of a directory's croft.toml.
 func (p *Projects) settingsFor(dir string) config.Config {
 	set := p.Settings.ForRepo(dir)
-	p.noticeFile(dir, set.Problems())
+	p.notes.SetFile(dir, set.Problems())
 	return set.Config()
 }
 

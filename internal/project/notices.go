@@ -3,10 +3,8 @@ package project
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/croft-sh/croft/internal/journal"
@@ -24,51 +22,13 @@ func (p *Projects) Notices() []string {
 			p.Notice("%v", err)
 		}
 	}
-	p.noticesMu.Lock()
-	defer p.noticesMu.Unlock()
-	defer func() { p.aboutGit = nil }()
-	for _, file := range slices.Sorted(maps.Keys(p.aboutFiles)) {
-		for _, text := range p.aboutFiles[file] {
-			if !slices.Contains(out, text) { // of the user's own file, for each project
-				out = append(out, text)
-			}
-		}
-	}
-	return slices.Concat(out, p.notices, p.aboutGit)
-}
-
-// maxNotices is how many sentences are kept, the last ones, and maxOfFile how many of one
-// croft.toml: a process may live for long, and agents have work merged that changes the file.
-const (
-	maxNotices = 50
-	maxOfFile  = 5
-)
-
-// noticeFile keeps what is wrong with the croft.toml of a directory now, instead of what was.
-func (p *Projects) noticeFile(dir string, problems []string) {
-	p.noticesMu.Lock()
-	defer p.noticesMu.Unlock()
-	if len(problems) == 0 {
-		delete(p.aboutFiles, dir)
-		return
-	}
-	if more := len(problems) - maxOfFile; more > 0 {
-		problems = append(slices.Clone(problems[:maxOfFile]), fmt.Sprintf("%d more of its lines are like that", more))
-	}
-	if p.aboutFiles == nil {
-		p.aboutFiles = map[string][]string{}
-	}
-	p.aboutFiles[dir] = problems
+	return append(out, p.notes.All()...)
 }
 
 // Notice keeps a sentence for the user that belongs to no call's result. The same
 // sentence is kept once.
 func (p *Projects) Notice(format string, args ...any) {
-	p.noticesMu.Lock()
-	defer p.noticesMu.Unlock()
-	if text := fmt.Sprintf(format, args...); !slices.Contains(p.notices, text) {
-		p.notices = append(p.notices[max(0, len(p.notices)+1-maxNotices):], text)
-	}
+	p.notes.Add(fmt.Sprintf(format, args...))
 }
 
 // NoticeOfGit tells the user if vulnerabilities are known in the installed git: once
@@ -80,9 +40,7 @@ func (p *Projects) NoticeOfGit(when NoticeTime) {
 	if err != nil || !ok || when == noticeOnce && !p.Git.IsFirstUse(v) {
 		return
 	}
-	p.noticesMu.Lock()
-	defer p.noticesMu.Unlock()
-	p.aboutGit = []string{fmt.Sprintf("git %s lacks the fixes for CVE-2025-48384 and CVE-2025-48385, unless your distribution added them; git %s has them", v, next)}
+	p.notes.SetOnce(fmt.Sprintf("git %s lacks the fixes for CVE-2025-48384 and CVE-2025-48385, unless your distribution added them; git %s has them", v, next))
 }
 
 // NoticeTime says how often a notice is given.

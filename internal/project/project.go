@@ -24,6 +24,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lifetime"
+	"github.com/croft-sh/croft/internal/notice"
 	"github.com/croft-sh/croft/internal/oplog"
 )
 
@@ -47,10 +48,7 @@ type Projects struct {
 	RoundRecovery func(ctx context.Context, repo croft.ID) error
 	Lifetime      *lifetime.Lifetime
 
-	noticesMu  sync.Mutex
-	notices    []string
-	aboutFiles map[string][]string // what is wrong with the croft.toml of a directory
-	aboutGit   []string            // one, or none
+	notes notice.List // for the user
 
 	mu     sync.Mutex
 	repos  map[string]*openProject // by common directory, or by path for plain directories
