@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"maps"
 	"net"
 	"net/http"
@@ -8,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/api"
+	"github.com/croft-sh/croft/internal/caller"
 	"github.com/croft-sh/croft/internal/daemon/metrics"
 )
 
@@ -18,17 +22,20 @@ const (
 )
 
 // crowd bounds the connections of a listener: every process of the machine can open some at a
-// port, and each one is a descriptor of the daemon's. When there are too many, the one that has
-// waited longest for a request is closed for a new one. One whose request is being answered, and
-// a stream, is never closed for another; if all are such, the new one is closed.
+// port, and each one is a descriptor of the daemon's. When there are too many, one is closed for a
+// new one: the one that is open for longest of those on which nobody has said who calls, whatever
+// they ask for or send; else the one that has waited longest for a request. One whose request of a
+// known caller is being answered, and a stream, is never closed for another; if all are such, the
+// new one is closed. How many of them a caller may have is bounded by shares.
 type crowd struct {
 	net.Listener
 	kind    string // for the metrics
 	most    int
 	metrics *metrics.Set
+	shares  *shares
 
 	mu    sync.Mutex
-	conns map[*member]time.Time // since when it waits for a request; zero: it does not wait
+	conns map[*member]place
 }
 
 // member is a connection of a crowd.
@@ -38,8 +45,15 @@ type member struct {
 	leave sync.Once
 }
 
+// place is what is known of a member.
+type place struct {
+	since   time.Time // when it came, or had its last answer; zero: it has a request of a known caller
+	isKnown bool      // a request of a known caller came on it
+}
+
 func newCrowd(l net.Listener, kind string, most int, set *metrics.Set) *crowd {
-	return &crowd{Listener: l, kind: kind, most: max(most, 1), metrics: set, conns: map[*member]time.Time{}}
+	most = max(most, 1)
+	return &crowd{Listener: l, kind: kind, most: most, metrics: set, shares: newShares(most), conns: map[*member]place{}}
 }
 
 // size is how many connections are open.
@@ -86,10 +100,10 @@ func (c *crowd) join(m *member) (closing *member, isIn bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.conns) >= c.most {
-		var since time.Time
+		var its place
 		for one, at := range c.conns {
-			if !at.IsZero() && (closing == nil || at.Before(since)) {
-				closing, since = one, at
+			if !at.since.IsZero() && (closing == nil || at.goesBefore(its)) {
+				closing, its = one, at
 			}
 		}
 		if closing == nil {
@@ -97,26 +111,75 @@ func (c *crowd) join(m *member) (closing *member, isIn bool) {
 		}
 		delete(c.conns, closing)
 	}
-	c.conns[m] = time.Now()
+	c.conns[m] = place{since: time.Now()}
 	return closing, true
 }
 
-// change notes whether a connection waits for a request. It is for http.Server.ConnState.
-func (c *crowd) change(conn net.Conn, state http.ConnState) {
-	m, ok := conn.(*member)
-	if !ok {
-		return
+// goesBefore reports whether a connection is closed rather than another one.
+func (p place) goesBefore(other place) bool {
+	if p.isKnown != other.isKnown {
+		return !p.isKnown
 	}
+	return p.since.Before(other.since)
+}
+
+// change notes that a connection waits for a request. It is for http.Server.ConnState.
+func (c *crowd) change(conn net.Conn, state http.ConnState) {
+	if m, ok := conn.(*member); ok && state == http.StateIdle {
+		c.set(m, func(p *place) { p.since = time.Now() })
+	}
+}
+
+func (c *crowd) set(m *member, change func(*place)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.conns[m]; !ok {
-		return
+	if p, ok := c.conns[m]; ok {
+		change(&p)
+		c.conns[m] = p
 	}
-	switch state {
-	case http.StateActive, http.StateHijacked:
-		c.conns[m] = time.Time{}
-	case http.StateIdle:
-		c.conns[m] = time.Now()
+}
+
+type memberKey struct{}
+
+// withMember adds to the context of a connection's requests which one it is.
+func withMember(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, memberKey{}, conn)
+}
+
+// admit is the handler behind the guard: it keeps the connections of known callers, and refuses
+// those who have too many.
+func (c *crowd) admit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		by := caller.From(r.Context())
+		if by.Access == "" { // it may have what is public
+			next.ServeHTTP(w, r)
+			return
+		}
+		if !c.shares.enter(by) {
+			w.Header().Set("Retry-After", "1")
+			api.WriteError(w, "serve", &croft.Error{Code: croft.LimitReached, Message: "the token has too many requests at work", Hint: "wait for some of them"})
+			return
+		}
+		defer c.shares.leave(by)
+		if m, ok := r.Context().Value(memberKey{}).(*member); ok {
+			c.set(m, func(p *place) { *p = place{isKnown: true} })
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// closeStrangers closes the connections on which nobody has said who calls.
+func (c *crowd) closeStrangers() {
+	c.mu.Lock()
+	var all []*member
+	for m, p := range c.conns {
+		if !p.isKnown {
+			all = append(all, m)
+		}
+	}
+	c.mu.Unlock()
+	for _, m := range all {
+		_ = m.Close()
 	}
 }
 

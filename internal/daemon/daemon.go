@@ -41,6 +41,8 @@ const (
 	drainTime = 30 * time.Second
 	// arriveTime is how long a connection may then take to bring its first request.
 	arriveTime = time.Second
+	// strangerTime is how long after that a request may take of which nobody knows who makes it.
+	strangerTime = 2 * time.Second
 	// headerTime is how long a client may take to send the headers of a request.
 	headerTime = 10 * time.Second
 	// idleTime is how long a connection may wait for its next request.
@@ -87,6 +89,7 @@ type Server struct {
 	stop    chan struct{} // closed by a request to stop
 	stopped sync.Once
 	servers []*http.Server
+	crowds  []*crowd
 	arrived arrivals
 	isOver  atomic.Bool  // the listeners are closed on purpose
 	readied atomic.Int64 // when Service last answered, for readyz
@@ -166,9 +169,8 @@ func (s *Server) Run(ctx context.Context) error {
 // serveAll begins to serve at all listeners.
 func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 	mux := s.routes()
-	var crowds []*crowd
 	serve := func(l *crowd, h http.Handler) {
-		crowds = append(crowds, l)
+		s.crowds = append(s.crowds, l)
 		server := s.newServer(l, h)
 		s.servers = append(s.servers, server)
 		serving.Go(func() {
@@ -178,16 +180,18 @@ func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 		})
 	}
 	for _, l := range s.o.Listeners.Unix {
-		serve(newCrowd(l, "unix", s.bound(maxUnixConns, 2*len(s.o.Listeners.Unix)), s.o.Metrics), s.observe(s.guard.Unix(noting(withOwn(mux, s.ownRoutes())))))
+		c := newCrowd(l, "unix", s.bound(maxUnixConns, 2*len(s.o.Listeners.Unix)), s.o.Metrics)
+		serve(c, s.observe(s.guard.Unix(noting(c.admit(withOwn(mux, s.ownRoutes()))))))
 	}
 	for _, l := range s.o.Listeners.TCP {
 		port := 0
 		if addr, ok := l.Addr().(*net.TCPAddr); ok {
 			port = addr.Port
 		}
-		serve(newCrowd(l, "tcp", s.bound(maxTCPConns, 4*len(s.o.Listeners.TCP)), s.o.Metrics), s.observe(s.guard.TCP(port, noting(mux))))
+		c := newCrowd(l, "tcp", s.bound(maxTCPConns, 4*len(s.o.Listeners.TCP)), s.o.Metrics)
+		serve(c, s.observe(s.guard.TCP(port, noting(c.admit(mux)))))
 	}
-	s.o.Metrics.Ask(func() []metrics.Gauge { return gauges(crowds) })
+	s.o.Metrics.Ask(func() []metrics.Gauge { return gauges(s.crowds) })
 }
 
 // bound is how many connections a listener may have: not more than a part of the files that the
@@ -203,7 +207,9 @@ func (s *Server) newServer(l *crowd, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
 		DisableGeneralOptionsHandler: true,
-		ConnContext:                  s.arrived.accept,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return withMember(s.arrived.accept(ctx, conn), conn)
+		},
 		ConnState: func(conn net.Conn, state http.ConnState) {
 			s.arrived.change(conn, state)
 			l.change(conn, state)
@@ -222,7 +228,13 @@ func (s *Server) drain(serving *sync.WaitGroup) {
 	s.o.Listeners.Close()
 	serving.Wait()
 	await(ctx, arriveTime, func() bool { return s.arrived.waiting.Load() == 0 })
+	strangers := time.AfterFunc(strangerTime, func() {
+		for _, c := range s.crowds {
+			c.closeStrangers()
+		}
+	})
 	s.shutDown(ctx)
+	strangers.Stop()
 	// A WebSocket is no request any more.
 	await(ctx, drainTime, func() bool { return s.o.Streams() == 0 })
 }

@@ -76,6 +76,7 @@ type running struct {
 	*Server
 	svc    *service
 	url    string
+	tokens *token.Store
 	token  string
 	log    *log
 	cancel context.CancelFunc
@@ -83,6 +84,12 @@ type running struct {
 }
 
 func start(t *testing.T, api http.Handler) *running {
+	t.Helper()
+	return startWith(t, api, 0)
+}
+
+// startWith starts a server that may open so many files.
+func startWith(t *testing.T, api http.Handler, maxFiles int) *running {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,9 +101,9 @@ func start(t *testing.T, api http.Handler) *running {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &running{svc: &service{}, url: "http://" + l.Addr().String(), token: secret, log: &log{}, cancel: cancel, done: make(chan error, 1)}
+	r := &running{svc: &service{}, url: "http://" + l.Addr().String(), tokens: tokens, token: secret, log: &log{}, cancel: cancel, done: make(chan error, 1)}
 	r.Server = New(Options{
-		Service: r.svc, Listeners: socket.Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: tokens, User: "ada"},
+		Service: r.svc, Listeners: socket.Listeners{TCP: []net.Listener{l}}, Guard: guard.Options{Tokens: tokens, User: "ada"}, MaxFiles: maxFiles,
 		Handlers: Handlers{API: api, Gauges: func() []metrics.Gauge { return []metrics.Gauge{{Name: "croft_of_handlers", Value: 7}} }},
 		Log:      slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -114,19 +121,32 @@ func start(t *testing.T, api http.Handler) *running {
 
 func (r *running) get(t *testing.T, path string) (int, string) {
 	t.Helper()
+	return r.getBy(t, http.DefaultClient, path, r.token)
+}
+
+// fresh makes a request on a connection of its own.
+func (r *running) fresh(t *testing.T, path, secret string) (int, string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	return r.getBy(t, client, path, secret)
+}
+
+func (r *running) getBy(t *testing.T, client *http.Client, path, secret string) (int, string) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+r.token)
-	res, err := http.DefaultClient.Do(req)
+	req.Header.Set("Authorization", "Bearer "+secret)
+	res, err := client.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return 0, ""
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	return res.StatusCode, string(body)
 }

@@ -49,3 +49,16 @@ func TestKeysAreOwn(t *testing.T) {
 		t.Errorf("only %q were made", reached)
 	}
 }
+
+// TestKeyOfAFinishByLease: also one that names its workspace by a lease has a key of its own.
+func TestKeyOfAFinishByLease(t *testing.T) {
+	r := &recorder{}
+	req := croft.FinishRequest{Key: "k", Lease: &croft.Lease{ID: "mine-1"}, Outcome: croft.Succeeded}
+	if _, err := Workspace(r, "mine0000").Finish(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(r.calls, func(c recorded) bool { return c.method == "Finish" })
+	if at < 0 || r.calls[at].req.(croft.FinishRequest).Key != "mine0000:k" {
+		t.Errorf("%+v", r.calls)
+	}
+}

@@ -38,6 +38,7 @@ func (w *workspace) Finish(ctx context.Context, req croft.FinishRequest) (*croft
 	if err != nil {
 		return nil, err
 	}
+	req.Key = w.ownKey(req.Key)
 	if req.Lease != nil {
 		lease, err := w.ownLease(ctx, req.Lease.ID)
 		if err != nil {
@@ -47,7 +48,6 @@ func (w *workspace) Finish(ctx context.Context, req croft.FinishRequest) (*croft
 		return trimmedMerge(w.svc.Finish(ctx, req))
 	}
 	req.Repo, req.Workspace = me.repo(), me.ref()
-	req.Key = w.ownKey(req.Key)
 	return trimmedMerge(w.svc.Finish(ctx, req))
 }
 
