@@ -306,7 +306,11 @@ func dirty(f *Facts) (Verdict, bool) {
 	if f.Files.Changed == 0 {
 		return none()
 	}
-	return f.verdictFor(croft.ConditionDirty, count(f.Files.Changed, "file")+" not committed", croft.ActionDiff)
+	why := count(f.Files.Changed, "file") + " not committed"
+	if f.Forecast.IsKnown && f.Forecast.Collides {
+		return f.verdictFor(croft.ConditionDirty, why+", and it collides with "+f.Workspace.Target, croft.ActionResolve)
+	}
+	return f.verdictFor(croft.ConditionDirty, why, croft.ActionDiff)
 }
 
 func reverted(f *Facts) (Verdict, bool) {

@@ -134,6 +134,7 @@ func tableOfWork() []line {
 		{"empty orphan", with(fresh(), func(f *Facts) { f.IsOrphan, f.HasSeenFiles, f.HasSeenCommits = true, true, true }), "orphan", "its agent has ended without saying how", "croft remove x"},
 		{"orphan, not looked at", with(fresh(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},
 		{"resolving", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{3, 2, 0}, true }), "resolving", "2 files to resolve", "croft sh x"},
+		{"dirty, and collides", with(committed(), func(f *Facts) { f.Files.Changed, f.Forecast = 2, Forecast{true, true} }), "dirty", "2 files not committed, and it collides with main", "croft merge --resolve x"},
 		{"canceled", with(pending(croft.Canceled), func(f *Facts) {}), "pending", "its merge was canceled", "croft merge x"},
 		{"resolving, staged with markers", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{3, 1, 1}, true }), "resolving", "2 files to resolve", "croft sh x"},
 		{"resolving, committed with markers", with(committed(), func(f *Facts) { f.Files.Marked = 1 }), "resolving", "1 file to resolve", "croft sh x"},

@@ -212,6 +212,18 @@ func TestDirtyWork(t *testing.T) {
 	ws := s.make("fix", nil)
 	gittest.WriteFile(t, filepath.Join(ws.Path, "a.txt"), "a\n")
 	want(t, "a workspace with uncommitted work", s.get(s.at(ws, "")), "Commit and merge into main", "Merging commits 1 file first")
+	s.commit(ws, "work", map[string]string{"a.txt": "a\n"})
+	gittest.WriteFile(t, filepath.Join(ws.Path, "b.txt"), "b\n")
+	s.git.Write("a.txt", "other\n")
+	s.git.Commit("in the way")
+	if _, err := s.svc.Conflicts(t.Context(), croft.ConflictsRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	page := s.get(s.at(ws, ""))
+	want(t, "uncommitted work that collides with its target", page, "Resolve in its workspace")
+	if strings.Contains(page, "erge into main") {
+		t.Error("a merge is offered that meets a conflict")
+	}
 }
 
 // TestChecksBefore: before checks have run, their page says which there are, and whether they may.

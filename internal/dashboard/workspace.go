@@ -198,9 +198,6 @@ func (v *workspaceView) addButtons(r *request) {
 	case action == croft.ActionRemove:
 		v.Buttons = append(v.Buttons, button{Label: "Move to the trash", Icon: "trash", Path: v.Path + "/remove"})
 	case ws.Status == croft.ConditionResolving: // the files are resolved in its directory, and a merge would be refused
-	case ws.Target != "" && slices.Contains(ws.Collides, ws.Target):
-		resolve.IsMain = true
-		v.Buttons = append(v.Buttons, resolve)
 	case ws.Target != "" && ws.Work != nil && ws.Work.Ahead+ws.Work.Uncommitted > 0:
 		v.Buttons = append(v.Buttons, merge)
 	}
