@@ -154,8 +154,8 @@ var mayImport = map[string][]string{
 		"internal/view",
 	},
 	"internal/rules": {
-		".", "internal/actor", "internal/base", "internal/config", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout",
-		"internal/once", "internal/project", "internal/workspace",
+		".", "internal/actor", "internal/base", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
+		"internal/layout", "internal/once", "internal/project", "internal/workspace",
 	},
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",

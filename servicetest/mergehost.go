@@ -77,6 +77,24 @@ func (mergeScenarios) HostDirtyNoMore(t *testing.T, f *fixture) {
 	}
 }
 
+// HostDirtyRestored: a discard that was taken back leaves a merge that waits for the user's checkout
+// waiting.
+func (mergeScenarios) HostDirtyRestored(t *testing.T, f *fixture) {
+	f.createWith("a", "README.md", "theirs\n")
+	f.Write("README.md", "mine\n")
+	m := f.merge(croft.MergeRequest{Workspace: "a"})
+	if m.Reason != croft.HostDirty {
+		t.Fatalf("%+v", m)
+	}
+	must(t, errOf(f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"a"}})))
+	f.restore("a")
+	f.Git("restore", "README.md")
+	out, err := f.DriveLanes(t.Context(), croft.DriveRequest{})
+	if err != nil || len(out.Merges) != 1 || out.Merges[0].ID != m.ID || out.Merges[0].Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", out, err)
+	}
+}
+
 // HostNeverReverse: the user's staged, changed and untracked files are unchanged after a
 // merge that does not touch them.
 func (mergeScenarios) HostNeverReverse(t *testing.T, f *fixture) {

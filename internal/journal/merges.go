@@ -179,12 +179,13 @@ func (t *Tx) LastPublished() (int64, error) {
 }
 
 // MergesPendingFor lists the merges of a repository that ended pending for a reason,
-// unless a later merge of the workspace was discarded, or a later merge or revert of the
-// workspace has the same target.
+// unless the workspace was discarded later and not restored, or a later merge or revert of
+// it has the same target.
 func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {
 	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
 		AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq
-			AND (n.status = 'discarded' OR n.target = m.target AND `+damage.JSONField(`n.merge`, `kind`)+` <> 'apply'))
+			AND CASE n.status WHEN 'discarded' THEN n.workspace NOT IN (SELECT id FROM workspaces WHERE `+live+`)
+				ELSE n.target = m.target AND `+damage.JSONField(`n.merge`, `kind`)+` <> 'apply' END)
 		ORDER BY seq`, repo, reason)
 }
 

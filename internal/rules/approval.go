@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/actor"
 	"github.com/croft-sh/croft/internal/base"
 	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
@@ -210,15 +211,21 @@ func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft
 	})
 }
 
-// withdraw deletes the approval of the checks of a plan, and tells of it if there was one.
+// withdraw deletes the approval of the checks of a plan, and tells of it if there was one. The
+// file of the approval gets another name first, so that a call which is repeated because the process
+// was killed still tells of it.
 func (svc *Rules) withdraw(ctx context.Context, r *project.Project, plan *croft.CheckPlan) (*croft.CheckPlan, error) {
 	file := svc.approvalFile(r, plan.Hash)
-	err := os.Remove(file)
-	wasThere := err == nil
-	if wasThere {
+	untold := file + ".withdrawn"
+	err := os.Rename(file, untold)
+	if err == nil {
 		err = fsx.SyncAll(filepath.Dir(file))
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	wasThere := fsx.IsThere(untold)
+	if err := failpoint.Hit("withdraw.renamed"); err != nil {
 		return nil, err
 	}
 	plan.ApprovedBy, plan.ApprovedAt = "", time.Time{}
@@ -229,12 +236,20 @@ func (svc *Rules) withdraw(ctx context.Context, r *project.Project, plan *croft.
 		Kind: croft.EventApprovalWithdrawn, Subjects: croft.Subjects{Repo: r.ID, Target: plan.Target},
 		After: &croft.Nouns{Approval: &croft.Approval{Kind: croft.ApprovalChecks, Target: plan.Target, Commit: plan.Commit, Hash: plan.Hash, Checks: plan.Checks}},
 	}
-	return plan, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		if !wasThere {
 			return once.Answer(ctx, tx, plan)
 		}
 		return errors.Join(svc.Note(tx, "withdraw trust", r.ID), tx.Emit(gone), once.Answer(ctx, tx, plan))
 	})
+	if err == nil {
+		err = failpoint.Hit("withdraw.told")
+	}
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(untold) // if it stays, the next withdrawal is told although nothing was approved
+	return plan, nil
 }
 
 // guardApproval refuses an approval that is requested from inside a workspace, where the

@@ -27,10 +27,22 @@ func trimMerge(m *croft.Merge) *croft.Merge {
 	for i := range out.Conflicts {
 		out.Conflicts[i].Against = ""
 	}
+	if out.Reason == croft.BranchInUse {
+		out.Message, out.Details, out.Hint = inUse, "", ""
+	}
 	return &out
 }
 
-func trimmedMerge(m *croft.Merge, err error) (*croft.Merge, error) { return trimMerge(m), err }
+// inUse is what BranchInUse says without the name and the path of the workspace that has the branch.
+const inUse = "the target is the branch of another workspace: a merge would not reach it"
+
+// trimmedMerge returns the answer of a call, or its error, without the names of other workspaces.
+func trimmedMerge(m *croft.Merge, err error) (*croft.Merge, error) {
+	if e, ok := errors.AsType[*croft.Error](err); ok && e.Code == croft.BranchInUse {
+		err = &croft.Error{Code: e.Code, Op: e.Op, Workspace: e.Workspace, Message: inUse}
+	}
+	return trimMerge(m), err
+}
 
 // Finish says that the agent has ended. A lease must be the workspace's.
 func (w *workspace) Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error) {

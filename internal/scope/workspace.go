@@ -154,6 +154,12 @@ func trim(ws *croft.Workspace) *croft.Workspace {
 	case croft.ConditionStuck: // says what is in the way, which may be another's
 		out.Why = ""
 	}
+	if out.MergeReason == croft.BranchInUse {
+		if out.Why == out.MergeMessage {
+			out.Why = inUse
+		}
+		out.MergeMessage = inUse
+	}
 	if out.Next != nil && out.Why != ws.Why {
 		next := *out.Next
 		next.What, out.Next = out.Why, &next
