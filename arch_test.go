@@ -393,6 +393,7 @@ var fileCallsIn = map[string]string{
 	"internal/check/cache.go":         "caches of checks, in the state directory",
 	"internal/trash/survey.go":        "files in the state directory",
 	"internal/project/oplocks.go":     "files in the state directory",
+	"internal/rules/approval.go":      "approvals, in the state directory",
 	"internal/git/index/file.go":      "copies of indexes, in the state directory",
 	"internal/git/object/dir.go":      "a quarantine of objects, in the state directory or in memory under a name made there",
 	"internal/git/worktree/add.go":    "a directory in the state directory, made for one call",

@@ -254,11 +254,7 @@ func (d *examination) findOperations(ctx context.Context) error {
 		}
 		now, err := d.Journal.Operation(ctx, op.ID)
 		if err == nil && now.State != journal.OpRunning {
-			// The operation has ended, and its lock file is not needed. Its own process may have
-			// removed the file meanwhile.
-			if rerr := os.Remove(l.File().Name()); !errors.Is(rerr, os.ErrNotExist) {
-				err = rerr
-			}
+			err = removeLock(l.File().Name())
 		}
 		if err := errors.Join(err, l.Unlock()); err != nil {
 			return err
@@ -267,6 +263,15 @@ func (d *examination) findOperations(ctx context.Context) error {
 			continue
 		}
 		d.reportFinding(findInterrupted, string(op.ID), d.interruptedMessage(op), func() error { return d.recoverUnsettled(ctx, op) })
+	}
+	return nil
+}
+
+// removeLock removes the lock file of an operation that has ended. Its own process may have
+// removed the file meanwhile.
+func removeLock(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	return nil
 }

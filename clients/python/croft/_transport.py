@@ -10,7 +10,8 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -51,6 +52,25 @@ class Transport:
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
         self._pid = os.getpid()
+        self._limits = threading.local()
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Has the calls that this thread makes in the block fail if they take longer."""
+        self._limits.until = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            del self._limits.until
+
+    def _left(self) -> float | None:
+        """How long a call of this thread may take; None: as long as it likes."""
+        until: float | None = getattr(self._limits, "until", None)
+        return None if until is None else max(0.001, until - time.monotonic())
+
+    def _is_over(self) -> bool:
+        left = self._left()
+        return left is not None and left <= 0.001
 
     @property
     def is_local(self) -> bool:
@@ -115,14 +135,14 @@ class Transport:
             except CroftError as e:
                 until = self._prolong(until, begun)
                 # The daemon stops: the next one answers.
-                if e.code != "CLOSED" or not can_repeat or time.monotonic() >= until:
+                if e.code != "CLOSED" or not can_repeat or time.monotonic() >= until or self._is_over():
                     raise
             except _NotSent as e:
-                if not self.has_answered or time.monotonic() >= until:
+                if not self.has_answered or time.monotonic() >= until or self._is_over():
                     raise unreachable(self.where, e.__cause__) from e.__cause__
             except (OSError, http.client.HTTPException) as e:
                 until = self._prolong(until, begun)
-                if not can_repeat or time.monotonic() >= until:
+                if not can_repeat or time.monotonic() >= until or self._is_over():
                     raise _gone(e) from e
             time.sleep(_pause)
 
@@ -137,6 +157,7 @@ class Transport:
     def _once(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> Any:
         conn = self._take()
         try:
+            conn.sock.settimeout(self._left())  # a merge with its checks takes as long as it takes
             conn.request(method, path, body, headers)
             response = conn.getresponse()
             data = response.read()
@@ -168,7 +189,6 @@ class Transport:
         except OSError as e:
             conn.close()
             raise _NotSent from e
-        conn.sock.settimeout(None)  # a merge with its checks takes as long as it takes
         return conn
 
     def _give(self, conn: http.client.HTTPConnection) -> None:

@@ -94,7 +94,8 @@ class Held:
         while not self._stop.wait(pause):
             asked = time.monotonic()
             try:
-                self._croft.renew(self.lease.id)
+                with self._croft._transport.within(every):  # a daemon that does not answer must not keep the loss back
+                    self._croft.renew(self.lease.id)
                 since, pause = asked, every
             except Exception as e:  # whatever it is, nobody else renews the lease
                 if isinstance(e, CroftError) and e.code == "LEASE_LOST" or time.monotonic() - since >= ttl:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import resource
 import signal
@@ -171,6 +172,18 @@ class RenewTest(DaemonTest):
             self.assertFalse(ws.lost.wait(1))
             self.assertTrue(ws.lost.wait(5))
             self.assertTrue(told.wait(1))
+
+    def test_a_daemon_that_does_not_answer_keeps_no_loss_back(self) -> None:
+        assert self.daemon is not None
+        held = self.croft.workspace("a", ttl=timedelta(seconds=1.5))
+        held.__enter__()
+        self.daemon.send_signal(signal.SIGSTOP)
+        try:
+            self.assertTrue(held.lost.wait(10))
+        finally:
+            self.daemon.send_signal(signal.SIGCONT)
+        with contextlib.suppress(CroftError):  # the lease may be over
+            held.__exit__(None, None, None)
 
 
 class RemovedDirTest(unittest.TestCase):

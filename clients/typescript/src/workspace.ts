@@ -91,7 +91,8 @@ export class Held {
   private async renew(): Promise<void> {
     const asked = Date.now();
     try {
-      await this.croft.renew(this.lease.id);
+      // A daemon that does not answer must not keep the loss back.
+      await this.croft.renew(this.lease.id, { signal: AbortSignal.timeout(Math.ceil(this.ttl / 3)) });
       this.renewedAt = asked;
       this.renewAfter(this.ttl / 3);
     } catch (e) {

@@ -209,6 +209,20 @@ test("a lease that was not renewed in time is lost", options, () =>
   }),
 );
 
+test("a daemon that does not answer keeps no loss back", options, () =>
+  Daemon.run(async (d) => {
+    const ws = await d.croft.workspace("a", { ttl: "1.6s" }); // a third of it is no whole number
+    d.signal("SIGSTOP");
+    try {
+      for (let i = 0; i < 200 && !ws.signal.aborted; i++) await sleep(50);
+      assert.equal(ws.signal.aborted, true);
+    } finally {
+      d.signal("SIGCONT");
+    }
+    await ws.finish("failed").catch(() => undefined); // the lease may be over
+  }),
+);
+
 test("a client can be made in a directory that was removed", short, () =>
   inDir(async (dir) => {
     const program = `

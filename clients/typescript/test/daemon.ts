@@ -47,6 +47,11 @@ export class Daemon {
     }
   }
 
+  /** Sends the daemon a signal. */
+  signal(name: NodeJS.Signals): void {
+    this.process!.kill(name);
+  }
+
   async start(): Promise<void> {
     const log = openSync(join(this.dir, "log"), "a");
     const child = spawn(binary!, ["serve", ...this.flags], { env: this.env, cwd: this.dir, stdio: ["ignore", log, log] });
