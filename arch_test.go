@@ -79,11 +79,13 @@ var mayImport = map[string][]string{
 	// The parts of the engine. They never import each other.
 	"internal/config": {"."},
 	"internal/journal": {
-		".", "internal/failpoint", "internal/flock", "internal/journal/damage", "internal/journal/prepared", "internal/journal/telling",
+		".", "internal/failpoint", "internal/flock", "internal/journal/damage", "internal/journal/prepared", "internal/journal/readonly", "internal/journal/telling",
 		"internal/journal/txlog", "internal/journal/watch", "internal/parallel",
 	},
 	"internal/journal/damage":        {},
 	"internal/journal/prepared":      {},
+	"internal/access":                {".", "internal/fsx", "internal/git/gitcmd"},
+	"internal/journal/readonly":      {"internal/fsx", "internal/journal/prepared"},
 	"internal/journal/telling":       {"."},
 	"internal/journal/txlog":         {},
 	"internal/journal/watch":         {},
@@ -195,7 +197,7 @@ var mayImport = map[string][]string{
 
 	// The Service in this process, and who opens it.
 	"engine": {
-		".", "internal/attempt", "internal/config", "internal/doctor", "internal/everywhere", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
+		".", "internal/access", "internal/attempt", "internal/config", "internal/doctor", "internal/everywhere", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
 		"internal/lane", "internal/oplog", "internal/owner", "internal/page", "internal/proc", "internal/project", "internal/radar", "internal/removal", "internal/resolve",
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
@@ -224,8 +226,9 @@ var mayImport = map[string][]string{
 	// Changes of the code that tests must find.
 	"internal/mutant": {},
 
-	// A browser for the tests of pages.
+	// A browser for the tests of pages, and sandboxes like those of agents.
 	"internal/browsertest": {"internal/proc"},
+	"internal/sandboxtest": {"internal/proc"},
 
 	// What programs that use Croft look like.
 	"examples/landing":    {".", "connect"},
@@ -286,15 +289,15 @@ var rooms = []string{
 // testSupport are the packages that only tests import. Nothing else may link
 // the testing package.
 var testSupport = []string{
-	"internal/browsertest", "internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "internal/openapi", "internal/openapi/clientgen", "servicetest", "servicetest/harness", "servicetest/wire",
+	"internal/browsertest", "internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "internal/openapi", "internal/openapi/clientgen", "internal/sandboxtest", "servicetest", "servicetest/harness", "servicetest/wire",
 }
 
 // onlyIn names, for imports that have one place, that place. A row ends in
 // "/..." when it covers everything below.
 var onlyIn = map[string][]string{
-	"os/exec":      {"internal/proc", "examples/pool", "examples/spawn", "examples/tournament"},
+	"os/exec":      {"internal/proc", "internal/sandboxtest", "examples/pool", "examples/spawn", "examples/tournament"},
 	"net/http/...": web,
-	"database/sql": {"internal/journal", "internal/journal/prepared"},
+	"database/sql": {"internal/journal", "internal/journal/prepared", "internal/journal/readonly"},
 	"testing/...":  testSupport,
 
 	"github.com/coder/websocket/...":      {"internal/browsertest", "internal/daemon/stream"},
@@ -303,7 +306,7 @@ var onlyIn = map[string][]string{
 	"github.com/rogpeppe/go-internal/...": testSupport,
 	"github.com/spf13/...":                {"cmd/croft", "internal/cli"},
 	"go.yaml.in/yaml/...":                 {"internal/cli"},
-	"modernc.org/...":                     {"internal/journal"},
+	"modernc.org/...":                     {"internal/journal", "internal/journal/readonly"},
 }
 
 // web are the packages that speak HTTP.
@@ -702,12 +705,12 @@ const maxPackageLines = 3000
 // packageLines are other limits.
 var packageLines = map[string]int{
 	".":                  4_000,  // the contract in prose: half of it is comments
-	"engine":             820,    // a line or three a call
+	"engine":             920,    // a line or three a call
 	"internal/cli":       10_000, // one file a command
 	"internal/dashboard": 8_000,  // one file a page
 	"internal/git":       7_000,
 	"internal/lane":      3_200,  // one queue: what waits, what is tried, what is published
-	"internal/journal":   3_200,  // the rows of every noun, beside the protocol of transactions
+	"internal/journal":   3_400,  // the rows of every noun, beside the protocol of transactions
 	"servicetest":        13_000, // a suite: nothing but tests, and more with every promise
 }
 

@@ -39,6 +39,7 @@ var codeTable = []struct {
 	{NoSpace, 507, ExitEnvironment},
 	{DiskError, 500, ExitEnvironment},
 	{NotWritable, 403, ExitEnvironment},
+	{ReadOnly, 403, ExitEnvironment},
 	{WorkspaceDirty, 409, ExitRefused},
 	{WorkspaceLocked, 423, ExitRefused},
 	{WorkspaceBusy, 409, ExitRefused},

@@ -63,6 +63,9 @@ const (
 	// NotWritable: the directory in which the workspace would lie cannot be
 	// written.
 	NotWritable Code = "NOT_WRITABLE"
+	// ReadOnly: this process may read Croft's record and not write it, as in the sandbox of
+	// an agent. Calls that only read are answered.
+	ReadOnly Code = "READ_ONLY"
 
 	// WorkspaceDirty: the workspace holds uncommitted work.
 	WorkspaceDirty Code = "WORKSPACE_DIRTY"

@@ -169,6 +169,11 @@ func generateSchemas(t *testing.T) (files map[string]*jsonschema.Schema, page st
 	return files, page
 }
 
+// readOnlyAnswer has the field that every answer has where the state cannot be written.
+type readOnlyAnswer struct {
+	ReadOnly *croft.ReadOnlyState `json:"readOnly,omitempty"` // how the state was read where it cannot be written
+}
+
 func formSchemas(t *testing.T, g *jsonschema.Generator, forms []cli.Form) (list []*jsonschema.Schema, defs jsonschema.Properties) {
 	t.Helper()
 	for _, f := range forms {
@@ -176,14 +181,18 @@ func formSchemas(t *testing.T, g *jsonschema.Generator, forms []cli.Form) (list 
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, def := range s.Defs {
+		readOnly, err := g.Object(reflect.TypeFor[readOnlyAnswer]())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, def := range slices.Concat(s.Defs, readOnly.Defs) {
 			if defs.Get(def.Name) == nil {
 				defs = append(defs, def)
 			}
 		}
 		s.Defs = nil
 		version := &jsonschema.Schema{Const: float64(cli.FormatVersion), Description: "of the JSON"}
-		s.Properties = append(jsonschema.Properties{{Name: "version", Schema: version}}, s.Properties...)
+		s.Properties = slices.Concat(jsonschema.Properties{{Name: "version", Schema: version}}, readOnly.Properties, s.Properties)
 		s.Required = append([]string{"version"}, s.Required...)
 		list = append(list, s)
 	}

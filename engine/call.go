@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/access"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
@@ -23,6 +24,7 @@ type call struct {
 	needs    projectKind
 	recovers recovery
 	seen     seen
+	does     effect
 }
 
 // seen is the revision that the caller has seen of the one workspace that a request names.
@@ -49,6 +51,14 @@ const (
 	beforeActing
 )
 
+// effect says whether a call changes anything. One that recovers before it acts does.
+type effect int
+
+const (
+	reads effect = iota
+	writes
+)
+
 // do runs one call of the Service. It refuses requests with unknown words and calls of
 // an engine that was closed, cancels the call when the engine is closed, and turns
 // every error into a *croft.Error that names the call and the workspace. The functions
@@ -60,8 +70,16 @@ func do[R, T any](ctx context.Context, e *Engine, c call, req R, work func(conte
 		return none, err
 	}
 	defer leave()
+	asked := access.Call{Op: c.op, Workspace: c.workspace, Acts: c.does == writes || c.recovers == beforeActing}
+	if err := e.access().Refuse(asked); err != nil {
+		var none T
+		return none, err
+	}
 	out, err := work(ctx, req)
-	return out, explain.Error(c.op, c.workspace, err)
+	if err != nil {
+		err = explain.Error(c.op, c.workspace, e.access().Explain(asked, err))
+	}
+	return out, err
 }
 
 // doIn runs, as do does, a call that works in one project. It finds the project first.

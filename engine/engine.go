@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/access"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/doctor"
 	"github.com/croft-sh/croft/internal/explain"
@@ -66,6 +67,8 @@ type Options struct {
 	// networkFS returns the name of the network file system that a directory lies on.
 	// Tests replace it.
 	networkFS func(dir string) string
+	// scratch has the state of an engine that knows only what git knows.
+	scratch access.Scratch
 }
 
 // Engine implements croft.Service.
@@ -91,6 +94,9 @@ type Engine struct {
 	history     *history.History
 
 	drain time.Duration
+
+	scratch access.Scratch // for answers where the state cannot be written; empty: there is none
+	hidden  string         // the state directory that cannot be read, of an engine that knows only what git knows
 }
 
 var _ croft.Service = (*Engine)(nil)
@@ -131,23 +137,24 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	e.projects.Journal, err = journal.Open(ctx, cfg.StateDir, journal.Options{
 		Now: e.projects.Clock, Copy: cfg.StateCopy(), Actor: e.projects.ActorOfCall,
 	})
+	if errors.Is(err, journal.ErrUnreadable) && given.scratch == "" && ctx.Err() == nil {
+		return openFromGit(ctx, dir, given, cfg.StateDir, unusable(ctx, cfg.StateDir, err))
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, explain.Error("open", "", ctx.Err())
+		return nil, unusable(ctx, cfg.StateDir, err)
+	}
+	configDir := filepath.Join(cfg.StateDir, "git")
+	if e.scratch = given.scratch; e.scratch == "" && e.ReadOnly() != nil {
+		if e.scratch, err = access.NewScratch(); err == nil {
+			err = e.scratch.CopyGit(configDir)
 		}
-		if errors.Is(err, journal.ErrNewer) {
-			return nil, &croft.Error{
-				Code: croft.StateUnavailable, Op: "open", Message: err.Error(), Details: cfg.StateDir + "\nNothing was changed.",
-				Hint: "run the later croft, or give this one a state of its own: export CROFT_STATE_DIR=DIR",
-			}
+		if err != nil {
+			return nil, e.scratch.Remove(explain.Error("open", "", err), e.projects.Journal.Close())
 		}
-		return nil, &croft.Error{
-			Code: croft.StateUnavailable, Op: "open", Message: "the state directory cannot be used",
-			Details: cfg.StateDir, Hint: "check its permissions, or set CROFT_STATE_DIR", Err: err,
-		}
+		configDir = e.scratch.GitDir()
 	}
 	e.projects.Git = gitcmd.New(gitcmd.Options{
-		Path: cfg.Git.Path, Environ: e.projects.Environ, ConfigDir: filepath.Join(cfg.StateDir, "git"), Filters: cfg.Git.Filters,
+		Path: cfg.Git.Path, Environ: e.projects.Environ, ConfigDir: configDir, Scratch: string(e.scratch), Filters: cfg.Git.Filters,
 		Lending: gitcmd.Lending(cfg.Checkout.IsolatedObjects), ManyPacks: e.upkeep.JoinPacks,
 		Timeout: time.Duration(cfg.Git.Timeout), Unfenced: cfg.Git.Fence == "off",
 	})
@@ -157,6 +164,23 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		return nil, errors.Join(explain.Error("open", "", err), e.projects.Journal.Close())
 	}
 	return e, nil
+}
+
+// unusable returns the error for a state that cannot be opened.
+func unusable(ctx context.Context, stateDir string, err error) error {
+	if ctx.Err() != nil {
+		return explain.Error("open", "", ctx.Err())
+	}
+	if errors.Is(err, journal.ErrNewer) {
+		return &croft.Error{
+			Code: croft.StateUnavailable, Op: "open", Message: err.Error(), Details: stateDir + "\nNothing was changed.",
+			Hint: "run the later croft, or give this one a state of its own: export CROFT_STATE_DIR=DIR",
+		}
+	}
+	return &croft.Error{
+		Code: croft.StateUnavailable, Op: "open", Message: "the state directory cannot be used",
+		Details: stateDir, Hint: "check its permissions, or set CROFT_STATE_DIR", Err: err,
+	}
 }
 
 // Close waits for the calls that are at work, releases the leases that were taken through
@@ -180,7 +204,7 @@ func (e *Engine) Close() error {
 	for _, r := range e.projects.EverOpened() {
 		errs = append(errs, r.Git.Close())
 	}
-	return errors.Join(append(errs, e.projects.Journal.Close())...)
+	return e.scratch.Remove(append(errs, e.projects.Journal.Close())...)
 }
 
 // enter begins a call, unless the engine was closed or a request has an unknown word.

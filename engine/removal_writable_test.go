@@ -167,7 +167,7 @@ func TestStateDirectoryNotWritable(t *testing.T) {
 	asUser := unprivileged(t, r)
 	readOnly(t, r.Home)
 	out, err := run(t, asUser(helper(t, r, creation("a", "default"))))
-	if err == nil || !strings.HasPrefix(out, string(croft.StateUnavailable)+" ") {
-		t.Fatalf("%v, %q, want STATE_UNAVAILABLE", err, out)
+	if err == nil || !strings.HasPrefix(out, string(croft.ReadOnly)+" ") {
+		t.Fatalf("%v, %q, want READ_ONLY", err, out)
 	}
 }

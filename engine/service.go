@@ -46,7 +46,7 @@ func (e *Engine) Create(ctx context.Context, req croft.CreateRequest) (*croft.Wo
 
 // CreateAll makes several workspaces, all or none.
 func (e *Engine) CreateAll(ctx context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error) {
-	return do(ctx, e, call{op: "create"}, req, e.workspaces.CreateRequested)
+	return do(ctx, e, call{op: "create", does: writes}, req, e.workspaces.CreateRequested)
 }
 
 // PlanCreate returns the workspaces that CreateAll would make.
@@ -100,37 +100,37 @@ func (e *Engine) Role(ctx context.Context, req croft.RoleRequest) (*croft.Role, 
 // CopyRole copies a role's files into a workspace, also over the files that Croft
 // copied before.
 func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Role, error) {
-	return doOn(ctx, e, call{op: "role", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.workspaces.UpdateRole)
+	return doOn(ctx, e, call{op: "role", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.UpdateRole)
 }
 
 // UpdateWorkspace changes what callers record with a workspace.
 func (e *Engine) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
-	return doOn(ctx, e, call{op: "update", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.workspaces.UpdateRecord)
+	return doOn(ctx, e, call{op: "update", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.UpdateRecord)
 }
 
 // Lock sets the user's lock of a workspace.
 func (e *Engine) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
-	return doOn(ctx, e, call{op: "lock", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.workspaces.LockWorkspace)
+	return doOn(ctx, e, call{op: "lock", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.LockWorkspace)
 }
 
 // Unlock removes the user's lock of a workspace.
 func (e *Engine) Unlock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
-	return doOn(ctx, e, call{op: "unlock", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.workspaces.UnlockWorkspace)
+	return doOn(ctx, e, call{op: "unlock", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.UnlockWorkspace)
 }
 
 // TakeLease takes a lease on a workspace.
 func (e *Engine) TakeLease(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
-	return do(ctx, e, call{op: "hold", workspace: req.Workspace}, req, e.workspaces.TakeRequested)
+	return do(ctx, e, call{op: "hold", workspace: req.Workspace, does: writes}, req, e.workspaces.TakeRequested)
 }
 
 // Renew extends a lease from now on.
 func (e *Engine) Renew(ctx context.Context, req croft.RenewRequest) (*croft.Lease, error) {
-	return do(ctx, e, call{op: "renew"}, req, e.workspaces.RenewLease)
+	return do(ctx, e, call{op: "renew", does: writes}, req, e.workspaces.RenewLease)
 }
 
 // Release releases a lease.
 func (e *Engine) Release(ctx context.Context, req croft.ReleaseRequest) (*croft.Released, error) {
-	return do(ctx, e, call{op: "release"}, req, e.workspaces.ReleaseLease)
+	return do(ctx, e, call{op: "release", does: writes}, req, e.workspaces.ReleaseLease)
 }
 
 // Mounts lists the directories and files that a container has to mount to work in a
@@ -198,7 +198,7 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 // Finish records that the agent of a workspace has ended, and commits its uncommitted
 // work.
 func (e *Engine) Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error) {
-	return do(ctx, e, call{op: "finish", workspace: req.Workspace}, req, e.lanes.FinishWork)
+	return do(ctx, e, call{op: "finish", workspace: req.Workspace, does: writes}, req, e.lanes.FinishWork)
 }
 
 // SubmitMerge commits the uncommitted work of a workspace, and submits all its work for a
@@ -234,7 +234,7 @@ func (e *Engine) DriveLanes(ctx context.Context, req croft.DriveRequest) (*croft
 
 // ChangeQueue holds, releases or cancels merges that wait.
 func (e *Engine) ChangeQueue(ctx context.Context, req croft.QueueRequest) (*croft.QueueResult, error) {
-	return doIn(ctx, e, call{op: "queue", repo: req.Repo, key: req.Key}, req, e.lanes.ChangeQueue)
+	return doIn(ctx, e, call{op: "queue", repo: req.Repo, key: req.Key, does: writes}, req, e.lanes.ChangeQueue)
 }
 
 // Lanes lists the targets that lanes have moved.
@@ -246,7 +246,7 @@ func (e *Engine) Lanes(ctx context.Context, req croft.LanesRequest) (*croft.List
 
 // AcceptTarget accepts the commit that a target is at now.
 func (e *Engine) AcceptTarget(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error) {
-	return doIn(ctx, e, call{op: "queue", repo: req.Repo, key: req.Key, verb: "accept", needs: gitRepository}, req, e.lanes.AcceptMoved)
+	return doIn(ctx, e, call{op: "queue", repo: req.Repo, key: req.Key, verb: "accept", needs: gitRepository, does: writes}, req, e.lanes.AcceptMoved)
 }
 
 // Resolve brings the target into a workspace.
@@ -306,7 +306,7 @@ func (e *Engine) SubmitApply(ctx context.Context, req croft.ApplyRequest) (*crof
 
 // StartSession begins a session.
 func (e *Engine) StartSession(ctx context.Context, req croft.SessionRequest) (*croft.Session, error) {
-	return do(ctx, e, call{op: "session"}, req, e.rounds.NewSession)
+	return do(ctx, e, call{op: "session", does: writes}, req, e.rounds.NewSession)
 }
 
 // Session finds a session.
@@ -323,7 +323,7 @@ func (e *Engine) Sessions(ctx context.Context, req croft.SessionsRequest) (*crof
 
 // StartRound makes the checkouts of a round.
 func (e *Engine) StartRound(ctx context.Context, req croft.RoundRequest) (*croft.Round, error) {
-	return do(ctx, e, call{op: "round"}, req, e.rounds.NewRound)
+	return do(ctx, e, call{op: "round", does: writes}, req, e.rounds.NewRound)
 }
 
 // Round finds a round.
@@ -334,22 +334,22 @@ func (e *Engine) Round(ctx context.Context, req croft.GetRequest) (*croft.Round,
 // EndRound ends a round: it commits and archives the work of its agents, and removes
 // the checkouts.
 func (e *Engine) EndRound(ctx context.Context, req croft.EndRoundRequest) (*croft.Round, error) {
-	return do(ctx, e, call{op: "round"}, req, e.rounds.EndRound)
+	return do(ctx, e, call{op: "round", does: writes}, req, e.rounds.EndRound)
 }
 
 // Present makes the workspace that ends a session.
 func (e *Engine) Present(ctx context.Context, req croft.PresentRequest) (*croft.Workspace, error) {
-	return do(ctx, e, call{op: "present", workspace: req.Winner}, req, e.rounds.PresentWinner)
+	return do(ctx, e, call{op: "present", workspace: req.Winner, does: writes}, req, e.rounds.PresentWinner)
 }
 
 // EndSession ends a session.
 func (e *Engine) EndSession(ctx context.Context, req croft.EndSessionRequest) (*croft.Session, error) {
-	return do(ctx, e, call{op: "session"}, req, e.rounds.EndNamedSession)
+	return do(ctx, e, call{op: "session", does: writes}, req, e.rounds.EndNamedSession)
 }
 
 // ArchiveScratch copies the scratch directory of a live workspace to the archives.
 func (e *Engine) ArchiveScratch(ctx context.Context, req croft.ArchiveRequest) (*croft.Archive, error) {
-	return doOn(ctx, e, call{op: "archive", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.workspaces.ArchiveScratch)
+	return doOn(ctx, e, call{op: "archive", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.ArchiveScratch)
 }
 
 // Prompt describes a workspace to its agent.
@@ -374,12 +374,16 @@ func (e *Engine) GC(ctx context.Context, req croft.GCRequest) (*croft.GCResult, 
 
 // Doctor compares records, refs, registrations and disk, and returns what is wrong.
 func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) (*croft.DoctorResult, error) {
-	return doIn(ctx, e, call{op: "doctor", repo: req.Repo, key: req.Key, needs: gitRepository}, req, e.doctor.Examine)
+	does := reads
+	if req.Fix != croft.FixNothing || req.Import == croft.ImportAll {
+		does = writes
+	}
+	return doIn(ctx, e, call{op: "doctor", repo: req.Repo, key: req.Key, needs: gitRepository, does: does}, req, e.doctor.Examine)
 }
 
 // Uninstall removes everything of Croft's from a repository, or from the machine.
 func (e *Engine) Uninstall(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
-	return do(ctx, e, call{op: "uninstall"}, req, e.uninstaller.UninstallRepos)
+	return do(ctx, e, call{op: "uninstall", does: writes}, req, e.uninstaller.UninstallRepos)
 }
 
 // Checks shows the checks that a target's tip asks for.
@@ -389,7 +393,7 @@ func (e *Engine) Checks(ctx context.Context, req croft.ChecksRequest) (*croft.Ch
 
 // Approve allows the checks of a target to run.
 func (e *Engine) Approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
-	return do(ctx, e, call{op: "trust"}, req, e.rules.ApproveChecks)
+	return do(ctx, e, call{op: "trust", does: writes}, req, e.rules.ApproveChecks)
 }
 
 // GitConfig compares the repository's git configuration with the accepted one, which
@@ -401,16 +405,22 @@ func (e *Engine) GitConfig(ctx context.Context, req croft.GitConfigRequest) (*cr
 // AcceptGitConfig makes Croft use the repository's git configuration from now on. It
 // refuses inside a workspace: only the user may accept it, not an agent.
 func (e *Engine) AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigRequest) (*croft.GitConfig, error) {
-	return doIn(ctx, e, call{op: "config", repo: req.Repo, key: req.Key, needs: gitRepository}, req, e.projects.AcceptConfig)
+	return doIn(ctx, e, call{op: "config", repo: req.Repo, key: req.Key, needs: gitRepository, does: writes}, req, e.projects.AcceptConfig)
 }
 
 // Notices returns the sentences for the user that belong to no call's result.
-func (e *Engine) Notices() []string { return e.projects.Notices() }
+func (e *Engine) Notices() []string {
+	list := e.projects.Notices()
+	if text := e.access().Notice(); text != "" {
+		list = append(list, text)
+	}
+	return list
+}
 
 // Observe tells, as workspace.changed, of workspaces that a process which looks by itself has
 // listed and found changed. It is not a call of croft.Service: who asks is told in the answer.
 func (e *Engine) Observe(ctx context.Context, seen []croft.Workspace) error {
-	_, err := do(ctx, e, call{op: "observe"}, seen, e.views.Observe)
+	_, err := do(ctx, e, call{op: "observe", does: writes}, seen, e.views.Observe)
 	return err
 }
 

@@ -19,12 +19,14 @@ type app struct {
 	stdin *bufio.Reader
 	out   *output
 
-	json   bool
-	plain  bool // no colour
-	quiet  bool
-	silent bool // print nothing, not even errors: for upkeep in the background
-	repo   string
-	set    []string
+	json bool
+
+	readOnly *croft.ReadOnlyState // how a state is read that cannot be written; nil: it can
+	plain    bool                 // no colour
+	quiet    bool
+	silent   bool // print nothing, not even errors: for upkeep in the background
+	repo     string
+	set      []string
 
 	told map[string]bool // the notices that were printed
 }
@@ -119,6 +121,11 @@ type noticer interface {
 	Notices() []string
 }
 
+// reader is a Service that may be one of a process which cannot write the state.
+type reader interface {
+	ReadOnly() *croft.ReadOnlyState
+}
+
 // tellNotices prints the notices of a Service that were not printed yet.
 func (a *app) tellNotices(svc any) {
 	n, ok := svc.(noticer)
@@ -164,13 +171,28 @@ func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.
 	if err != nil {
 		return err
 	}
+	if r, ok := svc.(reader); ok {
+		a.readOnly = r.ReadOnly()
+	}
 	defer func() {
 		a.tellNotices(svc)
 		if closeErr := svc.Close(); err == nil && closeErr != nil {
 			err = croft.AsError("close", closeErr)
 		}
 	}()
-	return codedError(cmd.Name(), use(ctx, svc))
+	return a.sayOutside(cmd, codedError(cmd.Name(), use(ctx, svc)))
+}
+
+// sayOutside has the refusal of a command that must write, where nothing can be written, say
+// what to type where it can.
+func (a *app) sayOutside(cmd *cobra.Command, err error) error {
+	e, ok := errors.AsType[*croft.Error](err)
+	if !ok || e.Code != croft.ReadOnly {
+		return err
+	}
+	refused := *e
+	refused.Hint = "outside of this sandbox: cd " + shellWord(a.env.Dir) + " && " + a.typed(cmd)
+	return &refused
 }
 
 // withService makes a command's function: it opens the Service, hands it to use with the

@@ -89,15 +89,23 @@ func (a *app) serveAgreed(cmd *cobra.Command, g agreement, r reach, use func(ctx
 // withFlag returns the command line that was typed, with one more flag: at the end, or
 // before a "--", behind which a flag would be a name.
 func (a *app) withFlag(cmd *cobra.Command, flag string) string {
-	words := []string{cmd.Root().Name()}
-	for _, arg := range a.env.Args {
-		words = append(words, shellWord(arg))
-	}
+	words := a.typedWords(cmd)
 	end := len(words)
 	if n := cmd.ArgsLenAtDash(); n >= 0 {
 		end = len(words) - (len(cmd.Flags().Args()) - n) - 1
 	}
 	return strings.Join(slices.Insert(words, end, flag), " ")
+}
+
+// typed returns the command line that was typed.
+func (a *app) typed(cmd *cobra.Command) string { return strings.Join(a.typedWords(cmd), " ") }
+
+func (a *app) typedWords(cmd *cobra.Command) []string {
+	words := []string{cmd.Root().Name()}
+	for _, arg := range a.env.Args {
+		words = append(words, shellWord(arg))
+	}
+	return words
 }
 
 // hasAgreed reports whether the user agrees to an act, and asks if how is consentAsk.

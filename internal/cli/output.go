@@ -34,7 +34,7 @@ func (o *output) Write(p []byte) (int, error) {
 // emit prints a value of one of the types of Answers, with the version of the JSON before
 // its own fields: on one line for programs, indented for people.
 func (a *app) emit(v any) {
-	text, err := MarshalAnswer(v)
+	text, err := marshalAnswer(v, a.readOnly)
 	if err != nil {
 		a.out.err = cmp.Or(a.out.err, err)
 		return
@@ -49,7 +49,23 @@ func (a *app) emit(v any) {
 
 // MarshalAnswer returns the line that a command prints of a value of one of the types of
 // Answers.
-func MarshalAnswer(v any) ([]byte, error) {
+func MarshalAnswer(v any) ([]byte, error) { return marshalAnswer(v, nil) }
+
+// marshalAnswer is MarshalAnswer with how a state was read that cannot be written.
+func marshalAnswer(v any, how *croft.ReadOnlyState) ([]byte, error) {
+	text, err := marshalObject(v)
+	if err != nil {
+		return nil, err
+	}
+	if how == nil {
+		return fmt.Appendf(nil, `{"version":%d,%s`, FormatVersion, text), nil
+	}
+	source, err := json.Marshal(how)
+	return fmt.Appendf(nil, `{"version":%d,"readOnly":%s,%s`, FormatVersion, source, text), err
+}
+
+// marshalObject returns a value as JSON, without the brace that opens it.
+func marshalObject(v any) ([]byte, error) {
 	filled := reflect.New(reflect.TypeOf(v))
 	filled.Elem().Set(reflect.ValueOf(v))
 	filler{}.fill(filled)
@@ -59,7 +75,7 @@ func MarshalAnswer(v any) ([]byte, error) {
 	if err := enc.Encode(filled.Interface()); err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, `{"version":%d,%s`, FormatVersion, escapeUnprintable(object.Bytes()[1:])), nil
+	return escapeUnprintable(object.Bytes()[1:]), nil
 }
 
 // escapeUnprintable escapes in JSON what a terminal would act upon and encoding/json leaves

@@ -96,6 +96,13 @@ func (d *examination) findUnrecorded(ctx context.Context) error {
 	return nil
 }
 
+// ImportWorktrees writes records for all worktrees that Croft registered and that have none, for
+// a state that nobody acts on.
+func (svc *Doctor) ImportWorktrees(ctx context.Context, s project.Location) error {
+	d := &examination{Doctor: svc, r: s.Project, imports: croft.ImportAll}
+	return d.findUnrecorded(ctx)
+}
+
 // importWorktree writes a workspace record for a registered worktree that has none.
 func (d *examination) importWorktree(ctx context.Context, id croft.ID, tree *git.Worktree, found fsx.Identity, branch, head string) error {
 	mode := croft.ModeWorktree

@@ -302,6 +302,10 @@ func explainJournal(e *croft.Error, err error) bool {
 		*e = *ClosedError(e.Op)
 		return true
 	}
+	if errors.Is(err, journal.ErrReadOnly) {
+		e.Code, e.Message, e.Hint = croft.ReadOnly, "this process cannot write Croft's record", "run it outside of the sandbox"
+		return true
+	}
 	if revision, ok := errors.AsType[*journal.RevisionError](err); ok {
 		e.Code, e.Message, e.Err = croft.RevisionChanged, "it was changed since it was looked at: "+revision.Error(), nil
 		e.Details, e.Hint = "Nothing was changed.", "croft show "+cmp.Or(e.Workspace, "<the workspace>")

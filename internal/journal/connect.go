@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -63,12 +64,13 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 	// process sets the database aside at this moment.
 	q := url.Values{"mode": {"rw"}, "_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busySlice.Milliseconds()), "synchronous(FULL)",
+		fmt.Sprintf("journal_size_limit(%d)", logLimit),
 	}, "_txlock": {"immediate"}}
 	if err := makePrivate(ctx, path, lock); err != nil {
 		return nil, err
 	}
 	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
-	db, err := prepared.Open("sqlite", dsn)
+	db, err := prepared.Open("sqlite", dsn, keepLog)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +85,20 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 		return nil, explain(ctx, err)
 	}
 	return db, nil
+}
+
+// logLimit is the size to which SQLite cuts its log when all of it is in the database.
+const logLimit = 4 << 20
+
+// keepLog has SQLite keep the two files of its log when the last connection is closed: a
+// process that may not write beside the database can read it only with them.
+func keepLog(c driver.Conn) error {
+	log, ok := c.(sqlite.FileControl)
+	if !ok {
+		return errors.New("the driver of the database cannot keep its log")
+	}
+	_, err := log.FileControlPersistWAL("main", 1)
+	return err
 }
 
 // makePrivate makes the database's file before SQLite does, so that only the user can

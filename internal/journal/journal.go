@@ -32,6 +32,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/journal/damage"
+	"github.com/croft-sh/croft/internal/journal/readonly"
 	"github.com/croft-sh/croft/internal/journal/telling"
 	"github.com/croft-sh/croft/internal/journal/txlog"
 	"github.com/croft-sh/croft/internal/journal/watch"
@@ -84,6 +85,8 @@ type Journal struct {
 	aside   []string    // databases that were set aside
 	retired []*sql.DB   // databases whose files are not at the path any more
 	closed  bool
+	reads   *readonly.Database   // db, if this process may not write it
+	former  []*readonly.Database // those that were read before
 
 	// turn is held by the goroutine that writes. Goroutines get it in the order in which
 	// they block on it, which SQLite does not promise, and one that waits holds no
@@ -100,11 +103,9 @@ type Journal struct {
 // Open opens the database in a directory, and makes it if there is none. It sets a database
 // that is damaged or of an earlier version of Croft aside and makes a new one in its place,
 // from the second copy if that is of this version. It fails with ErrNewer if a later version
-// wrote the state.
+// wrote the state. A database that this process may not write is opened for reading; then
+// ReadOnly says so, and Update fails with ErrReadOnly.
 func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -119,7 +120,22 @@ func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	if err := j.refuseNewer(); err != nil {
 		return nil, err
 	}
-	var err error
+	err := j.openToWrite(ctx, dir)
+	if err != nil && readonly.IsUnwritable(err) {
+		err = j.openReadOnly(ctx, err)
+	}
+	if err != nil {
+		return nil, explain(ctx, err)
+	}
+	return j, nil
+}
+
+// openToWrite opens the database, and makes it if there is none.
+func (j *Journal) openToWrite(ctx context.Context, dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	if err != nil {
+		return err
+	}
 	j.db, j.file, err = connect(ctx, j.path, lockToMake)
 	if err == nil {
 		err = j.reconcile(ctx, j.db, j.file, lockToMake)
@@ -127,10 +143,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOld) || errors.Is(err, errMoved) {
 		err = j.replace(ctx, j.file, err)
 	}
-	if err != nil {
-		return nil, explain(ctx, err)
-	}
-	return j, nil
+	return err
 }
 
 // Close closes the database.
@@ -143,11 +156,19 @@ func (j *Journal) Close() error {
 // closeFiles is Close for a caller that holds mu.
 func (j *Journal) closeFiles() error {
 	j.closed = true
-	errs := []error{j.db.Close()}
+	var errs []error
+	if j.reads != nil {
+		errs = append(errs, j.reads.Close())
+	} else {
+		errs = append(errs, j.db.Close())
+	}
 	for _, db := range j.retired {
 		errs = append(errs, db.Close())
 	}
 	j.retired = nil
+	for _, d := range j.former {
+		errs = append(errs, d.Close())
+	}
 	if j.copy != nil {
 		j.copy.Close()
 	}
@@ -276,6 +297,9 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 // returns nil, and are rolled back otherwise. f may be called again, on another
 // database, if this one turns out to be damaged or gone.
 func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
+	if j.isReadOnly() {
+		return ErrReadOnly
+	}
 	select {
 	case j.turn <- struct{}{}:
 		defer func() { <-j.turn }()

@@ -20,6 +20,9 @@ var errMoved = errors.New("the state database was replaced by another one")
 // one. If f finds rows that cannot be read and that the second copy lacks, f is run again,
 // and may leave them out.
 func (j *Journal) withDatabase(ctx context.Context, f func(*sql.DB, os.FileInfo) error) error {
+	if j.isReadOnly() {
+		return j.readAgain(ctx, f)
+	}
 	for tries := 0; ; tries++ {
 		j.mu.RLock()
 		db, file, isClosed := j.db, j.file, j.closed
@@ -157,10 +160,11 @@ func (j *Journal) Check(ctx context.Context) error {
 		if err == nil && verdict != "ok" {
 			err = fmt.Errorf("%w: %s", ErrCorrupt, verdict)
 		}
-		if err == nil { // before a copy that still has a row is written anew
-			err = j.judgeRows(ctx, db, file)
+		if err != nil || j.isReadOnly() {
+			return err
 		}
-		if err == nil && j.copy != nil {
+		// Before a copy that still has a row is written anew.
+		if err = j.judgeRows(ctx, db, file); err == nil && j.copy != nil {
 			err = j.checkCopy(ctx, db, file)
 		}
 		return err

@@ -70,8 +70,8 @@ func (p *Page) formsText(forms []pageForm) string {
 		}
 		b.WriteString("\n" + text + "\n\n")
 		for _, property := range f.schema.Properties {
-			if property.Name == "version" {
-				continue
+			if property.Name == "version" || property.Name == "readOnly" {
+				continue // they are in every answer
 			}
 			fmt.Fprintf(&b, "- `%s`%s: %s", property.Name, mark(f.schema, property.Name), linked(property.Schema))
 			if property.Schema.Description != "" {

@@ -127,6 +127,9 @@ func Connect(ctx context.Context, environ []string, stateDir string) (net.Conn, 
 
 // Dial connects to the socket at a path. The process that listens there must be this user's.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
+	if _, err := os.Lstat(path); err != nil {
+		return nil, err // a sandbox that refuses all sockets would refuse this one, too
+	}
 	short, done, err := shorten(path)
 	if err != nil {
 		return nil, err

@@ -242,6 +242,7 @@ Code: TypeAlias = Literal[
     "NO_SPACE",
     "DISK_ERROR",
     "NOT_WRITABLE",
+    "READ_ONLY",
     "WORKSPACE_DIRTY",
     "WORKSPACE_LOCKED",
     "WORKSPACE_BUSY",

@@ -442,6 +442,7 @@ export type Code =
   | "NO_SPACE"
   | "DISK_ERROR"
   | "NOT_WRITABLE"
+  | "READ_ONLY"
   | "WORKSPACE_DIRTY"
   | "WORKSPACE_LOCKED"
   | "WORKSPACE_BUSY"

@@ -38,6 +38,7 @@ type Options struct {
 	Path      string        // the program; default: "git" in PATH
 	Environ   []string      // the user's environment
 	ConfigDir string        // required: the directory for generated configuration
+	Scratch   string        // where a repository's files for answers lie that cannot be written in its own directory; empty: they can
 	Filters   []string      // content filters of a repository's own configuration that may run
 	Lending   Lending       // whether alternates stores have copies or hard links
 	Timeout   time.Duration // of one call; default: DefaultTimeout

@@ -62,7 +62,7 @@ var hostCopies = []string{"info/exclude", "info/attributes", "shallow"}
 var hostLinks = []string{"HEAD", "index", "logs", "reftable", "worktrees"}
 
 // HostDir is the host directory, which every git process gets as its common directory.
-func (r *Repository) HostDir() string { return filepath.Join(r.Dir, "host") }
+func (r *Repository) HostDir() string { return filepath.Join(r.ScratchDir(), "host") }
 
 // CommonPath returns a path in the repository's common directory.
 func (r *Repository) CommonPath(name string) string {

@@ -37,6 +37,9 @@ func (r *Repository) readRecord() (record, error) {
 }
 
 func (r *Repository) writeRecord(rec record) error {
+	if r.Scratch != "" {
+		return nil // nothing can be recorded; the next process that can sees the same
+	}
 	b, err := json.MarshalIndent(rec, "", "  ")
 	if err != nil {
 		return err

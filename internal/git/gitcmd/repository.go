@@ -35,6 +35,9 @@ type Repository struct {
 // which is made when it is needed.
 func NewRepository(g *Git, p gitdir.Place, dir string) *Repository {
 	r := &Repository{Repository: &writers.Repository{Place: p, Dir: dir}, Git: g}
+	if g.Options.Scratch != "" {
+		r.Scratch = filepath.Join(g.Options.Scratch, filepath.Base(dir))
+	}
 	r.Format = r.formatOf()
 	return r
 }

@@ -40,7 +40,7 @@ const (
 const states = string(busy) + string(abandoned) + string(Held) + string(Kept)
 
 // LeasesDir is the directory of leases.
-func (r *Repository) LeasesDir() string { return filepath.Join(r.Dir, "writers") }
+func (r *Repository) LeasesDir() string { return filepath.Join(r.ScratchDir(), "writers") }
 
 // Name is the name of the lease, which the lock files that Croft itself makes contain.
 func (m *Lease) Name() string { return filepath.Base(m.Lock.File().Name()) }
@@ -395,7 +395,7 @@ const (
 
 // TempDirAt is TempDir on disk or in memory.
 func (r *Repository) TempDirAt(where Placement) (dir string, remove func(), err error) {
-	parent := filepath.Join(r.Dir, "tmp")
+	parent := filepath.Join(r.ScratchDir(), "tmp")
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", nil, err
 	}
@@ -424,7 +424,7 @@ func (r *Repository) TempDirAt(where Placement) (dir string, remove func(), err 
 func inMemory(dir string) string { return filepath.Join(fsx.MemoryDir, "croft-"+filepath.Base(dir)) }
 
 func (r *Repository) sweepTemp() {
-	locks, _ := filepath.Glob(filepath.Join(r.Dir, "tmp", "*.lock"))
+	locks, _ := filepath.Glob(filepath.Join(r.ScratchDir(), "tmp", "*.lock"))
 	for _, path := range locks {
 		l, err := flock.TryExisting(path)
 		if err != nil {

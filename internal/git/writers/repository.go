@@ -12,10 +12,21 @@
 // touches nothing else but the lock files that a dead lease names.
 package writers
 
-import "github.com/croft-sh/croft/internal/git/gitdir"
+import (
+	"cmp"
+
+	"github.com/croft-sh/croft/internal/git/gitdir"
+)
 
 // Repository has the path of a repository, and that of Croft's own files about it.
 type Repository struct {
 	gitdir.Place
 	Dir string // Croft's own directory for the repository, where no agent can write
+	// Scratch is where files lie that are made anew for the answers of a process which may
+	// not write Dir. Default: Dir.
+	Scratch string
 }
+
+// ScratchDir is the directory of files that are made for answers, and that are made anew if
+// they are lost.
+func (r *Repository) ScratchDir() string { return cmp.Or(r.Scratch, r.Dir) }

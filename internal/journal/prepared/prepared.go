@@ -13,19 +13,21 @@ import (
 // maxKept bounds how many statements a connection keeps.
 const maxKept = 200
 
-// Open opens a database of a driver, as sql.Open does.
-func Open(name, dsn string) (*sql.DB, error) {
+// Open opens a database of a driver, as sql.Open does. It calls opened with each new
+// connection of the driver; nil stands for nothing to do.
+func Open(name, dsn string, opened func(driver.Conn) error) (*sql.DB, error) {
 	plain, err := sql.Open(name, dsn)
 	if err != nil {
 		return nil, err
 	}
 	defer plain.Close() // it has no connection
-	return sql.OpenDB(connector{plain.Driver(), dsn}), nil
+	return sql.OpenDB(connector{plain.Driver(), dsn, opened}), nil
 }
 
 type connector struct {
 	driver driver.Driver
 	dsn    string
+	opened func(driver.Conn) error
 }
 
 func (c connector) Driver() driver.Driver { return c.driver }
@@ -34,6 +36,11 @@ func (c connector) Connect(context.Context) (driver.Conn, error) {
 	inner, err := c.driver.Open(c.dsn)
 	if err != nil {
 		return nil, err
+	}
+	if c.opened != nil {
+		if err := c.opened(inner); err != nil {
+			return nil, errors.Join(err, inner.Close())
+		}
 	}
 	able, ok := inner.(ableConn)
 	if !ok {

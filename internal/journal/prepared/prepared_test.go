@@ -13,7 +13,7 @@ import (
 
 func open(t *testing.T) *sql.DB {
 	t.Helper()
-	db, err := prepared.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "test.db"))
+	db, err := prepared.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "test.db"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

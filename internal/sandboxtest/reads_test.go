@@ -1,0 +1,260 @@
+//go:build linux
+
+package sandboxtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+// readings are the commands that only read, with the workspace W.
+var readings = []string{
+	"list", "list --all", "list --json", "list --full", "show W", "show W --json", "path W", "diff W", "diff W --json", "conflicts", "conflicts --json",
+	"history", "trash", "queue", "queue --json", "repos", "session list", "snapshot --list", "config", "config schema", "doctor", "doctor --json",
+	"logs W", "schema", "version", "shell-init bash", "completion bash", "help",
+}
+
+// writings are commands that must write.
+var writings = []string{
+	"new other", "finish W", "merge W", "snapshot W", "remove W", "remove --force W", "discard W --yes", "lock W", "meta W a=b", "hold W", "restore W", "gc", "reap --yes",
+	"clean --yes", "queue run", "session start s", "apply W --all", "merge --resolve W", "doctor --fix", "queue hold",
+}
+
+func words(line, workspace string) []string {
+	list := strings.Fields(line)
+	for i, word := range list {
+		if word == "W" {
+			list[i] = workspace
+		}
+	}
+	return list
+}
+
+// source is what a command inside has answered from.
+func source(t *testing.T, r result) croft.ReadOnlyState {
+	t.Helper()
+	var answer struct{ ReadOnly croft.ReadOnlyState }
+	if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil {
+		t.Fatalf("%v: %q %q", err, r.stdout, r.stderr)
+	}
+	return answer.ReadOnly
+}
+
+// eachSandbox runs a test in each sandbox for a workspace of each mode.
+func eachSandbox(t *testing.T, h host, f func(t *testing.T, s Sandbox, workspace string)) {
+	for _, kind := range Kinds() {
+		for _, workspace := range []string{"w", "iso"} {
+			t.Run(string(kind)+"/"+workspace, func(t *testing.T) { f(t, Sandbox{Kind: kind, Dir: h.path(workspace)}, workspace) })
+		}
+	}
+}
+
+// TestReads: in every sandbox every command that only reads answers, from the live state, and
+// changes no file.
+func TestReads(t *testing.T) {
+	h := newHost(t)
+	h.outside(t, "snapshot", "w")
+	eachSandbox(t, h, func(t *testing.T, s Sandbox, workspace string) {
+		before := h.files(t)
+		for _, line := range readings {
+			r := h.inside(t, s, words(line, workspace)...)
+			if r.exit != croft.ExitOK && !strings.HasPrefix(line, "logs") { // there is no log
+				t.Errorf("%s: exit %d\n%s%s", line, r.exit, r.stdout, r.stderr)
+			}
+			if n := strings.Count(r.stderr, "read-only: "); n > 1 {
+				t.Errorf("%s says %d times that it only reads:\n%s", line, n, r.stderr)
+			}
+		}
+		h.wantUnchanged(t, before, "reading")
+		r := h.inside(t, s, "list", "--json")
+		if how := source(t, r); how != (croft.ReadOnlyState{Source: croft.ReadLive, Verified: true}) {
+			t.Errorf("list answered from %+v", how)
+		}
+		if strings.Count(r.stderr, "read-only: answered from the state as it is; nothing was recorded") != 1 {
+			t.Errorf("list says %q", r.stderr)
+		}
+		r = h.inside(t, s, "diff", workspace)
+		if !strings.Contains(r.stdout, "+changed in "+workspace) || !strings.Contains(r.stdout, "new.txt") {
+			t.Errorf("the diff is\n%s", r.stdout)
+		}
+	})
+}
+
+// TestWritesAreRefused: a command that must write ends at once with READ_ONLY, says where it can
+// be run, and changes no file.
+func TestWritesAreRefused(t *testing.T) {
+	h := newHost(t)
+	eachSandbox(t, h, func(t *testing.T, s Sandbox, workspace string) {
+		before := h.files(t)
+		for _, line := range writings {
+			r := h.inside(t, s, append(words(line, workspace), "--json")...)
+			var answer struct{ Error croft.Error }
+			if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil {
+				t.Errorf("%s: %v: %q %q", line, err, r.stdout, r.stderr)
+				continue
+			}
+			if answer.Error.Code != croft.ReadOnly || r.exit != croft.ExitEnvironment {
+				t.Errorf("%s: exit %d, %+v", line, r.exit, answer.Error)
+			}
+			if want := "cd " + s.Dir + " && croft " + strings.Join(words(line, workspace), " "); !strings.Contains(answer.Error.Hint, want) {
+				t.Errorf("%s: the hint is %q", line, answer.Error.Hint)
+			}
+		}
+		if workspace == "w" { // the files to be mounted have not been made yet
+			if r := h.inside(t, s, "mounts", "w", "--json"); !strings.Contains(r.stdout, string(croft.ReadOnly)) {
+				t.Errorf("mounts: exit %d\n%s", r.exit, r.stdout)
+			}
+		}
+		h.wantUnchanged(t, before, "a refused command")
+	})
+}
+
+// refusalTime is how long a refused command may take, beside what the sandbox takes.
+const refusalTime = 100 * time.Millisecond
+
+// TestRefusalIsFast compares a refused command with a program that does nothing, in turn.
+func TestRefusalIsFast(t *testing.T) {
+	h := newHost(t)
+	s := Sandbox{Kind: Codex, Dir: h.path("w"), Temp: h.temp, Env: h.repo.Env}
+	best, nothing := time.Hour, time.Hour
+	for range 7 {
+		begun := time.Now()
+		if err := s.Command(t.Context(), t, "true").Run(); err != nil {
+			t.Fatal(err)
+		}
+		nothing = min(nothing, time.Since(begun))
+		begun = time.Now()
+		h.inside(t, s, "finish", "w")
+		best = min(best, time.Since(begun))
+	}
+	t.Logf("a refusal took %v, nothing at all %v", best, nothing)
+	if best-nothing > refusalTime {
+		t.Errorf("a refusal takes %v, nothing at all %v", best, nothing)
+	}
+}
+
+// TestReadsBesideWriter reads in a sandbox while a process outside makes workspaces and removes
+// them: every reading succeeds, and has what was written before it began.
+func TestReadsBesideWriter(t *testing.T) {
+	h := newHost(t)
+	s := Sandbox{Kind: Codex, Dir: h.path("w")}
+	made := make(chan string)
+	done := make(chan struct{})
+	go func() {
+		defer close(made)
+		for n := 0; ; n++ {
+			name := fmt.Sprintf("n%d", n)
+			h.outside(t, "new", name)
+			if n > 2 {
+				h.outside(t, "remove", "--force", fmt.Sprintf("n%d", n-3))
+			}
+			select {
+			case made <- name:
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	last := ""
+	for n := range 200 {
+		select {
+		case last = <-made:
+		default:
+		}
+		r := h.inside(t, s, "list", "--json")
+		var answer struct {
+			Workspaces []struct{ Name string }
+			ReadOnly   croft.ReadOnlyState
+		}
+		if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || r.exit != croft.ExitOK {
+			t.Errorf("reading %d: exit %d, %v\n%s", n, r.exit, err, r.stderr)
+			break
+		}
+		newest := 0
+		for _, w := range answer.Workspaces {
+			var is int
+			if _, err := fmt.Sscanf(w.Name, "n%d", &is); err == nil {
+				newest = max(newest, is)
+			}
+		}
+		var want int
+		_, _ = fmt.Sscanf(last, "n%d", &want)
+		if newest < want {
+			t.Errorf("reading %d has n%d as the newest workspace, and %s was made before", n, newest, last)
+		}
+	}
+	close(done)
+	for range made {
+		continue // until the writer has ended
+	}
+}
+
+// TestHiddenState: where the state cannot be seen, commands answer from what git knows, and say
+// so; what git does not know is no empty answer.
+func TestHiddenState(t *testing.T) {
+	h := newHost(t)
+	hidden := []string{h.stateDir()}
+	before := h.files(t)
+	s := Sandbox{Kind: Codex, Dir: h.path("w"), Hidden: hidden}
+	for _, line := range []string{"list", "list --all", "show", "show w", "path w", "diff w", "conflicts", "config", "doctor"} {
+		if r := h.inside(t, s, words(line, "w")...); r.exit != croft.ExitOK {
+			t.Errorf("%s: exit %d\n%s%s", line, r.exit, r.stdout, r.stderr)
+		}
+	}
+	r := h.inside(t, s, "show", "--json")
+	if how := source(t, r); how != (croft.ReadOnlyState{Source: croft.ReadGit}) {
+		t.Errorf("show answered from %+v", how)
+	}
+	var shown struct{ Workspace croft.Workspace }
+	if err := json.Unmarshal([]byte(r.stdout), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if w := shown.Workspace; w.Name != "w" || w.Path != s.Dir || w.Branch != "croft/w" || w.Target != "main" || w.Base == "" {
+		t.Errorf("git knows of this workspace: %+v", w)
+	}
+	for _, line := range []string{"history", "trash", "queue", "session list", "snapshot --list", "repos", "undo --dry-run"} {
+		r := h.inside(t, s, append(words(line, "w"), "--json")...)
+		if r.exit != croft.ExitEnvironment || !strings.Contains(r.stdout, string(croft.StateUnavailable)) {
+			t.Errorf("%s: exit %d\n%s%s", line, r.exit, r.stdout, r.stderr)
+		}
+	}
+	if r := h.inside(t, s, "finish", "--json"); !strings.Contains(r.stdout, string(croft.ReadOnly)) {
+		t.Errorf("finish: %s%s", r.stdout, r.stderr)
+	}
+	h.wantUnchanged(t, before, "reading")
+}
+
+// TestReadsOfAFile: a state without the files of its log, as a copy from elsewhere, is read as a
+// file that nobody writes, and outside the next command that writes makes the log again.
+func TestReadsOfAFile(t *testing.T) {
+	h := newHost(t)
+	database := filepath.Join(h.stateDir(), "croft.db")
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(database + suffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := h.files(t)
+	s := Sandbox{Kind: Codex, Dir: h.path("w")}
+	r := h.inside(t, s, "list", "--json")
+	how := source(t, r)
+	if how.Source != croft.ReadFile || how.AsOf.IsZero() || !how.Verified || !strings.Contains(r.stdout, `"name":"iso"`) {
+		t.Errorf("list answered from %+v: %s", how, r.stdout)
+	}
+	if want := "read-only: answered from the state as of " + how.AsOf.Local().Format("15:04:05"); !strings.Contains(r.stderr, want) {
+		t.Errorf("list says %q, want %q", r.stderr, want)
+	}
+	h.wantUnchanged(t, before, "reading")
+	h.outside(t, "lock", "w")
+	if how := source(t, h.inside(t, s, "list", "--json")); how.Source != croft.ReadLive {
+		t.Errorf("after a writer list answered from %+v", how)
+	}
+}
