@@ -147,7 +147,7 @@ const (
 type EventsRequest struct {
 	After  Cursor   `json:"after,omitempty"` // of the last event seen, or of a List
 	From   From     `json:"from,omitempty"`
-	Repo   ID       `json:"repo,omitempty"`  // default: all repositories
+	Repo   ID       `json:"repo,omitempty"`  // the ID alone; default: all repositories
 	Kinds  []string `json:"kinds,omitempty"` // default: all
 	Follow Follow   `json:"follow,omitempty"`
 

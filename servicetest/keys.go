@@ -334,7 +334,7 @@ func (eventScenarios) FromNow(t *testing.T, f *fixture) {
 		t.Errorf("from now: %v", kinds(list))
 	}
 	cursor := events(t, f, croft.EventsRequest{})[0].Cursor
-	for _, req := range []croft.EventsRequest{{From: croft.FromNow, After: cursor}, {After: "nonsense"}, {After: "x.-1"}, {From: "later"}, {Kinds: []string{"merge.mergd"}}} {
+	for _, req := range []croft.EventsRequest{{From: croft.FromNow, After: cursor}, {After: "nonsense"}, {After: "x.-1"}, {From: "later"}, {Kinds: []string{"merge.mergd"}}, {Repo: "path:here"}, {Workspace: "a"}} {
 		for _, err := range f.Events(t.Context(), req) {
 			wantCode(t, err, croft.InvalidRequest)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/words"
 )
 
@@ -94,6 +95,13 @@ func (svc *History) startOf(ctx context.Context, req croft.EventsRequest) (journ
 		if !slices.Contains(croft.EventKinds(), kind) {
 			return stream, position{}, &croft.Error{
 				Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no event %q", kind), Details: strings.Join(croft.EventKinds(), ", "),
+			}
+		}
+	}
+	for what, id := range map[string]croft.ID{"project": req.Repo, "workspace": req.Workspace} {
+		if id != "" && !project.IsID(string(id)) { // nothing would match it
+			return stream, position{}, &croft.Error{
+				Code: croft.InvalidRequest, Message: fmt.Sprintf("events are chosen by the ID of a %s, and %.100q is none", what, id), Hint: "croft list --json",
 			}
 		}
 	}

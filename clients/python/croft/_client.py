@@ -113,6 +113,7 @@ class Croft(Calls):
 
           after: the cursor of an event or of a list
           from_: "now": only those after this call; default: from the oldest one that is kept
+          repo: the ID of a project, as in Workspace.repoId; default: all projects, whatever this client is of
           kinds: only these
           follow: False: end with the last event that there is
           patience: for how many seconds the daemon may be away; default: that of the client

@@ -10,6 +10,7 @@ export interface EventsOptions {
   after?: string;
   /** "now": only those from now on. Default: from the oldest one that is kept. */
   from?: "now";
+  /** The ID of a project, as in Workspace.repoId; default: all projects. */
   repo?: string;
   /** Only these. */
   kinds?: EventKind[];

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -221,13 +222,14 @@ func preferredWait(r *http.Request) time.Duration {
 
 // location returns where something that was made can be had.
 func location(out any) string {
+	in := func(repo croft.ID) string { return "?repo=" + url.QueryEscape(croft.ByID(repo)) } // without a project they are not found
 	switch made := out.(type) {
 	case *croft.Workspace:
-		return "/v1/workspaces/" + string(made.ID)
+		return "/v1/workspaces/" + string(made.ID) + in(made.RepoID)
 	case *croft.Snapshot:
-		return "/v1/snapshots/" + string(made.ID)
+		return "/v1/snapshots/" + string(made.ID) + in(made.RepoID)
 	case *croft.Review:
-		return "/v1/reviews/" + string(made.ID)
+		return "/v1/reviews/" + string(made.ID) + in(made.RepoID)
 	case *croft.Session:
 		return "/v1/sessions/" + string(made.ID)
 	case *croft.Round:

@@ -29,7 +29,7 @@ type stub struct {
 
 func (s *stub) Create(ctx context.Context, req croft.CreateRequest) (*croft.Workspace, error) {
 	s.actor, s.created = croft.ActorFrom(ctx), req
-	return &croft.Workspace{ID: "w1", Name: req.Name, Revision: 3}, nil
+	return &croft.Workspace{ID: "w1", RepoID: "r1", Name: req.Name, Revision: 3}, nil
 }
 
 func (s *stub) Lock(_ context.Context, req croft.LockRequest) (*croft.Workspace, error) {
@@ -115,7 +115,7 @@ var everything = caller.Caller{Access: croft.AccessAll, Name: "ada"}
 func TestCreated(t *testing.T) {
 	svc := &stub{}
 	r, body := do(t, "POST", serve(t, svc, everything)+"/v1/workspaces", `{"name":"a"}`, "Idempotency-Key", "k")
-	if r.StatusCode != http.StatusCreated || r.Header.Get("Location") != "/v1/workspaces/w1" || r.Header.Get("ETag") != `"3"` || r.Header.Get(api.HeaderNotice) != "a%20notice%0A" {
+	if r.StatusCode != http.StatusCreated || r.Header.Get("Location") != "/v1/workspaces/w1?repo=id%3Ar1" || r.Header.Get("ETag") != `"3"` || r.Header.Get(api.HeaderNotice) != "a%20notice%0A" {
 		t.Errorf("%s %v %s", r.Status, r.Header, body)
 	}
 	if svc.created.Key != "k" || svc.created.Name != "a" || svc.actor.Name != "ada" {
