@@ -37,8 +37,10 @@ func (d *dashboard) describeGone(r *request, data *errorData) {
 		}
 	}
 	if ws.Status == croft.ConditionMerged && r.mayAct() {
-		data.Undo = data.Open + "/revert"
-		data.Next = "Take the merge back, or bring the workspace back."
+		if _, err := d.planRevert(r, ws); err == nil {
+			data.Undo = data.Open + "/revert"
+			data.Next = "Take the merge back, or bring the workspace back."
+		}
 	}
 }
 

@@ -168,7 +168,7 @@ func itemOf(r *request, m *croft.Merge) queueItem {
 	if m.Status == croft.MergePending && m.State == croft.MergeDone {
 		item.Why = m.Message
 	}
-	if m.Status == croft.MergeMerged && m.State == croft.MergeDone {
+	if m.Status == croft.MergeMerged && m.State == croft.MergeDone && m.Commit != "" {
 		item.Undo = item.Action + "/revert"
 	}
 	return item

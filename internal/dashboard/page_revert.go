@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/url"
 	"slices"
@@ -16,7 +17,8 @@ const laterShown = 20
 // revertData is the question before a merge is taken back.
 type revertData struct {
 	Plan   *croft.RevertPlan
-	Later  []laterMerge // some of those that came after it
+	Later  []laterMerge // those that came after it, the last of them
+	More   int          // how many came after it besides
 	Repo   string
 	Action string
 	Back   string
@@ -46,36 +48,43 @@ func (d *dashboard) revertPage(r *request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := d.newestMerge(r, ws)
+	plan, err := d.planRevert(r, ws)
+	if errors.Is(err, croft.MergeNotFound) {
+		return nil, &croft.Error{Code: croft.NotMerged, Op: "revert", Workspace: ws.Name, Message: "its work was never merged"}
+	}
 	if err != nil {
 		return nil, err
 	}
-	if m == nil {
-		return nil, &croft.Error{Code: croft.NotMerged, Op: "revert", Workspace: ws.Name, Message: "its work was never merged"}
-	}
-	return d.askRevert(r, m.ID, workspacePath(r.Repo.ID, ws.ID, ""))
+	return d.askRevert(r, plan, workspacePath(r.Repo.ID, ws.ID, ""))
+}
+
+// planRevert finds the merge of a workspace that brought its work, and what taking it back would meet.
+func (d *dashboard) planRevert(r *request, ws *croft.Workspace) (*croft.RevertPlan, error) {
+	return d.svc.PlanRevert(r.Context(), croft.RevertRequest{Repo: r.ref(), Ref: croft.ByID(ws.ID)})
 }
 
 // revertMergePage asks before a merge is taken back, whatever became of its workspace.
 func (d *dashboard) revertMergePage(r *request) (*page, error) {
-	return d.askRevert(r, croft.ID(r.PathValue("merge")), repoPath(r.Repo.ID, "queue"))
-}
-
-func (d *dashboard) askRevert(r *request, id croft.ID, back string) (*page, error) {
-	plan, err := d.svc.PlanRevert(r.Context(), croft.RevertRequest{Repo: r.ref(), Merge: id})
+	plan, err := d.svc.PlanRevert(r.Context(), croft.RevertRequest{Repo: r.ref(), Merge: croft.ID(r.PathValue("merge"))})
 	if err != nil {
 		return nil, err
 	}
+	return d.askRevert(r, plan, repoPath(r.Repo.ID, "queue"))
+}
+
+func (d *dashboard) askRevert(r *request, plan *croft.RevertPlan, back string) (*page, error) {
 	data := &revertData{Plan: plan, Repo: r.Repo.Name, Back: back, Action: repoPath(r.Repo.ID, "m/"+url.PathEscape(string(plan.Merge.ID))+"/revert")}
 	list, err := d.svc.Merges(r.Context(), croft.MergesRequest{Repo: r.ref(), Target: plan.Branch, Scope: croft.ScopeAll, Page: croft.Page{Limit: searchPage}})
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range list.Items {
-		if m.Status == croft.MergeMerged && m.ID != plan.Merge.ID && m.EndedAt.After(plan.Merge.EndedAt) && len(data.Later) < min(laterShown, plan.Later) {
+		// A merge without a commit brought nothing, and the plan does not count it.
+		if m.Status == croft.MergeMerged && m.Commit != "" && m.ID != plan.Merge.ID && m.EndedAt.After(plan.Merge.EndedAt) && len(data.Later) < laterShown {
 			data.Later = append(data.Later, laterMerge{Merge: m})
 		}
 	}
+	data.More = max(0, plan.Later-len(data.Later))
 	d.compareLater(r, data)
 	return &page{Template: "revert", Title: "Undo the merge of " + plan.Merge.WorkspaceName, Data: data}, nil
 }

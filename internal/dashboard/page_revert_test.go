@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -109,4 +110,72 @@ func TestGone(t *testing.T) {
 	if to := s.post(s.at(dropped, "restore")); !strings.HasPrefix(to, "/") {
 		t.Errorf("the restoration leads to %q", to)
 	}
+}
+
+// TestRevertListsLater: the question before an undo lists every later merge, or says how many more there are. A merge of
+// work that the target already had brought no commit: it takes no place in the list.
+func TestRevertListsLater(t *testing.T) {
+	s := newSite(t)
+	first := s.make("first", map[string]string{"one.txt": "1\n"})
+	s.merge(first)
+	s.merge(s.make("same-file", map[string]string{"one.txt": "2\n"}))
+	s.mergeNothing("nothing")
+	page := s.get(s.at(first, "revert"))
+	want(t, "the question", page, "1 merged after this")
+	want(t, "the later merge", row(t, page, "same-file"), "one.txt")
+	if strings.Contains(page, "<bdi>nothing</bdi>") || strings.Contains(page, "more before these") {
+		t.Errorf("the list has more than the later merge:\n%s", page)
+	}
+	for i := range 20 {
+		name := fmt.Sprintf("later-%d", i)
+		s.merge(s.make(name, map[string]string{name + ".txt": "l\n"}))
+	}
+	page = s.get(s.at(first, "revert"))
+	want(t, "the question about many", page, "21 merged after this", "and 1 more before these")
+}
+
+// TestMergeOfNothingHasNoUndo: a merge that brought no commit is not offered to be taken back, and whoever asks for it is
+// told why. An earlier merge of the workspace that brought its work is taken back instead.
+func TestMergeOfNothingHasNoUndo(t *testing.T) {
+	s := newSite(t)
+	ws, m := s.mergeNothing("nothing")
+	want(t, "its row of the queue", row(t, s.get(s.in("queue")), "<bdi>nothing</bdi>"), "merged")
+	for _, path := range []string{s.in("queue"), s.at(ws, ""), s.in("history")} {
+		if page := s.get(path); strings.Contains(page, "/revert\"") {
+			t.Errorf("%s offers to take it back", path)
+		}
+	}
+	if a := s.do(http.MethodGet, s.in("w/nothing"), nil); strings.Contains(a.body, "/revert\"") {
+		t.Error("the page of what is gone offers to take it back")
+	}
+	for _, path := range []string{s.at(ws, "revert"), s.in("m/" + string(m.ID) + "/revert")} {
+		a := s.do(http.MethodGet, path, nil)
+		if a.status != http.StatusConflict {
+			t.Errorf("%s: %d", path, a.status)
+		}
+		want(t, path, a.body, "brought no commit to main, so there is nothing to take back")
+	}
+
+	work := s.make("work", map[string]string{"w.txt": "w\n"})
+	brought := s.merge(work)
+	if _, err := s.svc.Restore(t.Context(), croft.RestoreRequest{Ref: croft.ByID(work.ID)}); err != nil {
+		t.Fatal(err)
+	}
+	if again := s.merge(work); again.Commit != "" {
+		t.Fatalf("the second merge brought %s", again.Commit)
+	}
+	want(t, "a workspace whose last merge brought nothing", s.get(s.at(work, "")), "Undo merge…")
+	want(t, "the question", s.get(s.at(work, "revert")), "/m/"+string(brought.ID)+"/revert")
+}
+
+// mergeNothing merges a workspace whose work main already has by another way.
+func (s *site) mergeNothing(name string) (*croft.Workspace, *croft.Merge) {
+	s.t.Helper()
+	ws := s.make(name, map[string]string{name + ".txt": "n\n"})
+	s.git.Git("merge", "--quiet", "--no-ff", "-m", "by hand", ws.Branch)
+	m := s.merge(ws)
+	if m.Status != croft.MergeMerged || m.Commit != "" {
+		s.t.Fatalf("it is %s, with the commit %q", m.Status, m.Commit)
+	}
+	return ws, m
 }

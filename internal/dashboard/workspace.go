@@ -29,7 +29,7 @@ type workspaceView struct {
 	Buttons []button
 	Menu    []button
 	Note    *note
-	Later   *int // how many merges came after its own
+	Later   *int // how many merges came after its own; nil: no merge of it can be taken back
 	// HasFigures: the commits and lines of its work are known.
 	HasFigures bool
 	Body       any // of the tab
@@ -78,8 +78,8 @@ func (d *dashboard) viewOf(r *request, current string) (*workspaceView, error) {
 	if v.Merge, v.Undoing, err = d.newestMerge(r, ws); err != nil {
 		return nil, err
 	}
-	if ws.Status == croft.ConditionMerged && v.Merge != nil && v.Merge.Status == croft.MergeMerged {
-		if plan, err := d.svc.PlanRevert(r.Context(), croft.RevertRequest{Repo: r.ref(), Merge: v.Merge.ID}); err == nil {
+	if ws.Status == croft.ConditionMerged && v.Merge != nil {
+		if plan, err := d.planRevert(r, ws); err == nil {
 			v.Later = &plan.Later
 		}
 	}
@@ -235,7 +235,7 @@ func (v *workspaceView) addUndo() {
 	switch {
 	case v.Undoing != nil:
 		v.Buttons = append(v.Buttons, button{Label: "Look at the queue", Icon: "lane", Path: queuePath(v.WS.RepoID, v.Undoing.Target), IsLink: true})
-	case v.WS.Status == croft.ConditionMerged && v.Merge != nil:
+	case v.Later != nil:
 		v.Buttons = append(v.Buttons, button{Label: "Undo merge…", Icon: "undo", Path: v.Path + "/revert", IsLink: true, IsDanger: true})
 	}
 }

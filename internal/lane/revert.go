@@ -86,7 +86,10 @@ func (svc *Lanes) notMergedError(ctx context.Context, r *project.Project, m jour
 		Code: croft.NotMerged, Workspace: m.WorkspaceName, Message: fmt.Sprintf("it is not in %s: it is %s", m.Target, cmp.Or(string(m.Status), "not merged")),
 		Hint: "croft queue --all",
 	}
-	if m.Status == croft.MergeMerged { // but it is not in the history of the target
+	switch {
+	case m.Status == croft.MergeMerged && m.Commit == "":
+		why.Message = fmt.Sprintf("it brought no commit to %s, so there is nothing to take back", m.Target)
+	case m.Status == croft.MergeMerged: // but it is not in the history of the target
 		why.Message = fmt.Sprintf("it is not in %s any more: the branch was set to another commit", m.Target)
 	}
 	all, err := svc.Journal.MergesOf(ctx, m.Workspace)
