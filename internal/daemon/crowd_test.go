@@ -72,8 +72,8 @@ func TestCrowd(t *testing.T) {
 		t.Error("there is room, and a connection is refused")
 	}
 	c.change(one, http.StateIdle)
-	if len(c.conns) != 2 {
-		t.Errorf("%d connections", len(c.conns))
+	if n := c.size(); n != 2 {
+		t.Errorf("%d connections", n)
 	}
 	if sixth, six := next(); six == nil || !isOpen(first) || !isOpen(sixth) {
 		t.Error("a connection of a known caller was closed rather than one of a stranger")
