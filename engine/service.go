@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/access"
 	"github.com/croft-sh/croft/internal/attempt"
 	"github.com/croft-sh/croft/internal/everywhere"
 	"github.com/croft-sh/croft/internal/page"
@@ -426,5 +427,8 @@ func (e *Engine) Observe(ctx context.Context, seen []croft.Workspace) error {
 
 // Events streams events in order, from a cursor on.
 func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[croft.Event, error] {
+	if err := e.access().Refuse(access.Call{Op: "events"}); err != nil {
+		return func(yield func(croft.Event, error) bool) { yield(croft.Event{}, err) }
+	}
 	return e.history.Events(ctx, req)
 }
