@@ -88,14 +88,29 @@ func WriteAnswer(w http.ResponseWriter, status int, answer any) {
 }
 
 func writeJSON(w http.ResponseWriter, media string, status int, v any) {
-	data, err := encode(v)
+	data, err := Encode(v)
 	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"code":"INTERNAL","message":"the answer cannot be sent"}`)
+		status, data = http.StatusInternalServerError, []byte(`{"code":"INTERNAL","message":"the answer cannot be sent"}`+"\n")
 	}
+	writeEncoded(w, media, status, data)
+}
+
+// WriteEncoded answers with the result of a call, as [Encode] returned it.
+func WriteEncoded(w http.ResponseWriter, answer []byte) {
+	writeEncoded(w, "application/json", http.StatusOK, answer)
+}
+
+func writeEncoded(w http.ResponseWriter, media string, status int, data []byte) {
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // the caller is gone, and with it whom to tell
+	_, _ = w.Write(data) // the caller is gone, and with it whom to tell
+}
+
+// Encode returns an answer as a line of JSON.
+func Encode(v any) ([]byte, error) {
+	data, err := encode(v)
+	return append(data, '\n'), err
 }
 
 // encode returns an answer as JSON. The workspaces of a list are encoded one by one: they write

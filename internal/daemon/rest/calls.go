@@ -17,8 +17,9 @@ import (
 
 type server struct {
 	Options
-	mux   *http.ServeMux
-	turns turns
+	mux     *http.ServeMux
+	turns   turns
+	sharing sharing
 
 	mu    sync.Mutex
 	calls map[string]context.CancelFunc // the calls at work that have a name, by caller and name
