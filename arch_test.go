@@ -226,7 +226,8 @@ var mayImport = map[string][]string{
 	// Changes of the code that tests must find.
 	"internal/mutant": {},
 
-	// A browser for the tests of pages, and sandboxes like those of agents.
+	// A built croft, a browser for the tests of pages, and sandboxes like those of agents.
+	"internal/buildtest":   {},
 	"internal/browsertest": {"internal/proc"},
 	"internal/sandboxtest": {"internal/proc"},
 
@@ -289,13 +290,13 @@ var rooms = []string{
 // testSupport are the packages that only tests import. Nothing else may link
 // the testing package.
 var testSupport = []string{
-	"internal/browsertest", "internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "internal/openapi", "internal/openapi/clientgen", "internal/sandboxtest", "servicetest", "servicetest/harness", "servicetest/wire",
+	"internal/browsertest", "internal/buildtest", "internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "internal/openapi", "internal/openapi/clientgen", "internal/sandboxtest", "servicetest", "servicetest/harness", "servicetest/wire",
 }
 
 // onlyIn names, for imports that have one place, that place. A row ends in
 // "/..." when it covers everything below.
 var onlyIn = map[string][]string{
-	"os/exec":      {"internal/proc", "internal/sandboxtest", "examples/pool", "examples/spawn", "examples/tournament"},
+	"os/exec":      {"internal/buildtest", "internal/proc", "internal/sandboxtest", "examples/pool", "examples/spawn", "examples/tournament"},
 	"net/http/...": web,
 	"database/sql": {"internal/journal", "internal/journal/prepared", "internal/journal/readonly"},
 	"testing/...":  testSupport,

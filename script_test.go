@@ -8,13 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/croft-sh/croft/internal/buildtest"
 )
 
 // scripts are the specification of the command line. testdata/script/README.md
@@ -81,16 +82,11 @@ func checkScriptNames(t *testing.T, bin string) {
 func buildProgram(t *testing.T) (bin string) {
 	t.Helper()
 	bin = t.TempDir()
-	suffix := ""
-	if runtime.GOOS == "windows" {
-		suffix = ".exe"
-	}
-	program := filepath.Join(bin, "croft"+suffix)
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/croft").CombinedOutput()
+	program, err := buildtest.Croft(bin, buildtest.Options{})
 	if err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+		t.Fatal(err)
 	}
-	if err := os.Link(program, filepath.Join(bin, "git-croft"+suffix)); err != nil {
+	if err := os.Link(program, filepath.Join(bin, "git-"+filepath.Base(program))); err != nil {
 		t.Fatal(err)
 	}
 	return bin

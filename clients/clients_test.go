@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/croft-sh/croft/internal/buildtest"
 )
 
 // limit is how long the tests of one client may take.
@@ -26,29 +28,22 @@ func skip(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// binary builds croft once, for all tests.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "croft-clients-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "croft")
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path, "github.com/croft-sh/croft/cmd/croft")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, nil
-})
+// built is the directory of the binary. TestMain sets it before any test runs.
+var built string
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, _ := binary(); path != "" {
-		_ = os.RemoveAll(filepath.Dir(path))
+// binary builds croft once, for all tests that are not skipped.
+var binary = sync.OnceValues(func() (string, error) { return buildtest.Croft(built, buildtest.Options{}) })
+
+func TestMain(m *testing.M) { os.Exit(runAll(m)) }
+
+func runAll(m *testing.M) int {
+	var err error
+	if built, err = os.MkdirTemp("", "croft-clients-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
-	os.Exit(code)
+	defer os.RemoveAll(built)
+	return m.Run()
 }
 
 // run runs the tests of a client. All that they start is ended with them.

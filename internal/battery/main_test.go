@@ -3,14 +3,14 @@
 package battery
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/croft-sh/croft/internal/buildtest"
 )
 
 // built is the directory of the binary under test. TestMain sets it before any
@@ -36,28 +36,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(daemonVariable) != "" {
 		os.Exit(runFastDaemon())
 	}
-	os.Exit(buildAndRun(m))
-}
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "croft-battery-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator),
-		"github.com/croft-sh/croft/cmd/croft", "github.com/croft-sh/croft/examples/...")
-	// The measured binary is the released one: without the race detector and without C.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		return 1
-	}
-	built = dir
-	return m.Run()
+	more := buildtest.Options{More: []string{"examples/..."}}
+	os.Exit(buildtest.Main(m, more, func(program string) { built = filepath.Dir(program) }))
 }
 
 // isLong reports whether the full form was asked for.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/croft-sh/croft/internal/buildtest"
 )
 
 // fault is what fails while croft runs: one of git's system calls, or one of Croft's
@@ -93,15 +95,13 @@ var tools = sync.OnceValue(func() error {
 	}
 	follow := exec.Command("cc", "-O2", "-Wall", "-Werror", "-o", follower, filepath.Join(filepath.Dir(source), "killat.c"))
 	compile := exec.Command("cc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", filepath.Join(built, "writepoints.so"), source, "-ldl")
-	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "failpoints",
-		"-o", filepath.Join(built, "failpoints", "croft"), "github.com/croft-sh/croft/cmd/croft")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	for _, cmd := range []*exec.Cmd{follow, compile, build} {
+	for _, cmd := range []*exec.Cmd{follow, compile} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%v: %w: %s", cmd.Args, err, out)
 		}
 	}
-	return nil
+	_, err = buildtest.Croft(filepath.Join(built, "failpoints"), buildtest.Options{Tags: "failpoints"})
+	return err
 })
 
 // suffer runs croft with a fault, and returns the point that was hit, or "" if there were

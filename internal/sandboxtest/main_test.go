@@ -16,31 +16,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/croft-sh/croft/internal/buildtest"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 // croftBinary is the croft under test. TestMain sets it before any test runs.
 var croftBinary string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "croft-sandbox-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	croftBinary = filepath.Join(dir, "croft")
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", croftBinary, "github.com/croft-sh/croft/cmd/croft")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(buildtest.Main(m, buildtest.Options{}, func(program string) { croftBinary = program }))
 }
 
 // host is a project with a workspace of each mode, w and iso.

@@ -22,6 +22,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/client"
 	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/buildtest"
 	"github.com/croft-sh/croft/internal/daemon/process"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git/gittest"
@@ -31,22 +32,8 @@ import (
 // binary is the program under test, in a directory that other users can enter.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(build(m)) }
-
-func build(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "croft-daemon-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "croft")
-	out, err := exec.Command("go", "build", "-o", binary, "github.com/croft-sh/croft/cmd/croft").CombinedOutput()
-	if err = errors.Join(err, os.Chmod(dir, 0o755)); err != nil {
-		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(buildtest.Main(m, buildtest.Options{}, func(program string) { binary = program }))
 }
 
 // host is a user with a state directory.
