@@ -1,12 +1,70 @@
 package croft
 
-import "time"
+import (
+	"context"
+	"time"
+)
+
+// Agents is what agents say of themselves.
+type Agents interface {
+	// ReportAgent records what the agent of a workspace does, and tells of it as
+	// workspace.reported. It is no new revision of the workspace, and no act of the history.
+	ReportAgent(ctx context.Context, req ReportRequest) (*Activity, error)
+}
 
 // Question is what an agent asked and waits for. Its text is the agent's: show it as text.
 type Question struct {
 	Text  string    `json:"text"`
 	Since time.Time `json:"since"`
 }
+
+// AgentState says what the agent of a workspace does.
+type AgentState string
+
+// The states of agents.
+const (
+	AgentStarting AgentState = "starting" // it was started and has not begun to work
+	AgentWorking  AgentState = "working"
+	AgentWaiting  AgentState = "waiting" // it does not go on without what it waits for
+	AgentIdle     AgentState = "idle"    // its turn is over; that does not say that its task is done
+	AgentEnded    AgentState = "ended"
+	AgentUnknown  AgentState = "unknown" // there were no news for long, and no process of it is known
+)
+
+// AgentNeed is what an agent waits for.
+type AgentNeed string
+
+// What agents wait for.
+const (
+	NeedAnswer      AgentNeed = "answer"      // a person answers a question
+	NeedPermission  AgentNeed = "permission"  // a person allows something
+	NeedCredentials AgentNeed = "credentials" // a person logs in
+	NeedResource    AgentNeed = "resource"    // something on the machine or in the network
+	NeedLimit       AgentNeed = "limit"       // the limit of a service is over
+)
+
+// Activity is what the agent of a workspace does, by the last news of it.
+type Activity struct {
+	State      AgentState `json:"state"`
+	WaitingFor AgentNeed  `json:"waitingFor,omitempty"` // with AgentWaiting
+	Note       string     `json:"note,omitempty"`       // the agent's words: show them as text
+	Source     string     `json:"source,omitempty"`     // what told of it: "report", or the name of an agent's hooks
+	Since      time.Time  `json:"since"`                // when the state began
+	At         time.Time  `json:"at"`                   // when the last news of it came; news that change nothing count once a minute
+}
+
+// ReportRequest tells what the agent of a workspace does.
+type ReportRequest struct {
+	Repo       Ref        `json:"repo,omitempty"`
+	Workspace  Ref        `json:"workspace,omitempty"`  // a name, an ID or a path; default: where Repo lies
+	State      AgentState `json:"state"`                // required; not AgentUnknown
+	WaitingFor AgentNeed  `json:"waitingFor,omitempty"` // with AgentWaiting; default: NeedAnswer
+	Note       string     `json:"note,omitempty"`       // at most MaxNote bytes
+	Source     string     `json:"source,omitempty"`     // default: "report"
+}
+
+// MaxNote is how long the note of a report may be, in bytes.
+const MaxNote = 500
 
 // Port is a TCP port that is a workspace's own.
 type Port struct {

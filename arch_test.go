@@ -706,7 +706,7 @@ const maxPackageLines = 3000
 // packageLines are other limits.
 var packageLines = map[string]int{
 	".":                  4_000,  // the contract in prose: half of it is comments
-	"engine":             920,    // a line or three a call
+	"engine":             960,    // a line or three a call
 	"internal/cli":       10_000, // one file a command
 	"internal/dashboard": 8_000,  // one file a page
 	"internal/git":       7_000,

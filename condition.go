@@ -25,7 +25,8 @@ const (
 	ConditionChecking    Condition = "checking"     // the checks of its merge are running
 	ConditionHeld        Condition = "held"         // its merge waits until it is released
 	ConditionQueued      Condition = "queued"       // its merge waits
-	ConditionWorking     Condition = "working"      // a process has a lease on it or is inside, or its round goes on
+	ConditionWaiting     Condition = "waiting"      // its agent waits for a person, or for something else
+	ConditionWorking     Condition = "working"      // a process has a lease on it or is inside, its round goes on, or its agent says so
 	ConditionOrphan      Condition = "orphan"       // its leases are over and their owners dead, and nobody has finished it since
 	ConditionResolving   Condition = "resolving"    // it has unmerged paths, or a merge of its target that is not committed yet
 	ConditionConflict    Condition = "conflict"     // its merge met a conflict, and no forecast since says that it is over
@@ -57,7 +58,7 @@ const (
 func Conditions() []Condition {
 	return []Condition{
 		ConditionMissing, ConditionBroken, ConditionMaking, ConditionUnfinished, ConditionMerging, ConditionChecking, ConditionHeld,
-		ConditionQueued, ConditionWorking, ConditionOrphan, ConditionResolving, ConditionConflict, ConditionCheckFailed,
+		ConditionQueued, ConditionWaiting, ConditionWorking, ConditionOrphan, ConditionResolving, ConditionConflict, ConditionCheckFailed,
 		ConditionTargetFails, ConditionUnapproved, ConditionBlocked, ConditionStuck, ConditionFailed, ConditionKilled, ConditionDirty,
 		ConditionReverted, ConditionMerged, ConditionCollides, ConditionToReview, ConditionPending, ConditionAhead, ConditionInPlace,
 		ConditionLocked, ConditionEmpty, ConditionDiscarded, ConditionReaped, ConditionUndone, ConditionRemoved,
@@ -76,6 +77,7 @@ const (
 	ActionDiff     Action = "diff"     // a person reads its work, then merges or discards it
 	ActionRemove   Action = "remove"   // Remove
 	ActionWork     Action = "work"     // an agent or a person goes inside
+	ActionAnswer   Action = "answer"   // a person answers its agent, where that runs
 	ActionMerge    Action = "merge"    // SubmitMerge
 	ActionResolve  Action = "resolve"  // Resolve
 	ActionApprove  Action = "approve"  // a person approves the checks of the target

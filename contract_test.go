@@ -65,7 +65,9 @@ var withoutKey = map[string]string{
 	"DriveLanes": "merges what was submitted, each under the key of its own request; it adds nothing",
 	"Renew":      "only the last renewal counts",
 	"Release":    "releasing again succeeds",
-	"Close":      "the end of a Service",
+
+	"ReportAgent": "only the last report counts",
+	"Close":       "the end of a Service",
 }
 
 const reads = "reads"

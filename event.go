@@ -82,6 +82,7 @@ const (
 	EventOperationUndone     = "operation.undone"     // an act of the history was undone
 	EventOperationProgressed = "operation.progressed" // an act that takes more than a second has come so far
 	EventWorkspaceFinished   = "workspace.finished"   // its agent has ended; if its work is merged, merge.queued follows
+	EventWorkspaceReported   = "workspace.reported"   // what its agent does has changed
 	EventMergeQueued         = "merge.queued"         // it waits in its lane
 	EventMergeStarted        = "merge.started"        // its lane works on it
 	EventMergeChecking       = "merge.checking"       // the checks of the target run on it
@@ -116,7 +117,7 @@ func EventKinds() []string {
 	return []string{
 		EventWorkspaceCreating, EventWorkspaceCreated, EventWorkspaceChanged, EventWorkspaceForgotten, EventWorkspaceRemoved, EventWorkspaceLocked, EventWorkspaceUnlocked,
 		EventWorkspaceReaped, EventWorkspaceRebuilt, EventWorkspaceMoved, EventWorkspaceRestored, EventWorkspaceSaved, EventLeaseTaken, EventLeaseReleased, EventBranchDeleted,
-		EventOperationUndone, EventOperationProgressed, EventWorkspaceFinished, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
+		EventOperationUndone, EventOperationProgressed, EventWorkspaceFinished, EventWorkspaceReported, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
 		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventCheckStarted, EventCheckOutput, EventCheckEnded, EventTargetMoved, EventApprovalGiven, EventApprovalWithdrawn, EventReviewCreated, EventSessionStarted,
 		EventSessionChanged, EventSessionEnded, EventRoundStarted, EventRoundEnded, EventTrashStripped, EventTrashAnnounced, EventTrashPurged, EventTrashReduced,
 	}

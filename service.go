@@ -24,6 +24,7 @@ type Service interface {
 	Roles
 	Locks
 	Leases
+	Agents
 	Containers
 	Snapshots
 	Radar

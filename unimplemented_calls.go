@@ -178,6 +178,10 @@ func (refusing) Repo(ctx, RepoRequest) (*Repo, error) {
 	return no[Repo]("Repo")
 }
 
+func (refusing) ReportAgent(ctx, ReportRequest) (*Activity, error) {
+	return no[Activity]("ReportAgent")
+}
+
 func (refusing) Repos(ctx, ReposRequest) (*List[Repo], error) {
 	return no[List[Repo]]("Repos")
 }

@@ -150,8 +150,11 @@ type Workspace struct {
 	Work *Work `json:"work,omitempty"`
 	// Finished is how its last agent ended, if that was said.
 	Finished *Finished `json:"finished,omitempty"`
-	// LastLine is the last line that its agent printed, and Question what the agent waits for.
-	// Ports are its own. They are absent until Croft runs agents and gives ports.
+	// Activity is what its agent does, if anything told of it. Question is what the agent waits
+	// for a person to say.
+	Activity *Activity `json:"activity,omitempty"`
+	// LastLine is the last line that its agent printed. Ports are its own. They are absent until
+	// Croft runs agents and gives ports.
 	LastLine string    `json:"lastLine,omitempty"`
 	Question *Question `json:"question,omitempty"`
 	Ports    []Port    `json:"ports,omitempty"`

@@ -104,6 +104,11 @@ func (c *Client) Lock(ctx context.Context, req croft.LockRequest) (*croft.Worksp
 	return send[croft.LockRequest, croft.Workspace](ctx, c, "Lock", req)
 }
 
+// ReportAgent records what the agent of a workspace does.
+func (c *Client) ReportAgent(ctx context.Context, req croft.ReportRequest) (*croft.Activity, error) {
+	return send[croft.ReportRequest, croft.Activity](ctx, c, "ReportAgent", req)
+}
+
 // UpdateWorkspace changes what callers record with a workspace.
 func (c *Client) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
 	return send[croft.UpdateRequest, croft.Workspace](ctx, c, "UpdateWorkspace", req)

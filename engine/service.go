@@ -109,6 +109,11 @@ func (e *Engine) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (
 	return doOn(ctx, e, call{op: "update", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.UpdateRecord)
 }
 
+// ReportAgent records what the agent of a workspace does.
+func (e *Engine) ReportAgent(ctx context.Context, req croft.ReportRequest) (*croft.Activity, error) {
+	return doOn(ctx, e, call{op: "report", workspace: req.Workspace, repo: req.Repo, does: writes}, req, e.workspaces.ReportAgent)
+}
+
 // Lock sets the user's lock of a workspace.
 func (e *Engine) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
 	return doOn(ctx, e, call{op: "lock", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.LockWorkspace)

@@ -136,6 +136,7 @@ func groups() []group {
 		groupOf("Actors", actorScenarios{}),
 		groupOf("Revisions", revisionScenarios{}),
 		groupOf("Meta", metaScenarios{}),
+		groupOf("Reports", reportScenarios{}),
 		groupOf("Everywhere", everywhereScenarios{}),
 		groupOf("CheckLog", checkLogScenarios{}),
 		groupOf("Diffs", diffScenarios{}),

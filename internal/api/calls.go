@@ -70,6 +70,7 @@ var calls = []Call{
 	{"Discard", post, "/v1/workspaces/discard", "workspaces", AnswerOK},
 	{"Workspace", get, "/v1/workspaces/{ref}", "workspaces", AnswerOK},
 	{"UpdateWorkspace", patch, "/v1/workspaces/{workspace}", "workspaces", AnswerOK},
+	{"ReportAgent", post, "/v1/workspaces/{workspace}/report", "workspaces", AnswerOK},
 	{"Status", get, "/v1/workspaces/{workspace}/status", "workspaces", AnswerOK},
 	{"Prompt", get, "/v1/workspaces/{ref}/prompt", "workspaces", AnswerOK},
 	{"Mounts", get, "/v1/workspaces/{workspace}/mounts", "workspaces", AnswerOK},

@@ -17,6 +17,8 @@ var keyless = map[string]string{
 	"queue run": "merges what was submitted, each under the key of its own request",
 	"init":      "makes a file, unless it is there",
 
+	"agent": reads, "agent report": "only the last report counts",
+
 	"serve": "runs until it is stopped; there is one at most",
 	"token": reads, "token list": reads,
 	"token new":    "a secret is shown once, so it cannot be shown again",

@@ -80,6 +80,7 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 		add("meta", metaText(key, ws.Meta[key]))
 	}
 	add("agent", ws.Agent)
+	add("agent is", a.activityText(ws.Activity))
 	add("session", ws.Session)
 	if ws.Round > 0 {
 		add("round", fmt.Sprint(ws.Round))

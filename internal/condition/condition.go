@@ -93,7 +93,7 @@ type rule func(*Facts) (Verdict, bool)
 // rules returns the rules in their order.
 func rules() []rule {
 	return []rule{
-		removed, halfRemoved, broken, making, waiting, working, orphan, resolving, rejected, ended, dirty, reverted, merged,
+		removed, halfRemoved, broken, making, waiting, asks, working, orphan, resolving, rejected, ended, dirty, reverted, merged,
 		collides, toReview, ahead, idle,
 	}
 }
@@ -230,7 +230,33 @@ func working(f *Facts) (Verdict, bool) {
 	case len(f.Inside) > 0:
 		return verdict(croft.ConditionWorking, few(f.Inside))
 	}
+	if a := f.Workspace.Activity; a != nil && (a.State == croft.AgentWorking || a.State == croft.AgentStarting) {
+		return verdict(croft.ConditionWorking, cmp.Or(a.Note, "its agent says so"))
+	}
 	return none()
+}
+
+// asks is about an agent that waits: for a person, who answers where it runs, or for something
+// that comes by itself.
+func asks(f *Facts) (Verdict, bool) {
+	a := f.Workspace.Activity
+	if a == nil || a.State != croft.AgentWaiting {
+		return none()
+	}
+	why := needTexts[a.WaitingFor]
+	if a.Note != "" {
+		why += ": " + a.Note
+	}
+	if a.WaitingFor == croft.NeedLimit || a.WaitingFor == croft.NeedResource {
+		return verdict(croft.ConditionWaiting, why)
+	}
+	return f.verdictFor(croft.ConditionWaiting, why, croft.ActionAnswer)
+}
+
+// needTexts says what an agent waits for.
+var needTexts = map[croft.AgentNeed]string{
+	croft.NeedAnswer: "it asks you", croft.NeedPermission: "it asks for permission", croft.NeedCredentials: "it needs you to log in",
+	croft.NeedResource: "it waits for something outside", croft.NeedLimit: "it waits until a limit is over",
 }
 
 func orphan(f *Facts) (Verdict, bool) {

@@ -112,6 +112,11 @@ func tableOfMerges() []line {
 	}
 }
 
+// activity has an agent say what it does.
+func activity(state croft.AgentState, need croft.AgentNeed, note string) func(*Facts) {
+	return func(f *Facts) { f.Workspace.Activity = &croft.Activity{State: state, WaitingFor: need, Note: note} }
+}
+
 func tableOfWork() []line {
 	reverted := func(f *Facts) {
 		f.Workspace.MergeStatus, f.RevertedBy = croft.MergeReverted, "859d7ad00"
@@ -130,6 +135,16 @@ func tableOfWork() []line {
 		{"leased elsewhere", with(committed(), func(f *Facts) { f.Workspace.Lease = &croft.Lease{Owner: croft.Owner{PID: 7, Host: "far"}} }), "working", "process 7 on far", ""},
 		{"process inside", with(committed(), func(f *Facts) { f.Inside = []string{"vim", "bash", "git"} }), "working", "vim, bash and 1 more", ""},
 		{"round", with(committed(), func(f *Facts) { f.RoundOn = 2 }), "working", "round 2", ""},
+		{"says that it works", with(committed(), activity(croft.AgentWorking, "", "")), "working", "its agent says so", ""},
+		{"says that it starts", with(committed(), activity(croft.AgentStarting, "", "reads the issue")), "working", "reads the issue", ""},
+		{"asks", with(committed(), activity(croft.AgentWaiting, croft.NeedAnswer, "which\x1b[31m?")), "waiting", "it asks you: which\ufffd[31m?", "croft show x"},
+		{"asks, though leased", with(committed(), func(f *Facts) {
+			activity(croft.AgentWaiting, croft.NeedPermission, "")(f)
+			f.Workspace.Lease = &croft.Lease{Process: "claude"}
+		}), "waiting", "it asks for permission", "croft show x"},
+		{"waits for a limit", with(committed(), activity(croft.AgentWaiting, croft.NeedLimit, "")), "waiting", "it waits until a limit is over", ""},
+		{"idle is no word", with(committed(), activity(croft.AgentIdle, "", "")), "ahead", "2 commits", "croft merge x"},
+		{"nothing known of its agent", with(committed(), activity(croft.AgentUnknown, "", "")), "ahead", "2 commits", "croft merge x"},
 		{"orphan", with(committed(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},
 		{"empty orphan", with(fresh(), func(f *Facts) { f.IsOrphan, f.HasSeenFiles, f.HasSeenCommits = true, true, true }), "orphan", "its agent has ended without saying how", "croft remove x"},
 		{"orphan, not looked at", with(fresh(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},

@@ -32,6 +32,8 @@ func (f *Facts) command(a croft.Action) string {
 		verb = "queue release"
 	case croft.ActionWork:
 		verb = "sh"
+	case croft.ActionAnswer:
+		verb = "show"
 	case croft.ActionResolve:
 		verb = "merge --resolve"
 	}

@@ -26,6 +26,7 @@ var states = map[croft.Condition]state{
 	croft.ConditionChecking:    {"checking", "t-run", "working", true},
 	croft.ConditionHeld:        {"held", "t-amber", "held", false},
 	croft.ConditionQueued:      {"queued", "t-run", "queued", false},
+	croft.ConditionWaiting:     {"waits", "t-amber", "asks", false},
 	croft.ConditionWorking:     {"working", "t-run", "working", true},
 	croft.ConditionOrphan:      {"agent gone", "t-amber", "stopped", false},
 	croft.ConditionResolving:   {"resolving", "t-amber", "conflict", false},

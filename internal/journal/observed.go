@@ -30,3 +30,24 @@ func (t *Tx) Observe(seen croft.Workspace, actor string) error {
 		Subjects: croft.Subjects{Repo: rec.RepoID, Workspace: seen.ID, WorkspaceName: w.Name}, After: &croft.Nouns{Workspace: &w},
 	})
 }
+
+// Report records what the agent of a workspace does, and tells of it unless only the time of the
+// news is another. It is no new revision: what an agent says of itself refuses no caller that has
+// seen the record.
+func (t *Tx) Report(id croft.ID, now croft.Activity, event croft.Event) error {
+	rec, err := t.Record(id)
+	if err != nil {
+		return err
+	}
+	was := rec.Activity
+	rec.Activity = &now
+	if _, err := t.exec(`UPDATE workspaces SET record = json_set(record, '$.activity', json(?)) WHERE id = ?`, asJSON{now}, id); err != nil {
+		return err
+	}
+	if was != nil && was.State == now.State && was.WaitingFor == now.WaitingFor && was.Note == now.Note {
+		return nil
+	}
+	w := rec.noun().Workspace
+	event.After = &croft.Nouns{Workspace: &w}
+	return t.Emit(event)
+}

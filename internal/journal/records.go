@@ -64,7 +64,8 @@ type Record struct {
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that is making it; absent once it is made
 	Resolving  *Resolving        `json:"resolving,omitempty"`  // the conflicts that the last merge of its target left in it
 	Trash      *Trash            `json:"trash,omitempty"`
-	Seen       Seen              `json:"seen,omitzero"` // for events only: decisions go by git
+	Activity   *croft.Activity   `json:"activity,omitempty"` // what its agent does; see Report
+	Seen       Seen              `json:"seen,omitzero"`      // for events only: decisions go by git
 
 	Undiscarded *croft.MergeStatus `json:"undiscarded,omitempty"` // its merge status before it was discarded
 }
@@ -136,7 +137,7 @@ func (r Record) withoutLookups() Record {
 	w := &r.Workspace
 	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env, w.Scratch = "", false, "", nil, nil, ""
 	w.RemovedAt, w.KeptUntil = time.Time{}, time.Time{}
-	w.Status, w.Why, w.Next, w.Work = "", "", nil, nil
+	w.Status, w.Why, w.Next, w.Work, w.Activity, w.Question = "", "", nil, nil, nil, nil
 	return r
 }
 
@@ -175,8 +176,8 @@ const withLeaseEpoch = `CASE WHEN json_valid(workspaces.record) AND
 func (t *Tx) PutRecord(r Record) error { return t.SaveRecord(&r) }
 
 // SaveRecord writes a record, as PutRecord does, and sets the generation that it has now. The
-// meta stays as it is: the caller may have read the record before that was changed. SaveMeta
-// changes it.
+// meta and the agent's activity stay as they are: the caller may have read the record before
+// they were changed. SaveMeta and Report change them.
 func (t *Tx) SaveRecord(r *Record) error {
 	was, err := t.present(r.Workspace.ID)
 	if err != nil {
@@ -201,7 +202,7 @@ func (t *Tx) SaveMeta(r *Record, meta map[string]string) error {
 // write writes a record in the place of the present one; nil: there is none.
 func (t *Tx) write(r *Record, was *present) error {
 	if r.Generation = 1; was != nil {
-		r.Generation = was.generation + 1
+		r.Generation, r.Activity = was.generation+1, was.activity
 	}
 	w := r.Workspace
 	t.story.WroteWorkspace(r.noun())

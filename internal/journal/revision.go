@@ -51,17 +51,22 @@ func (j *Journal) Claim(ctx context.Context, id croft.ID, want int, by string) e
 type present struct {
 	generation int
 	meta       map[string]string
+	activity   *croft.Activity
 }
 
 // present reads the present record of a workspace.
 func (t *Tx) present(id croft.ID) (*present, error) {
 	p, err := firstRow(collect(t.ctx, t, func(rows *sql.Rows) (p present, err error) {
-		var meta []byte
-		if err = rows.Scan(&p.generation, &meta); err == nil && len(meta) > 0 {
+		var meta, activity []byte
+		if err = rows.Scan(&p.generation, &meta, &activity); err == nil && len(meta) > 0 {
 			err = json.Unmarshal(meta, &p.meta)
 		}
+		if err == nil && len(activity) > 0 {
+			err = json.Unmarshal(activity, &p.activity)
+		}
 		return p, err
-	}, `SELECT generation, CASE WHEN json_valid(record) THEN record -> '$.workspace.meta' END FROM workspaces WHERE id = ?`, id))
+	}, `SELECT generation, CASE WHEN json_valid(record) THEN record -> '$.workspace.meta' END,
+		CASE WHEN json_valid(record) THEN record -> '$.activity' END FROM workspaces WHERE id = ?`, id))
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}

@@ -180,6 +180,10 @@ func (denied) Repo(ctx, croft.RepoRequest) (*croft.Repo, error) {
 	return no[croft.Repo]("Repo")
 }
 
+func (denied) ReportAgent(ctx, croft.ReportRequest) (*croft.Activity, error) {
+	return no[croft.Activity]("ReportAgent")
+}
+
 func (denied) Repos(ctx, croft.ReposRequest) (*croft.List[croft.Repo], error) {
 	return no[croft.List[croft.Repo]]("Repos")
 }

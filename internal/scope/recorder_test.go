@@ -180,6 +180,10 @@ func (r *recorder) Repo(c ctx, req croft.RepoRequest) (*croft.Repo, error) {
 	return record[croft.Repo](r, c, "Repo", req)
 }
 
+func (r *recorder) ReportAgent(c ctx, req croft.ReportRequest) (*croft.Activity, error) {
+	return record[croft.Activity](r, c, "ReportAgent", req)
+}
+
 func (r *recorder) Repos(c ctx, req croft.ReposRequest) (*croft.List[croft.Repo], error) {
 	return record[croft.List[croft.Repo]](r, c, "Repos", req)
 }

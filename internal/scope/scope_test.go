@@ -91,6 +91,7 @@ var decisions = map[string]struct{ read, workspace string }{
 	"Undo":            {refuse, narrow},
 	"Uninstall":       {refuse, refuse},
 	"Unlock":          {refuse, refuse}, // a person's
+	"ReportAgent":     {refuse, narrow},
 	"UpdateWorkspace": {refuse, narrow},
 	"WaitMerge":       {passes, narrow},
 	"Workspace":       {passes, narrow},

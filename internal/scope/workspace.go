@@ -239,6 +239,15 @@ func (w *workspace) Workspace(ctx context.Context, req croft.WorkspaceRequest) (
 	return trimmed(w.svc.Workspace(ctx, req))
 }
 
+func (w *workspace) ReportAgent(ctx context.Context, req croft.ReportRequest) (*croft.Activity, error) {
+	ctx, me, err := w.target(ctx, "report", req.Repo, req.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	req.Repo, req.Workspace = me.repo(), me.ref()
+	return w.svc.ReportAgent(ctx, req)
+}
+
 func (w *workspace) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
 	ctx, me, err := w.target(ctx, "update", req.Repo, req.Workspace)
 	if err != nil {

@@ -114,6 +114,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 		return w
 	}
 	w.Lease = v.lease(w.ID)
+	v.setActivity(&w, rec.Activity)
 	if w.Mode == croft.ModeLegacy {
 		return w
 	}

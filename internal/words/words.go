@@ -15,7 +15,13 @@ import (
 // word is the default of each type.
 func knownWords() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
-		reflect.TypeFor[croft.AfterMerge]():  {string(croft.AfterKeep)},
+		reflect.TypeFor[croft.AfterMerge](): {string(croft.AfterKeep)},
+		reflect.TypeFor[croft.AgentNeed](): {
+			string(croft.NeedAnswer), string(croft.NeedPermission), string(croft.NeedCredentials), string(croft.NeedResource), string(croft.NeedLimit),
+		},
+		reflect.TypeFor[croft.AgentState](): {
+			string(croft.AgentStarting), string(croft.AgentWorking), string(croft.AgentWaiting), string(croft.AgentIdle), string(croft.AgentEnded), string(croft.AgentUnknown),
+		},
 		reflect.TypeFor[croft.Applied]():     {string(croft.AppliedHidden)},
 		reflect.TypeFor[croft.ApproveMode](): {string(croft.ApproveWithdraw)},
 		reflect.TypeFor[croft.BranchMode]():  {string(croft.BranchKeep)},

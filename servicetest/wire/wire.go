@@ -176,6 +176,10 @@ func (w wire) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace
 	return send(ctx, w, req, w.svc.Lock)
 }
 
+func (w wire) ReportAgent(ctx context.Context, req croft.ReportRequest) (*croft.Activity, error) {
+	return send(ctx, w, req, w.svc.ReportAgent)
+}
+
 func (w wire) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
 	return send(ctx, w, req, w.svc.UpdateWorkspace)
 }

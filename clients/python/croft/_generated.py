@@ -18,8 +18,11 @@ __all__ = [
     "About",
     "AbsentCheckout",
     "Action",
+    "Activity",
     "AfterMerge",
     "Agent",
+    "AgentNeed",
+    "AgentState",
     "Agreed",
     "Announcement",
     "Applied",
@@ -168,6 +171,7 @@ Action: TypeAlias = Literal[
     "diff",
     "remove",
     "work",
+    "answer",
     "merge",
     "resolve",
     "approve",
@@ -182,6 +186,25 @@ Action: TypeAlias = Literal[
 # AfterMerge says what becomes of a workspace whose work was merged.
 AfterMerge: TypeAlias = Literal[
     "keep",
+]
+
+# AgentNeed is what an agent waits for.
+AgentNeed: TypeAlias = Literal[
+    "answer",
+    "permission",
+    "credentials",
+    "resource",
+    "limit",
+]
+
+# AgentState says what the agent of a workspace does.
+AgentState: TypeAlias = Literal[
+    "starting",
+    "working",
+    "waiting",
+    "idle",
+    "ended",
+    "unknown",
 ]
 
 # Applied says whether a review has what was applied before and is still in the target.
@@ -315,6 +338,7 @@ Condition: TypeAlias = Literal[
     "checking",
     "held",
     "queued",
+    "waiting",
     "working",
     "orphan",
     "resolving",
@@ -392,6 +416,7 @@ EventKind: TypeAlias = Literal[
     "operation.undone",
     "operation.progressed",
     "workspace.finished",
+    "workspace.reported",
     "merge.queued",
     "merge.started",
     "merge.checking",
@@ -687,6 +712,30 @@ class AbsentCheckout(Model):
         "agent": ("agent", ""),
         "label": ("label", ""),
         "path": ("path", ""),
+    }
+
+
+class Activity(Model):
+    """Activity is what the agent of a workspace does, by the last news of it."""
+
+    state: AgentState
+    # with waiting
+    waiting_for: AgentNeed | None
+    # the agent's words: show them as text
+    note: str | None
+    # what told of it: "report", or the name of an agent's hooks
+    source: str | None
+    # when the state began
+    since: datetime
+    # when the last news of it came; news that change nothing count once a minute
+    at: datetime
+    _fields = {
+        "state": ("state", ""),
+        "waiting_for": ("waitingFor", ""),
+        "note": ("note", ""),
+        "source": ("source", ""),
+        "since": ("since", "time"),
+        "at": ("at", "time"),
     }
 
 
@@ -3024,10 +3073,12 @@ class Workspace(Model):
     work: Work | None
     # how its last agent ended, if that was said.
     finished: Finished | None
-    # the last line that its agent printed, and question what the agent waits for. ports are
-    # its own. They are absent until Croft runs agents and gives ports.
+    # what its agent does, if anything told of it. question is what the agent waits for a
+    # person to say.
+    activity: Activity | None
+    # the last line that its agent printed. ports are its own. They are absent until Croft
+    # runs agents and gives ports.
     last_line: str | None
-    # lastLine is the last line that its agent printed, and question what the agent waits for
     question: Question | None
     # its own
     ports: list[Port]
@@ -3079,6 +3130,7 @@ class Workspace(Model):
         "next": ("next", "Next"),
         "work": ("work", "Work"),
         "finished": ("finished", "Finished"),
+        "activity": ("activity", "Activity"),
         "last_line": ("lastLine", ""),
         "question": ("question", "Question"),
         "ports": ("ports", "[Port"),
@@ -4943,6 +4995,34 @@ class Calls:
             "look": look,
         }
         return self._send("GET", f"/v1/workspaces/{segment(workspace)}/prompt", fields, Prompt)
+
+    def report_agent(
+        self,
+        workspace: str,
+        *,
+        repo: str | None = None,
+        state: AgentState,
+        waiting_for: AgentNeed | None = None,
+        note: str | None = None,
+        source: str | None = None,
+    ) -> Activity:
+        """Records what the agent of a workspace does, and tells of it as workspace.reported.
+        It is no new revision of the workspace, and no act of the history.
+
+          workspace: a name, an ID or a path; default: where repo lies
+          state: required; not unknown
+          waiting_for: with waiting; default: answer
+          note: at most MaxNote bytes
+          source: default: "report"
+        """
+        fields: dict[str, Any] = {
+            "repo": repo,
+            "state": state,
+            "waitingFor": waiting_for,
+            "note": note,
+            "source": source,
+        }
+        return self._send("POST", f"/v1/workspaces/{segment(workspace)}/report", fields, Activity)
 
     def resolve(
         self,

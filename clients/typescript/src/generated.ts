@@ -97,6 +97,7 @@ export type Action =
   | "diff"
   | "remove"
   | "work"
+  | "answer"
   | "merge"
   | "resolve"
   | "approve"
@@ -107,6 +108,21 @@ export type Action =
   | "review"
   | "restore"
   | (string & {}); // a newer daemon may have more words
+
+/** Activity is what the agent of a workspace does, by the last news of it. */
+export interface Activity {
+  state: AgentState;
+  /** with waiting */
+  waitingFor?: AgentNeed;
+  /** the agent's words: show them as text */
+  note?: string;
+  /** what told of it: "report", or the name of an agent's hooks */
+  source?: string;
+  /** when the state began */
+  since: string;
+  /** when the last news of it came; news that change nothing count once a minute */
+  at: string;
+}
 
 /** AfterMerge says what becomes of a workspace whose work was merged. */
 export type AfterMerge =
@@ -121,6 +137,25 @@ export interface Agent {
    */
   home: string;
 }
+
+/** AgentNeed is what an agent waits for. */
+export type AgentNeed =
+  | "answer"
+  | "permission"
+  | "credentials"
+  | "resource"
+  | "limit"
+  | (string & {}); // a newer daemon may have more words
+
+/** AgentState says what the agent of a workspace does. */
+export type AgentState =
+  | "starting"
+  | "working"
+  | "waiting"
+  | "idle"
+  | "ended"
+  | "unknown"
+  | (string & {}); // a newer daemon may have more words
 
 /**
  * Agreed is what a person was shown and agreed to. A request that has one removes only these
@@ -612,6 +647,7 @@ export type Condition =
   | "checking"
   | "held"
   | "queued"
+  | "waiting"
   | "working"
   | "orphan"
   | "resolving"
@@ -897,6 +933,7 @@ export type EventKind =
   | "operation.undone"
   | "operation.progressed"
   | "workspace.finished"
+  | "workspace.reported"
   | "merge.queued"
   | "merge.started"
   | "merge.checking"
@@ -1883,6 +1920,19 @@ export interface RepoList {
   unseen?: ID[];
 }
 
+/** ReportRequest tells what the agent of a workspace does. */
+export interface ReportRequest {
+  repo?: string;
+  /** required; not unknown */
+  state: AgentState;
+  /** with waiting; default: answer */
+  waitingFor?: AgentNeed;
+  /** at most MaxNote bytes */
+  note?: string;
+  /** default: "report" */
+  source?: string;
+}
+
 /**
  * Resolution lists the conflicts that are left after Resolve has brought the target into a
  * workspace.
@@ -2681,11 +2731,15 @@ export interface Workspace {
   /** how its last agent ended, if that was said. */
   finished?: Finished;
   /**
-   * the last line that its agent printed, and question what the agent waits for. ports are its
-   * own. They are absent until Croft runs agents and gives ports.
+   * what its agent does, if anything told of it. question is what the agent waits for a person
+   * to say.
+   */
+  activity?: Activity;
+  /**
+   * the last line that its agent printed. ports are its own. They are absent until Croft runs
+   * agents and gives ports.
    */
   lastLine?: string;
-  /** lastLine is the last line that its agent printed, and question what the agent waits for */
   question?: Question;
   /** its own */
   ports?: Port[];
@@ -3671,6 +3725,14 @@ export abstract class Calls {
   /** Describes a workspace of an open round to its agent. */
   prompt(workspace: string, request: PromptQuery = {}, options?: CallOptions): Promise<Prompt> {
     return this.send({ method: "GET", path: `/v1/workspaces/${segment(workspace)}/prompt`, fields: request, keyed: false, options });
+  }
+
+  /**
+   * Records what the agent of a workspace does, and tells of it as workspace.reported. It is
+   * no new revision of the workspace, and no act of the history.
+   */
+  reportAgent(workspace: string, request: ReportRequest, options?: CallOptions): Promise<Activity> {
+    return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/report`, fields: request, keyed: false, options });
   }
 
   /**
