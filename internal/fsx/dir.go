@@ -322,7 +322,8 @@ func (d *Dir) IsEmpty() bool {
 // Move renames an entry that is the directory that was recorded, also to
 // another directory. It fails with [ErrOther] if it is another directory, with [ErrLink]
 // if it is none, and with [os.ErrExist] if the new name is taken. If the entry is exchanged at the
-// very moment of the rename, it is renamed back.
+// very moment of the rename, it is renamed back; if its old name is taken again by then, to
+// a name that begins with the old one, and a link is deleted.
 func (d *Dir) Move(name string, want Identity, to *Dir, newName string) error {
 	sub, err := d.OpenDirIs(name, want)
 	if errors.Is(err, os.ErrPermission) { // one that cannot be read can be moved all the same
@@ -338,9 +339,21 @@ func (d *Dir) Move(name string, want Identity, to *Dir, newName string) error {
 		return err
 	}
 	if err := to.checkEntry(newName, want); err != nil {
-		return errors.Join(err, to.rename(newName, d, name))
+		return errors.Join(err, to.returnEntry(newName, d, name))
 	}
 	return nil
+}
+
+// returnEntry renames an entry back to the directory from which it came.
+func (d *Dir) returnEntry(name string, from *Dir, oldName string) error {
+	err := d.rename(name, from, oldName)
+	if !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	if _, isNoLink := d.Readlink(name); isNoLink == nil {
+		return d.Remove(name)
+	}
+	return d.rename(name, from, oldName+".exchanged-"+randomName())
 }
 
 // checkEntry fails with ErrOther if an entry is not what was recorded.

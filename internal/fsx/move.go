@@ -6,15 +6,11 @@ import (
 	"os"
 )
 
-// MoveOrCopy moves a directory, to another file system if it has to be, and then
-// no more than limit bytes. Links, pipes and devices do not survive that; a failure may
-// leave NEWNAME.half.
-func (d *Dir) MoveOrCopy(name string, to *Dir, newName string, limit int64) error {
-	id, err := d.IdentityOf(name)
-	if err != nil {
-		return err
-	}
-	err = d.Move(name, id, to, newName)
+// MoveOrCopy is [Dir.Move], to another file system if it has to be, and then of no more
+// than limit bytes. Links, pipes and devices do not survive that; a failure may leave
+// NEWNAME.half.
+func (d *Dir) MoveOrCopy(name string, id Identity, to *Dir, newName string, limit int64) error {
+	err := d.Move(name, id, to, newName)
 	if err == nil || !IsOtherDevice(err) {
 		return err
 	}

@@ -90,18 +90,27 @@ func (w *Worktree) renameAdminFile(name, hidden string) error {
 // moveAdmin moves the admin directory, if there is one. Anything that is not a directory
 // stays.
 func (w *Worktree) moveAdmin(into *fsx.Dir, name string) error {
-	admins, err := w.OpenAdminParent()
-	if err == nil {
-		defer admins.Close()
-		err = admins.MoveOrCopy(filepath.Base(w.Admin), into, name, worktree.LargestAdmin)
-		if errors.Is(err, os.ErrExist) { // left by an earlier call; the directory replaces it
-			err = errors.Join(into.RemoveAll(name), admins.MoveOrCopy(filepath.Base(w.Admin), into, name, worktree.LargestAdmin))
-		}
+	err := w.moveAdminDir(into, name)
+	if errors.Is(err, os.ErrExist) { // left by an earlier call; the directory replaces it
+		err = errors.Join(into.RemoveAll(name), w.moveAdminDir(into, name))
 	}
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
 		return nil
 	}
 	return err
+}
+
+func (w *Worktree) moveAdminDir(into *fsx.Dir, name string) error {
+	admins, err := w.OpenAdminParent()
+	if err != nil {
+		return err
+	}
+	defer admins.Close()
+	id, err := admins.IdentityOf(filepath.Base(w.Admin))
+	if err != nil {
+		return err
+	}
+	return admins.MoveOrCopy(filepath.Base(w.Admin), id, into, name, worktree.LargestAdmin)
 }
 
 // listingTime is how long a git that lists worktrees may take between listing an admin

@@ -146,7 +146,8 @@ func (w *Worktree) restoreAdmin(stowed, lock string) error {
 	if fsx.IsThere(w.Admin) { // left of a directory that was copied
 		return stow.RemoveAll(name)
 	}
-	if err := w.writeTrashedAdmin(stow, name, lock); err != nil {
+	id, err := w.writeTrashedAdmin(stow, name, lock)
+	if err != nil {
 		return err
 	}
 	admins, err := w.MakeAdminParent()
@@ -154,37 +155,37 @@ func (w *Worktree) restoreAdmin(stowed, lock string) error {
 		return err
 	}
 	defer admins.Close()
-	return stow.MoveOrCopy(name, admins, filepath.Base(w.Admin), worktree.LargestAdmin)
+	return stow.MoveOrCopy(name, id, admins, filepath.Base(w.Admin), worktree.LargestAdmin)
 }
 
 // ErrForged says that an admin directory in the trash is not as git made it.
 var ErrForged = errors.New("the registration in the trash is not what git made")
 
-// writeTrashedAdmin writes the paths and the lock to the admin directory in the trash, or
-// fails with ErrForged.
-func (w *Worktree) writeTrashedAdmin(stow *fsx.Dir, name, lock string) error {
+// writeTrashedAdmin writes the paths and the lock to the admin directory in the trash, and
+// returns which directory that is, or fails with ErrForged.
+func (w *Worktree) writeTrashedAdmin(stow *fsx.Dir, name, lock string) (fsx.Identity, error) {
 	admin, err := stow.OpenDir(name)
 	if errors.Is(err, fsx.ErrLink) {
-		return fmt.Errorf("%w: %w", ErrForged, err)
+		return "", fmt.Errorf("%w: %w", ErrForged, err)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer admin.Close()
 	if err := admin.RequireOnlyFiles(maxAdminEntries, worktree.LargestAdmin); err != nil {
-		return fmt.Errorf("%w: %w", ErrForged, err)
+		return "", fmt.Errorf("%w: %w", ErrForged, err)
 	}
 	if err := admin.RemoveTemp(); err != nil {
-		return err
+		return "", err
 	}
 	for file, text := range map[string]string{
 		"locked": lock, "gitdir": filepath.ToSlash(filepath.Join(w.Path, ".git")), "commondir": w.RelativeCommonDir(),
 	} {
 		if err := admin.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return admin.Identity()
 }
 
 // maxAdminEntries bounds how many entries an admin directory has; the git directories of

@@ -116,7 +116,10 @@ func (r *Repository) AddAdmin(w *Worktree, s AddSpec) error {
 		return err
 	}
 	defer admins.Close()
-	err = all.MoveOrCopy(s.Admin, admins, filepath.Base(w.Admin), LargestAdmin)
+	id, err := staging.Identity()
+	if err == nil {
+		err = all.MoveOrCopy(s.Admin, id, admins, filepath.Base(w.Admin), LargestAdmin)
+	}
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%s: %w", w.Admin, ErrExists)
 	}
