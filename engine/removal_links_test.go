@@ -169,6 +169,11 @@ func race(t *testing.T, r *gittest.Repo, which int) (done, refused int) {
 	count(err)
 	close(stop)
 	swapping.Wait()
+	defer func() {
+		if t.Failed() {
+			t.Logf("workspace %s, %s was exchanged; registrations:%s", w.ID, places[which], registrationsOf(r))
+		}
+	}()
 	if after := digestOf(t, victim); after != before {
 		t.Errorf("the victim changed when %s was exchanged:\n%s\nwas\n%s", places[which], after, before)
 	}
@@ -178,6 +183,19 @@ func race(t *testing.T, r *gittest.Repo, which int) (done, refused int) {
 		}
 	})
 	return done, refused
+}
+
+// registrationsOf lists git's worktrees, and what each HEAD holds.
+func registrationsOf(r *gittest.Repo) string {
+	entries, err := os.ReadDir(filepath.Join(r.Dir, ".git", "worktrees"))
+	list := fmt.Sprint(err)
+	for _, entry := range entries {
+		dir := filepath.Join(r.Dir, ".git", "worktrees", entry.Name())
+		head, err := os.ReadFile(filepath.Join(dir, "HEAD"))
+		target, _ := os.Readlink(dir)
+		list += fmt.Sprintf("\n%s %s %s HEAD %q %v", entry.Type(), entry.Name(), target, head, err)
+	}
+	return list
 }
 
 // clearRace removes a workspace after the race. If another directory lies at its path, that
