@@ -12,6 +12,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -161,7 +162,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	e.projects.Host, _ = os.Hostname()
 	e.projects.Ops = e.newOplog()
 	if e.projects.Who, err = e.projects.FindActor(ctx, given.Actor); err != nil {
-		return nil, errors.Join(explain.Error("open", "", err), e.projects.Journal.Close())
+		return nil, e.scratch.Remove(explain.Error("open", "", err), e.projects.Journal.Close())
 	}
 	return e, nil
 }
@@ -175,6 +176,12 @@ func unusable(ctx context.Context, stateDir string, err error) error {
 		return &croft.Error{
 			Code: croft.StateUnavailable, Op: "open", Message: err.Error(), Details: stateDir + "\nNothing was changed.",
 			Hint: "run the later croft, or give this one a state of its own: export CROFT_STATE_DIR=DIR",
+		}
+	}
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return &croft.Error{
+			Code: croft.StateUnavailable, Op: "open", Message: "the state cannot be opened: too many files are open", Details: stateDir + "\nNothing was changed.",
+			Hint: "raise the limit of open files (ulimit -n), or close some", Err: err,
 		}
 	}
 	return &croft.Error{

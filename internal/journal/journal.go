@@ -121,7 +121,9 @@ func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
 		return nil, err
 	}
 	err := j.openToWrite(ctx, dir)
-	if err != nil && readonly.IsUnwritable(err) {
+	if cause := readonly.NoFilesError(err); cause != nil {
+		err = fmt.Errorf("%w: %w", cause, err)
+	} else if err != nil && readonly.IsUnwritable(err) {
 		err = j.openReadOnly(ctx, err)
 	}
 	if err != nil {
@@ -232,10 +234,10 @@ type Tx struct {
 	story   *telling.Story    // for the events
 }
 
-// beginTx waits for the write lock of the database and begins a transaction.
 // Context returns the context of the call that the transaction is of.
 func (t *Tx) Context() context.Context { return t.ctx }
 
+// beginTx waits for the write lock of the database and begins a transaction.
 func beginTx(ctx context.Context, db *sql.DB) (*Tx, error) {
 	t := &Tx{ctx: ctx, prepared: map[string]*sql.Stmt{}, story: telling.New()}
 	err := retryBusy(ctx, func() (err error) {

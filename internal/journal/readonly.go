@@ -45,9 +45,12 @@ func (j *Journal) openReadOnly(ctx context.Context, why error) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w; for reading: %w", ErrUnreadable, why, err)
 	}
-	j.db, j.reads = d.DB, d
-	j.file, err = os.Stat(j.path)
-	return err
+	file, err := os.Stat(j.path)
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
+	j.db, j.reads, j.file = d.DB, d, file
+	return nil
 }
 
 // checkReadable fails unless the database has the tables of this version.

@@ -66,6 +66,29 @@ func IsUnwritable(err error) bool {
 	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_READONLY || e.Code()&0xff == sqlite3.SQLITE_CANTOPEN)
 }
 
+// maxFiles is how many files SQLite opens for a connection: the database, both files of its log,
+// and one that it may need meanwhile.
+const maxFiles = 4
+
+// NoFilesError returns the error of the system if SQLite failed to open a file because this
+// process, or all of them together, may open no more: SQLite says of that what it says of a file
+// that may not be opened. Otherwise it returns nil. It opens as many files as SQLite does, so
+// files that others closed since SQLite failed can make it miss the cause.
+func NoFilesError(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_CANTOPEN {
+		return nil
+	}
+	for range maxFiles {
+		f, err := os.Open(os.DevNull)
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			return err
+		}
+		defer f.Close()
+	}
+	return nil
+}
+
 // Open opens the database at a path. check decides whether it can be used. An error of check
 // that isFinal says cannot be changed by reading in another way is returned at once.
 func Open(ctx context.Context, path string, check func(context.Context, *sql.DB) error, isFinal func(error) bool) (*Database, error) {
