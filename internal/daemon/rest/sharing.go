@@ -17,15 +17,19 @@ import (
 // the same time. They read much, and dashboards and orchestrators ask for them again and again.
 var isShared = map[string]bool{"Workspaces": true, "Merges": true, "History": true, "Lanes": true, "Repos": true, "Trash": true, "Sessions": true}
 
-// shareKey returns a key that two requests have in common only if they ask for the same and may see
-// the same. It is empty if the answer is not shared: a request that lets files be looked at has a
-// time limit of its own.
+// shareKey returns a key that two requests have in common only if they ask for the same, may see
+// the same and have the same actor: a call whose actor is no valid one fails. It is empty if the
+// answer is not shared: a request that lets files be looked at has a time limit of its own.
 func shareKey(c api.Call, r *http.Request, actor croft.Actor) string {
 	if !isShared[c.Name] || r.URL.Query().Has("look") {
 		return ""
 	}
 	by := caller.From(r.Context())
-	return fmt.Sprintf("%q", []string{c.Name, r.URL.RequestURI(), string(by.Access), string(by.Workspace), string(by.Token), actor.Dir, actor.From})
+	key := []string{c.Name, r.URL.RequestURI(), string(by.Access), string(by.Workspace), string(by.Token), actor.Name, string(actor.Workspace), actor.Dir, actor.From}
+	if actor.Author != nil {
+		key = append(key, actor.Author.Name, actor.Author.Email)
+	}
+	return fmt.Sprintf("%q", key)
 }
 
 // answerShared answers a call with what callers with the same key share.
@@ -47,8 +51,8 @@ func (s *server) answerShared(ctx context.Context, w http.ResponseWriter, r *htt
 
 // sharing lets callers share a reading whose key is the same. Each gets an answer that was begun
 // after it asked: who comes while one is read waits for the next one, with all who come in the
-// meantime. So under a load of equal requests there are never more than two lists at work, and
-// nobody gets an answer older than the question.
+// meantime. So under a load of equal requests one list is at work, or one more for each time that
+// patience was over before it was done, and nobody gets an answer older than the question.
 type sharing struct {
 	mu    sync.Mutex
 	byKey map[string]*readings

@@ -36,6 +36,10 @@ func TestShareKey(t *testing.T) {
 		"agent":          shareKey(api.ByName("Workspaces"), request(list, caller.Caller{Access: croft.AccessWorkspace, Token: "t", Workspace: "a"}), croft.Actor{}),
 		"agent of other": shareKey(api.ByName("Workspaces"), request(list, caller.Caller{Access: croft.AccessWorkspace, Token: "t", Workspace: "b"}), croft.Actor{}),
 		"directory":      shareKey(api.ByName("Workspaces"), request(list, owner), croft.Actor{Dir: "/a"}),
+		"name":           shareKey(api.ByName("Workspaces"), request(list, owner), croft.Actor{Name: "a"}),
+		"acts in":        shareKey(api.ByName("Workspaces"), request(list, owner), croft.Actor{Workspace: "a"}),
+		"author":         shareKey(api.ByName("Workspaces"), request(list, owner), croft.Actor{Author: &croft.Author{Name: "a"}}),
+		"address":        shareKey(api.ByName("Workspaces"), request(list, owner), croft.Actor{Author: &croft.Author{Email: "a"}}),
 		"from":           shareKey(api.ByName("Workspaces"), request(list, owner), croft.Actor{From: "/a"}),
 	} {
 		if key == "" || of[key] != "" {
