@@ -46,7 +46,7 @@ const (
 	ConditionAhead       Condition = "ahead"        // it has commits that its target lacks, and nobody said that they are finished
 	ConditionInPlace     Condition = "in-place"     // its agent works in the project itself
 	ConditionLocked      Condition = "locked"       // nothing of all this, and a person has locked it
-	ConditionEmpty       Condition = "empty"        // nothing of all this
+	ConditionEmpty       Condition = "empty"        // nothing of all this; if Workspace.IsUnseen, nobody has looked at its files
 	ConditionDiscarded   Condition = "discarded"    // removed: its work was not wanted
 	ConditionReaped      Condition = "reaped"       // removed: its agent was dead
 	ConditionUndone      Condition = "undone"       // removed: an undo took its creation back
@@ -130,6 +130,12 @@ type Work struct {
 
 // Has reports whether a look examined an aspect; nothing was looked at without one.
 func (w *Work) Has(a Aspect) bool { return w != nil && slices.Contains(w.Seen, a) }
+
+// IsUnseen reports whether a workspace is ConditionEmpty only because nobody has looked at its
+// files: it may have uncommitted work.
+func (w *Workspace) IsUnseen() bool {
+	return w.Status == ConditionEmpty && !w.Work.Has(AspectFiles)
+}
 
 // Finished is the end of an agent, as Finish recorded it.
 type Finished struct {

@@ -307,6 +307,9 @@ func (conditionScenarios) NoTime(t *testing.T, f *fixture) {
 	}
 	for _, w := range list.Items {
 		f.wantCondition(w, croft.ConditionEmpty, croft.ActionWork)
+		if w.Why != "not looked at" || !w.IsUnseen() {
+			t.Errorf("%s has not been looked at, and is empty because %q", w.Name, w.Why)
+		}
 		if w.Work.Has(croft.AspectFiles) || w.Work.Has(croft.AspectCommits) {
 			t.Errorf("%s: %+v", w.Name, w.Work)
 		}

@@ -227,6 +227,7 @@ func fixLogin() croft.Workspace {
 		Host: "box", Repo: project, CreatedAt: noon.Add(-3 * time.Hour),
 		Env:  map[string]string{"CROFT_WORKSPACE": "fix-login", "CROFT_REPO": project},
 		Next: &croft.Next{What: "empty", Action: croft.ActionWork, Command: "croft sh fix-login"},
+		Work: &croft.Work{Seen: []croft.Aspect{croft.AspectFiles}},
 	}
 }
 
@@ -236,7 +237,8 @@ const fixLoginJSON = `{"id":"a1","name":"fix-login","mode":"worktree","state":"r
 	"host":"box","repo":"/home/ann/app","isLocked":false,"createdAt":"2026-01-02T09:00:00Z",
 	"mergeStatus":null,"mergeCommitSha":null,
 	"env":{"CROFT_REPO":"/home/ann/app","CROFT_WORKSPACE":"fix-login"},
-	"next":{"what":"empty","action":"work","command":"croft sh fix-login"}}`
+	"next":{"what":"empty","action":"work","command":"croft sh fix-login"},
+	"work":{"seen":["files"],"ahead":0,"behind":0,"added":0,"deleted":0,"changed":0,"uncommitted":0,"unmerged":0}}`
 
 func found(ws croft.Workspace) func(croft.WorkspaceRequest) (*croft.Workspace, error) {
 	return func(croft.WorkspaceRequest) (*croft.Workspace, error) { return &ws, nil }

@@ -202,10 +202,9 @@ func (a *app) workspaceRows(workspaces []croft.Workspace) [][]cell {
 	now := a.env.Now()
 	for i := range workspaces {
 		ws := &workspaces[i]
+		state, why := conditionCells(ws)
 		row := []cell{
-			plainCell(ws.Name),
-			styledCell(conditionText(ws.Status), conditionStyle(ws.Status)),
-			plainCell(orDash(ws.Why)),
+			plainCell(ws.Name), state, why,
 			plainCell(orDash(ws.Branch)),
 			plainCell(orDash(shortCommit(ws.Head))),
 			plainCell(ageText(now, ws.CreatedAt)),

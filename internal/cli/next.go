@@ -26,8 +26,14 @@ func nextCell(ws *croft.Workspace) cell {
 	return cell{command: ws.Next.Command}
 }
 
-// conditionText is the condition of a workspace as people read it.
-func conditionText(c croft.Condition) string { return strings.ReplaceAll(string(c), "-", " ") }
+// conditionCells are the condition of a workspace as people read it, and the reason. That
+// nobody has looked is the condition then, and no reason.
+func conditionCells(ws *croft.Workspace) (state, why cell) {
+	if ws.IsUnseen() {
+		return styledCell("not looked at", styleDim), plainCell("-")
+	}
+	return styledCell(strings.ReplaceAll(string(ws.Status), "-", " "), conditionStyle(ws.Status)), plainCell(orDash(ws.Why))
+}
 
 // conditionStyle is the colour of a condition: red if a person must act, yellow if one
 // should look, green if it is ready for one, blue if it goes on by itself, and dim if there

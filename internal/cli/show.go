@@ -69,8 +69,11 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	}
 	add("name", ws.Name)
 	add("id", string(ws.ID))
-	rows = append(rows, []cell{styledCell("state", styleDim), styledCell(conditionText(ws.Status), conditionStyle(ws.Status))})
-	add("why", ws.Why)
+	state, _ := conditionCells(&ws)
+	rows = append(rows, []cell{styledCell("state", styleDim), state})
+	if !ws.IsUnseen() {
+		add("why", ws.Why)
+	}
 	add("path", a.shownPath(ws.Path))
 	add("branch", ws.Branch)
 	add("head", shortCommit(ws.Head))

@@ -36,6 +36,8 @@ type Facts struct {
 	Files         FileFacts       // with HasSeenFiles
 
 	HasSeenCommits, HasSeenFiles bool
+
+	IsListed bool // a list or a look shows it; the answer of an act on it does not say whether somebody looked
 }
 
 // Forecast is what the last forecast says about a workspace and its target.
@@ -444,5 +446,9 @@ func idle(f *Facts) (Verdict, bool) {
 	case w.IsLocked:
 		return verdict(croft.ConditionLocked, w.LockReason)
 	}
-	return f.verdictFor(croft.ConditionEmpty, "", croft.ActionWork)
+	why := ""
+	if f.IsListed && !f.HasSeenFiles {
+		why = "not looked at" // so it may have uncommitted work
+	}
+	return f.verdictFor(croft.ConditionEmpty, why, croft.ActionWork)
 }

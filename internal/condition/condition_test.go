@@ -79,7 +79,10 @@ func tableOfRecord() []line {
 		{"stopped is no word", with(fresh(), func(f *Facts) { f.Workspace.State = croft.Stopped }), "empty", "", "croft sh x"},
 		{"legacy", with(fresh(), func(f *Facts) { f.Workspace.Mode, f.Workspace.Head = croft.ModeLegacy, "c1" }), "in-place", "", ""},
 		{"locked", with(fresh(), func(f *Facts) { f.Workspace.IsLocked, f.Workspace.LockReason = true, "mine" }), "locked", "mine", ""},
-		{"fresh", fresh, "empty", "", "croft sh x"},
+		{"fresh", with(fresh(), func(f *Facts) { f.IsListed, f.HasSeenFiles, f.HasSeenCommits = true, true, true }), "empty", "", "croft sh x"},
+		{"made just now", fresh, "empty", "", "croft sh x"},
+		{"not looked at", with(fresh(), func(f *Facts) { f.IsListed = true }), "empty", "not looked at", "croft sh x"},
+		{"only its commits were looked at", with(fresh(), func(f *Facts) { f.IsListed, f.HasSeenCommits = true, true }), "empty", "not looked at", "croft sh x"},
 		{"imported", with(fresh(), func(f *Facts) { f.Workspace.BaseRef = "" }), "ahead", "imported, what it started from is not known", "croft sh x"},
 	}
 }

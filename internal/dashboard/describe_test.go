@@ -30,3 +30,15 @@ func TestReasonIsThePresentOne(t *testing.T) {
 		}
 	}
 }
+
+// TestUnseenWork: what nobody has looked at is not said to be no work.
+func TestUnseenWork(t *testing.T) {
+	ws := &croft.Workspace{Status: croft.ConditionEmpty, Why: "not looked at", Work: &croft.Work{Seen: []croft.Aspect{croft.AspectCommits}}}
+	if word, text := stateOf(ws).Word, reasonText(ws); word != "not looked at" || text != "Not looked at." {
+		t.Errorf("unseen work is %q: %q", word, text)
+	}
+	ws.Why, ws.Work.Seen = "", append(ws.Work.Seen, croft.AspectFiles)
+	if word, text := stateOf(ws).Word, reasonText(ws); word != "no work yet" || text != "No work yet." {
+		t.Errorf("no work is %q: %q", word, text)
+	}
+}

@@ -58,7 +58,7 @@ var states = map[croft.Condition]state{
 func reasonText(ws *croft.Workspace) string {
 	text := stateOf(ws).Word
 	switch {
-	case ws.Why == "":
+	case ws.Why == "" || ws.IsUnseen():
 	case ws.Status == croft.ConditionAhead || ws.Status == croft.ConditionDirty:
 		text = ws.Why
 	default:
@@ -73,10 +73,13 @@ func reasonText(ws *croft.Workspace) string {
 }
 
 // stateOf is how a workspace is shown. An agent that asks is shown as asking, whatever else
-// its workspace is like.
+// its workspace is like; one that nobody has looked at is not shown as one without work.
 func stateOf(ws *croft.Workspace) state {
 	if ws.Question != nil {
 		return state{"asks you", "t-amber", "asks", false}
+	}
+	if ws.IsUnseen() {
+		return state{"not looked at", "t-grey", "idle", false}
 	}
 	return conditionState(ws.Status)
 }
