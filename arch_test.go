@@ -126,7 +126,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/everywhere": {".", "internal/journal", "internal/page", "internal/project"},
 	"internal/work": {
-		".", "internal/checkout", "internal/git/...", "internal/journal", "internal/layout", "internal/proc", "internal/project",
+		".", "internal/checkout", "internal/failpoint", "internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/proc", "internal/project",
 	},
 	"internal/base": {".", "internal/git/...", "internal/layout", "internal/project"},
 	"internal/radar": {

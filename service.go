@@ -26,6 +26,7 @@ type Service interface {
 	Leases
 	Agents
 	Containers
+	Saves
 	Snapshots
 	Radar
 	Trash

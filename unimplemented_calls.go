@@ -206,6 +206,10 @@ func (refusing) Round(ctx, GetRequest) (*Round, error) {
 	return no[Round]("Round")
 }
 
+func (refusing) Save(ctx, SaveRequest) (*Saved, error) {
+	return no[Saved]("Save")
+}
+
 func (refusing) Session(ctx, GetRequest) (*Session, error) {
 	return no[Session]("Session")
 }

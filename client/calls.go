@@ -125,6 +125,11 @@ func (c *Client) Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mo
 	return send[croft.MountsRequest, croft.Mounts](ctx, c, "Mounts", req)
 }
 
+// Save commits the uncommitted work of a workspace.
+func (c *Client) Save(ctx context.Context, req croft.SaveRequest) (*croft.Saved, error) {
+	return send[croft.SaveRequest, croft.Saved](ctx, c, "Save", req)
+}
+
 // TakeSnapshot saves the state of a workspace.
 func (c *Client) TakeSnapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error) {
 	return send[croft.SnapshotRequest, croft.Snapshot](ctx, c, "TakeSnapshot", req)

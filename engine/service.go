@@ -145,6 +145,11 @@ func (e *Engine) Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mo
 	return doOn(ctx, e, call{op: "mounts", workspace: req.Workspace, repo: req.Repo}, req, e.workspaces.MountsFor)
 }
 
+// Save commits the uncommitted work of a workspace.
+func (e *Engine) Save(ctx context.Context, req croft.SaveRequest) (*croft.Saved, error) {
+	return doOn(ctx, e, call{op: "save", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.commits.SaveWork)
+}
+
 // TakeSnapshot saves the state of a workspace.
 func (e *Engine) TakeSnapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error) {
 	return doOn(ctx, e, call{op: "snapshot", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing, seen: seen{req.IfRevision, []string{req.Workspace}}}, req, e.rewinds.TakeSnapshot)

@@ -15,7 +15,7 @@ import (
 var (
 	modeCore = []string{"Create", "Remove", "Trash", "Snapshots", "Merges", "Commits", "Resolve", "Reviews", "Branch"}
 	modeAll  = append(slices.Clone(modeCore),
-		"Roles", "List", "Status", "Radar", "Doctor", "AllOrNone", "Base", "Lock", "Lease", "Reap", "Clean", "TrashUpkeep", "History", "Finish", "Revert", "Keys", "CommitList")
+		"Roles", "List", "Status", "Radar", "Doctor", "AllOrNone", "Base", "Lock", "Lease", "Reap", "Clean", "TrashUpkeep", "History", "Finish", "Save", "Revert", "Keys", "CommitList")
 )
 
 // Depth says how much of the contract is tested.

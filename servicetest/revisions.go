@@ -72,6 +72,10 @@ func (revisionScenarios) Stale(t *testing.T, f *fixture) {
 			_, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a", IfRevision: n})
 			return err
 		},
+		"save": func(n int) error {
+			_, err := f.Save(t.Context(), croft.SaveRequest{Workspace: "a", IfRevision: n})
+			return err
+		},
 		"snapshot": func(n int) error {
 			_, err := f.TakeSnapshot(t.Context(), croft.SnapshotRequest{Workspace: "a", IfRevision: n})
 			return err

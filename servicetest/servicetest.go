@@ -117,6 +117,7 @@ func groups() []group {
 		groupOf("Gets", getScenarios{}),
 		groupOf("Commits", commitScenarios{}),
 		groupOf("Resolve", resolveScenarios{}).and(harness.SharedDisk, localResolveScenarios{}),
+		groupOf("Save", saveScenarios{}),
 		groupOf("Finish", finishScenarios{}).needing(harness.PlainDirectories, "FinishPlainDirectory"),
 		groupOf("Branch", branchScenarios{}),
 		groupOf("Lanes", laneScenarios{}),

@@ -90,6 +90,7 @@ var calls = []Call{
 	{"Trash", get, "/v1/trash", "trash", AnswerOK},
 	{"Restore", post, "/v1/trash/{ref}/restore", "trash", AnswerOK},
 
+	{"Save", post, "/v1/workspaces/{workspace}/save", "workspaces", AnswerOK},
 	{"SubmitMerge", post, "/v1/workspaces/{workspace}/merge", "merges", AnswerMerge},
 	{"Finish", post, "/v1/workspaces/{workspace}/finish", "merges", AnswerMerge},
 	{"Resolve", post, "/v1/workspaces/{workspace}/resolve", "merges", AnswerOK},

@@ -67,6 +67,7 @@ func Answers() []Answer {
 		{"round present", []Form{form[workspacesResult]("")}},
 		{"round prompt", []Form{form[promptResult]("")}},
 		{"round archive", []Form{form[archiveResult]("")}},
+		{"save", []Form{form[savedResult]("")}},
 		{"finish", []Form{merges}},
 		{"merge", []Form{merges, form[resolutionResult]("--resolve")}},
 		{"queue", []Form{merges}},
@@ -150,6 +151,11 @@ type leaseResult struct {
 // mountsResult is what a container needs to work in a workspace.
 type mountsResult struct {
 	Mounts croft.Mounts `json:"mounts"`
+}
+
+// savedResult is the commit that was made.
+type savedResult struct {
+	Saved croft.Saved `json:"saved"`
 }
 
 // snapshotResult is the snapshot that was taken.

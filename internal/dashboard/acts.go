@@ -36,7 +36,7 @@ var verbs = map[string]struct{ verb, icon string }{
 	"merge": {"merged", "merged"}, "revert": {"took back", "undo"}, "discard": {"discarded", "trash"}, "reap": {"reaped", "trash"},
 	"clean": {"cleaned up", "trash"}, "rewind": {"put back", "camera"}, "snapshot": {"saved a snapshot of", "camera"}, "lock": {"locked", "lock"},
 	"unlock": {"unlocked", "lock"}, "resolve": {"brought the target into", "branch"}, "apply": {"applied a part of", "merged"},
-	"finish": {"finished", "ready"}, "queue hold": {"held the merge of", "held"}, "queue release": {"released the merge of", "arrow"},
+	"finish": {"finished", "ready"}, "save": {"committed the work of", "ready"}, "queue hold": {"held the merge of", "held"}, "queue release": {"released the merge of", "arrow"},
 	"queue cancel": {"canceled the merge of", "x"}, "queue first": {"put first", "queued"}, "trust": {"allowed checks", "shield"}, "withdraw trust": {"withdrew checks", "shield"},
 	"accept": {"accepted a change", "shield"}, "role": {"copied a role into", "agent"}, "update": {"changed", "settings"},
 }

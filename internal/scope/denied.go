@@ -208,6 +208,10 @@ func (denied) Round(ctx, croft.GetRequest) (*croft.Round, error) {
 	return no[croft.Round]("Round")
 }
 
+func (denied) Save(ctx, croft.SaveRequest) (*croft.Saved, error) {
+	return no[croft.Saved]("Save")
+}
+
 func (denied) Session(ctx, croft.GetRequest) (*croft.Session, error) {
 	return no[croft.Session]("Session")
 }

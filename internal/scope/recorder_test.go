@@ -208,6 +208,10 @@ func (r *recorder) Round(c ctx, req croft.GetRequest) (*croft.Round, error) {
 	return record[croft.Round](r, c, "Round", req)
 }
 
+func (r *recorder) Save(c ctx, req croft.SaveRequest) (*croft.Saved, error) {
+	return record[croft.Saved](r, c, "Save", req)
+}
+
 func (r *recorder) Session(c ctx, req croft.GetRequest) (*croft.Session, error) {
 	return record[croft.Session](r, c, "Session", req)
 }

@@ -86,6 +86,7 @@ var decisions = map[string]struct{ read, workspace string }{
 	"SubmitMerge":     {refuse, narrow},
 	"SubmitRevert":    {refuse, narrow},
 	"TakeLease":       {refuse, narrow},
+	"Save":            {refuse, narrow},
 	"TakeSnapshot":    {refuse, narrow},
 	"Trash":           {passes, narrow},
 	"Undo":            {refuse, narrow},

@@ -88,6 +88,16 @@ func (w *workspace) Release(ctx context.Context, req croft.ReleaseRequest) (*cro
 	return w.svc.Release(ctx, req)
 }
 
+func (w *workspace) Save(ctx context.Context, req croft.SaveRequest) (*croft.Saved, error) {
+	ctx, me, err := w.target(ctx, "save", req.Repo, req.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	req.Repo, req.Workspace = me.repo(), me.ref()
+	req.Key = w.ownKey(req.Key)
+	return w.svc.Save(ctx, req)
+}
+
 func (w *workspace) TakeSnapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error) {
 	ctx, me, err := w.target(ctx, "snapshot", req.Repo, req.Workspace)
 	if err != nil {

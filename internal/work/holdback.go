@@ -21,7 +21,8 @@ type Uncommitted struct {
 	unstage    []string // staged, and not to be committed
 	HeldBack   []string // not to be committed unasked, staged or not
 	conflicted []string
-	isStaged   bool // there are staged changes, to be committed as they are staged
+	staged     []string // of all of these, those that differ in the index from HEAD
+	isStaged   bool     // there are staged changes, to be committed as they are staged
 }
 
 // HasWork reports whether a commit of the work may differ from HEAD.
@@ -59,9 +60,13 @@ func SortUncommitted(ctx context.Context, r *project.Project, tree *git.Worktree
 		most = 0
 	}
 	for entry, err := range tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
-		switch {
-		case err != nil:
+		if err != nil {
 			return w, err
+		}
+		if entry.Index != '.' && !entry.IsUntracked() {
+			w.staged = append(w.staged, entry.Path)
+		}
+		switch {
 		case entry.Conflicted:
 			w.conflicted = append(w.conflicted, entry.Path)
 			w.paths = append(w.paths, entry.Path)

@@ -91,42 +91,55 @@ func (svc *Commits) CommitAs(ctx context.Context, r *project.Project, rec journa
 }
 
 func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec journal.Record, as CommitSpec) (head string, heldBack []string, err error) {
-	if rec.Workspace.State != croft.Ready {
-		return "", nil, project.NotReadyError(croft.WorkspaceBroken, rec)
-	}
-	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return "", nil, r.BrokenNowError(ctx, rec, h)
-	}
-	if err := svc.RequireVerified(ctx, r, rec); err != nil {
-		return "", nil, err
-	}
-	if err := r.Git.CheckConfig(); err != nil {
-		return "", nil, err
-	}
-	found, err := svc.FindUncommitted(ctx, r, rec, as.Large)
+	found, err := svc.examine(ctx, r, rec, as.Large)
 	if err != nil {
 		return "", nil, err
 	}
-	if err := svc.RequireBranch(ctx, r, rec); err != nil {
-		return "", nil, err
+	head, err = svc.commitWork(ctx, r, rec, found, as)
+	return head, found.HeldBack, err
+}
+
+// examine finds the uncommitted work of a workspace, and refuses a workspace of which nothing
+// may be committed.
+func (svc *Commits) examine(ctx context.Context, r *project.Project, rec journal.Record, large LargeFiles) (found Uncommitted, err error) {
+	if rec.Workspace.State != croft.Ready {
+		return found, project.NotReadyError(croft.WorkspaceBroken, rec)
 	}
+	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
+		return found, r.BrokenNowError(ctx, rec, h)
+	}
+	if err := svc.RequireVerified(ctx, r, rec); err != nil {
+		return found, err
+	}
+	if err := r.Git.CheckConfig(); err != nil {
+		return found, err
+	}
+	found, err = svc.FindUncommitted(ctx, r, rec, large)
+	if err != nil {
+		return found, err
+	}
+	return found, svc.RequireBranch(ctx, r, rec)
+}
+
+// commitWork commits work that examine found, and a merge in progress, and returns the new
+// head, or the present one if there is neither.
+func (svc *Commits) commitWork(ctx context.Context, r *project.Project, rec journal.Record, found Uncommitted, as CommitSpec) (head string, err error) {
 	tree := r.Trees.At(project.SpecOf(rec))
 	if !found.HasWork() && tree.Progress() == "" {
 		_, head, err = tree.Head(ctx)
 		if err == nil {
 			err = requireSeen(ctx, r, rec, head, as.Seen)
 		}
-		return head, found.HeldBack, err
+		return head, err
 	}
 	id, err := svc.Identity(ctx, r)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	text := cmp.Or(as.message, FillIn(commitMessage(r, rec), rec.Workspace))
 	work := found.Request()
 	work.Branch, work.Identity, work.Seen = rec.Workspace.Branch, id, as.Seen
 	work.Commit = object.Commit{
-		Signature: object.Signature(id.Committer, as.When), Author: object.Signature(id.Author, as.When), Message: WithTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
+		Signature: object.Signature(id.Committer, as.When), Author: object.Signature(id.Author, as.When), Message: messageOf(r, rec, as),
 	}
 	head, err = tree.CommitWork(ctx, work)
 	if errors.Is(err, gitcmd.KindRefStale) {
@@ -135,7 +148,13 @@ func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec jou
 	if errors.Is(err, git.ErrUnseen) {
 		err = workChangedError(rec)
 	}
-	return head, found.HeldBack, project.ExplainBranch(rec, err)
+	return head, project.ExplainBranch(rec, err)
+}
+
+// messageOf returns the message of a commit of a workspace, with its trailer.
+func messageOf(r *project.Project, rec journal.Record, as CommitSpec) string {
+	text := cmp.Or(as.message, FillIn(commitMessage(r, rec), rec.Workspace))
+	return WithTrailer(text, "Croft-Workspace", string(rec.Workspace.ID))
 }
 
 // requireSeen refuses a workspace without uncommitted work whose commit is not the one

@@ -192,6 +192,10 @@ func (w wire) Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mount
 	return send(ctx, w, req, w.svc.Mounts)
 }
 
+func (w wire) Save(ctx context.Context, req croft.SaveRequest) (*croft.Saved, error) {
+	return send(ctx, w, req, w.svc.Save)
+}
+
 func (w wire) TakeSnapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error) {
 	return send(ctx, w, req, w.svc.TakeSnapshot)
 }

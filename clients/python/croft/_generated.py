@@ -135,6 +135,7 @@ __all__ = [
     "Round",
     "RoundState",
     "RoundSummary",
+    "Saved",
     "Scope",
     "Session",
     "SessionList",
@@ -2597,6 +2598,35 @@ class RoundSummary(Model):
         "id": ("id", ""),
         "number": ("number", ""),
         "state": ("state", ""),
+    }
+
+
+class Saved(Model):
+    """Saved says what was committed of a workspace."""
+
+    # the ID of its project
+    repo_id: ID | None
+    # the ID of the workspace
+    workspace: ID
+    # the name of the workspace
+    workspace_name: str
+    # the branch that has the commit
+    branch: str | None
+    # empty: there was nothing to commit
+    commit: str | None
+    # files that the commit changes
+    files: int
+    # files that were not committed, because they look like secrets, are large, are
+    # repositories, or were hidden from git
+    held_back: list[str]
+    _fields = {
+        "repo_id": ("repoId", ""),
+        "workspace": ("workspace", ""),
+        "workspace_name": ("workspaceName", ""),
+        "branch": ("branch", ""),
+        "commit": ("commit", ""),
+        "files": ("files", ""),
+        "held_back": ("heldBack", "["),
     }
 
 
@@ -5092,6 +5122,38 @@ class Calls:
             "detail": detail,
         }
         return self._send("POST", f"/v1/workspaces/{segment(workspace)}/reviews", fields, Review)
+
+    def save(
+        self,
+        workspace: str,
+        *,
+        key: str | None = None,
+        repo: str | None = None,
+        message: str | None = None,
+        paths: Sequence[str] | None = None,
+        if_revision: int | None = None,
+    ) -> Saved:
+        """Commits the uncommitted work of a workspace to its branch, by the rules of
+        Merges.Finish: no program of the repository runs, no link is followed, and files
+        that look like secrets or are large stay uncommitted and are named. Without
+        uncommitted work it succeeds, and its answer has no commit. Paths choose a part of
+        the work. Then nothing else may be staged, and no merge may be in progress: both
+        would go into the commit.
+
+          workspace: a name, an ID or a path; default: where repo lies
+          message: of the commit; default: by the configuration's template
+          paths: files and directories of the workspace, relative, with slashes; default:
+            all
+          if_revision: fails with REVISION_CHANGED if the workspace is at another revision
+        """
+        fields: dict[str, Any] = {
+            "key": key,
+            "repo": repo,
+            "message": message,
+            "paths": paths,
+            "ifRevision": if_revision,
+        }
+        return self._send("POST", f"/v1/workspaces/{segment(workspace)}/save", fields, Saved)
 
     def take_snapshot(
         self,

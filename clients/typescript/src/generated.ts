@@ -2196,6 +2196,39 @@ export interface RoundSummary {
   state: RoundState;
 }
 
+/** SaveRequest names the workspace whose uncommitted work is committed. */
+export interface SaveRequest {
+  key?: string;
+  repo?: string;
+  /** of the commit; default: by the configuration's template */
+  message?: string;
+  /** files and directories of the workspace, relative, with slashes; default: all */
+  paths?: string[];
+  /** fails with REVISION_CHANGED if the workspace is at another revision */
+  ifRevision?: number;
+}
+
+/** Saved says what was committed of a workspace. */
+export interface Saved {
+  /** the ID of its project */
+  repoId?: ID;
+  /** the ID of the workspace */
+  workspace: ID;
+  /** the name of the workspace */
+  workspaceName: string;
+  /** the branch that has the commit */
+  branch?: string;
+  /** empty: there was nothing to commit */
+  commit?: string;
+  /** files that the commit changes */
+  files: number;
+  /**
+   * files that were not committed, because they look like secrets, are large, are
+   * repositories, or were hidden from git
+   */
+  heldBack?: string[];
+}
+
 /** Scope says how far a request reaches that names nothing. */
 export type Scope =
   | "all";
@@ -3749,6 +3782,17 @@ export abstract class Calls {
    */
   createReview(workspace: string, request: ReviewRequest = {}, options?: CallOptions): Promise<Review> {
     return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/reviews`, fields: request, keyed: true, options });
+  }
+
+  /**
+   * Commits the uncommitted work of a workspace to its branch, by the rules of Merges.Finish:
+   * no program of the repository runs, no link is followed, and files that look like secrets
+   * or are large stay uncommitted and are named. Without uncommitted work it succeeds, and its
+   * answer has no commit. Paths choose a part of the work. Then nothing else may be staged,
+   * and no merge may be in progress: both would go into the commit.
+   */
+  save(workspace: string, request: SaveRequest = {}, options?: CallOptions): Promise<Saved> {
+    return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/save`, fields: request, keyed: true, options });
   }
 
   /**

@@ -30,6 +30,7 @@ func (s *server) routes() {
 	handle(s, "TakeLease", croft.Service.TakeLease)
 	handle(s, "Renew", croft.Service.Renew)
 	handle(s, "Release", croft.Service.Release)
+	handle(s, "Save", croft.Service.Save)
 	handle(s, "TakeSnapshot", croft.Service.TakeSnapshot)
 	handle(s, "Snapshots", croft.Service.Snapshots)
 	handle(s, "Snapshot", croft.Service.Snapshot)
