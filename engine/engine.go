@@ -128,10 +128,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		return nil, err
 	}
 	cfg := e.projects.Settings.Config()
-	if err := config.RefuseNetwork(cfg.StateDir, given.networkFS); err != nil {
-		return nil, err
-	}
-	if err := config.RefuseOthers(cfg.StateDir, fsx.IsOthers); err != nil {
+	if err := refuseStateDir(cfg.StateDir, given.networkFS); err != nil {
 		return nil, err
 	}
 	fsx.CloseToOthers(cfg.StateDir, journal.FileName)
@@ -165,6 +162,17 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		return nil, e.scratch.Remove(explain.Error("open", "", err), e.projects.Journal.Close())
 	}
 	return e, nil
+}
+
+// RefuseStateDir refuses a directory that Open does not take for the state: one on a network file
+// system, or another user's. A program that writes to the directory before Open calls it first.
+func RefuseStateDir(dir string) error { return refuseStateDir(dir, fsx.NetworkFS) }
+
+func refuseStateDir(dir string, networkFS func(dir string) string) error {
+	if err := config.RefuseNetwork(dir, networkFS); err != nil {
+		return err
+	}
+	return config.RefuseOthers(dir, fsx.IsOthers)
 }
 
 // unusable returns the error for a state that cannot be opened.

@@ -37,9 +37,16 @@ func daemonOf(environ []string, signals *signals) cli.Daemon {
 		dir, err := config.StateDirOf(environ)
 		return process.Place{StateDir: dir, Environ: environ}, err
 	}
+	ownPlace := func() (process.Place, error) { // of a daemon that writes there before it opens the engine
+		at, err := place()
+		if err == nil {
+			err = engine.RefuseStateDir(at.StateDir)
+		}
+		return at, err
+	}
 	d := cli.Daemon{
 		Serve: func(ctx context.Context, opts cli.ServeOptions, ready func(cli.DaemonStatus)) error {
-			at, err := place()
+			at, err := ownPlace()
 			if err != nil {
 				return err
 			}
@@ -47,7 +54,7 @@ func daemonOf(environ []string, signals *signals) cli.Daemon {
 			return serve(ctx, at, opts, ready)
 		},
 		Start: func(ctx context.Context, opts cli.ServeOptions) (cli.DaemonStatus, error) {
-			at, err := place()
+			at, err := ownPlace()
 			if err != nil {
 				return cli.DaemonStatus{}, err
 			}

@@ -335,6 +335,34 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
+// TestStateOfAnotherUser: nothing is written to a state directory that is refused.
+func TestStateOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be another user")
+	}
+	state, err := os.MkdirTemp(filepath.Dir(binary), "state-") //nolint:usetesting // other users cannot enter t.TempDir
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chown(state, 65533, 65533), os.Chmod(state, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"serve"}, {"serve", "--detach"}} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, binary, args...)
+		cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "CROFT_STATE_DIR=" + state}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "the state directory is another user's") {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+		if left, err := os.ReadDir(state); err != nil || len(left) > 0 {
+			t.Errorf("%v left %v in the directory, %v", args, left, err)
+		}
+	}
+}
+
 // activated starts a daemon with a socket as systemd does.
 func (h *host) activated(f *os.File) *running {
 	cmd := exec.Command("/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, binary)
