@@ -95,7 +95,7 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 	}
 	if isQueueOnly {
 		a.showMerges(merges)
-		a.noteWaiting(merges)
+		a.noteWaiting(ctx, merges)
 		return nil
 	}
 	for i, m := range merges {
@@ -127,8 +127,9 @@ func (a *app) noteTrashed(ctx context.Context, svc finder, merges []croft.Merge,
 	}
 }
 
-// noteWaiting says which command drives the merges that wait, unless a process does.
-func (a *app) noteWaiting(merges []croft.Merge) {
+// noteWaiting says which command drives the merges that wait, unless a process does. A daemon
+// drives the queues of all projects.
+func (a *app) noteWaiting(ctx context.Context, merges []croft.Merge) {
 	if a.json {
 		return
 	}
@@ -139,14 +140,30 @@ func (a *app) noteWaiting(merges []croft.Merge) {
 		case m.State != croft.MergeQueued:
 			return // a process drives it
 		case !m.IsHeld:
-			hint = "croft queue run"
+			hint = driveCommand
 		case hint == "":
 			hint = "croft queue release"
 		}
 	}
-	if hint != "" {
+	switch {
+	case hint == "":
+	case hint == driveCommand && a.hasDaemon(ctx):
+		a.note("the daemon merges what waits")
+	default:
 		a.note("hint: %s", hint)
 	}
+}
+
+// driveCommand is the command that drives the queues of a project.
+const driveCommand = "croft queue run"
+
+// hasDaemon reports whether a daemon of the user's answers.
+func (a *app) hasDaemon(ctx context.Context) bool {
+	if a.env.Daemon.Status == nil {
+		return false
+	}
+	_, err := a.env.Daemon.Status(ctx)
+	return err == nil
 }
 
 // requireWorkspaces fails if one of several workspaces does not exist: a user who

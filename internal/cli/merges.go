@@ -44,8 +44,32 @@ func (a *app) showMergesWith(merges []croft.Merge, more column) {
 		rows = append(rows, row)
 	}
 	a.printTable(rows)
+	if more == columnID {
+		a.explainNewest(merges)
+		return
+	}
 	for _, m := range merges {
 		a.explainMerge(m)
+	}
+}
+
+// explainNewest explains the merges that wait. Of those that have ended it says in a sentence
+// what became of the newest of each workspace: a command that one of them gave as its hint may
+// be of no use any more, and croft list has the one that is.
+func (a *app) explainNewest(merges []croft.Merge) {
+	newest := map[croft.ID]croft.Merge{}
+	for _, m := range merges {
+		if is, ok := newest[m.Workspace]; !ok || !m.SubmittedAt.Before(is.SubmittedAt) {
+			newest[m.Workspace] = m
+		}
+	}
+	for _, m := range merges {
+		switch {
+		case m.State != croft.MergeDone:
+			a.explainMerge(m)
+		case m.Message != "" && newest[m.Workspace].ID == m.ID:
+			a.note("%s: %s", m.WorkspaceName, m.Message)
+		}
 	}
 }
 

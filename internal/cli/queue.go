@@ -218,7 +218,7 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 	default:
 		a.showMerges(merges.Items)
 	}
-	a.noteWaiting(merges.Items)
+	a.noteWaiting(ctx, merges.Items)
 	for _, l := range moved {
 		a.note("%s", l.Message)
 		switch {
@@ -315,6 +315,8 @@ func (a *app) runQueueAction(ctx context.Context, svc queuer, req croft.QueueReq
 		a.showMerges(merges.Merges)
 	case req.Action == croft.QueueRelease:
 		a.note("nothing is held")
+	case req.Action == croft.QueueHold:
+		a.note("nothing waits, and nothing is held: what is submitted later is merged")
 	default:
 		a.note("nothing waits")
 	}

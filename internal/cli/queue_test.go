@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+// waitingIn is a Service whose queues have merges.
+type waitingIn struct {
+	acting
+	merges []croft.Merge
+}
+
+func (s *waitingIn) Merges(context.Context, croft.MergesRequest) (*croft.List[croft.Merge], error) {
+	return &croft.List[croft.Merge]{Items: s.merges}, nil
+}
+
+func (s *waitingIn) Lanes(context.Context, croft.LanesRequest) (*croft.List[croft.Lane], error) {
+	return &croft.List[croft.Lane]{}, nil
+}
+
+// TestWhoDrivesTheQueue: the command that drives a queue is a hint where no daemon does.
+func TestWhoDrivesTheQueue(t *testing.T) {
+	waits := croft.Merge{ID: "m", WorkspaceName: "a", Target: "main", State: croft.MergeQueued}
+	held := waits
+	held.IsHeld = true
+	const driven, hint = "the daemon merges what waits\n", "hint: croft queue run\n"
+	for _, c := range []struct {
+		merge      croft.Merge
+		daemon     error
+		line, note string
+	}{
+		{waits, nil, "a  queued  → main  -\n", driven},
+		{waits, croft.DaemonUnreachable, "a  queued  → main  -\n", hint},
+		{held, nil, "a  held  → main  -\n", "hint: croft queue release\n"},
+	} {
+		r := newRun(nil)
+		r.env.Open = func(context.Context, string, map[string]string) (croft.Service, error) {
+			return &waitingIn{merges: []croft.Merge{c.merge}}, nil
+		}
+		r.env.Daemon.Status = func(context.Context) (DaemonStatus, error) { return DaemonStatus{}, c.daemon }
+		r.call(t, "queue").want(t, croft.ExitOK, c.line, c.note)
+	}
+}
