@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	"internal/notice":    {},
 	"internal/parallel":  {},
 	"internal/scratch":   {"internal/fsx"},
+	"internal/shellword": {},
 
 	// The rooms of git, each on those before it. "internal/git/..." is all of them.
 	"internal/git/object":    {"internal/fsx"},
@@ -106,7 +107,7 @@ var mayImport = map[string][]string{
 	"internal/words":     {"."},
 	"internal/page":      {"."},
 	"internal/progress":  {".", "internal/journal"},
-	"internal/condition": {"."},
+	"internal/condition": {".", "internal/shellword"},
 	"internal/actor":     {"."},
 	"internal/owner":     {".", "internal/proc"},
 	"internal/oplog":     {".", "internal/flock", "internal/fsx", "internal/journal"},
@@ -118,11 +119,11 @@ var mayImport = map[string][]string{
 	"internal/attempt": {".", "internal/journal", "internal/merge"},
 
 	// The rooms of the engine. An arrow points at a room that stands before it.
-	"internal/beside": {".", "internal/git/gitdir", "internal/journal"},
+	"internal/beside": {".", "internal/git/gitdir", "internal/journal", "internal/shellword"},
 	"internal/project": {
 		".", "internal/actor", "internal/beside", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/config", "internal/explain",
 		"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout",
-		"internal/lifetime", "internal/notice", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/provision", "internal/snapshot/restore",
+		"internal/lifetime", "internal/notice", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/provision", "internal/shellword", "internal/snapshot/restore",
 	},
 	"internal/everywhere": {".", "internal/journal", "internal/page", "internal/project"},
 	"internal/work": {
@@ -147,7 +148,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/trash": {
 		".", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
-		"internal/git/...", "internal/journal", "internal/once", "internal/oplog", "internal/proc", "internal/progress", "internal/project", "internal/provision", "internal/removal",
+		"internal/git/...", "internal/journal", "internal/once", "internal/oplog", "internal/proc", "internal/progress", "internal/project", "internal/provision", "internal/removal", "internal/shellword",
 		"internal/snapshot", "internal/snapshot/restore", "internal/workspace",
 	},
 	"internal/rewind": {
@@ -157,7 +158,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/rules": {
 		".", "internal/actor", "internal/base", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/layout", "internal/once", "internal/project", "internal/workspace",
+		"internal/layout", "internal/once", "internal/project", "internal/shellword", "internal/workspace",
 	},
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
@@ -183,11 +184,11 @@ var mayImport = map[string][]string{
 	},
 	"internal/uninstall": {
 		".", "internal/checkout/worktree", "internal/explain", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/lane", "internal/once", "internal/owner", "internal/proc", "internal/project", "internal/radar", "internal/trash", "internal/workspace",
+		"internal/lane", "internal/once", "internal/owner", "internal/proc", "internal/project", "internal/radar", "internal/shellword", "internal/trash", "internal/workspace",
 	},
 	"internal/doctor": {
 		".", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/layout", "internal/once", "internal/oplog", "internal/proc", "internal/project", "internal/rewind", "internal/trash", "internal/work",
+		"internal/layout", "internal/once", "internal/oplog", "internal/proc", "internal/project", "internal/rewind", "internal/shellword", "internal/trash", "internal/work",
 		"internal/workspace",
 	},
 	"internal/history": {

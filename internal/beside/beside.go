@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Error explains ErrNoRepository for a directory that holds the workspaces of a project. It returns
@@ -25,7 +26,7 @@ func Error(ctx context.Context, j *journal.Journal, dir string, err error) error
 		return err
 	}
 	return &croft.Error{
-		Code: croft.NotARepo, Message: fmt.Sprintf("this directory holds the workspaces of %s, and is not the project", path), Hint: "cd " + path, Err: err,
+		Code: croft.NotARepo, Message: fmt.Sprintf("this directory holds the workspaces of %s, and is not the project", path), Hint: "cd " + shellword.Quote(path), Err: err,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Facts is what is known of a workspace. A fact that nobody looked at is its zero value;
@@ -165,7 +166,7 @@ func broken(f *Facts) (Verdict, bool) {
 	w := &f.Workspace
 	isUsable := w.State == croft.Ready || w.State == croft.Stopped
 	if isUsable && w.Mode == croft.ModeWorktree && w.Branch != "" && w.Head == "" {
-		return f.verdictFor(croft.ConditionBroken, fmt.Sprintf("branch %s is gone; git branch %s COMMIT makes it again", w.Branch, ShellWord(w.Branch)), croft.ActionShow)
+		return f.verdictFor(croft.ConditionBroken, fmt.Sprintf("branch %s is gone; git branch %s COMMIT makes it again", w.Branch, shellword.Quote(w.Branch)), croft.ActionShow)
 	}
 	if w.State != croft.Broken {
 		return none()

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // next returns an action with its command for the workspace.
@@ -25,9 +26,9 @@ func (f *Facts) command(a croft.Action) string {
 	case croft.ActionDrive:
 		return "croft queue run"
 	case croft.ActionApprove:
-		return "croft config trust --target " + ShellWord(f.Workspace.Target)
+		return "croft config trust --target " + shellword.Quote(f.Workspace.Target)
 	case croft.ActionAccept:
-		return "croft queue accept " + ShellWord(f.Workspace.Target)
+		return "croft queue accept " + shellword.Quote(f.Workspace.Target)
 	case croft.ActionRelease:
 		verb = "queue release"
 	case croft.ActionWork:
@@ -37,7 +38,7 @@ func (f *Facts) command(a croft.Action) string {
 	case croft.ActionResolve:
 		verb = "merge --resolve"
 	}
-	return "croft " + verb + " " + ShellWord(f.Workspace.Name)
+	return "croft " + verb + " " + shellword.Quote(f.Workspace.Name)
 }
 
 // hinted returns the step that the hint of a merge names, if that is one of the commands
@@ -49,18 +50,6 @@ func (f *Facts) hinted(hint string) *croft.Next {
 		}
 	}
 	return f.next(croft.ActionShow)
-}
-
-// ShellWord makes a word safe to paste into a shell: git allows quotes, semicolons and
-// dollar signs in the names of branches.
-func ShellWord(word string) string {
-	isSafe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./@%+=:,-", r)
-	}
-	if word != "" && strings.TrimFunc(word, isSafe) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // conflictText names the first path in conflict, and whose merge brought the other side.

@@ -17,6 +17,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/trash"
 )
 
@@ -182,10 +183,10 @@ func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error
 		return ctx.Err()
 	case err != nil:
 		d.reportFinding(findLeftOut, w.Name, fmt.Sprintf("Nothing can be brought to the project from its own git directory: %s. "+
-			"What was committed there since is nowhere else; git -C %s fsck says more.", oneLine(err), project.ShellWord(w.Path)), nil)
+			"What was committed there since is nowhere else; git -C %s fsck says more.", oneLine(err), shellword.Quote(w.Path)), nil)
 	case len(left) > 0:
 		d.reportFinding(findLeftOut, w.Name, fmt.Sprintf("Its own git directory has what cannot be brought to the project: %s. "+
-			"It is nowhere else; git -C %s fsck says what is missing. Once that is there again, croft doctor --fix brings it.", listLeftOut(left), project.ShellWord(w.Path)), func() error {
+			"It is nowhere else; git -C %s fsck says what is missing. Once that is there again, croft doctor --fix brings it.", listLeftOut(left), shellword.Quote(w.Path)), func() error {
 			return d.UnderLock(ctx, d.r, func() error {
 				still, err := tree.RetryPull(ctx)
 				if err == nil && len(still) > 0 {
@@ -265,7 +266,7 @@ func (d *examination) reportLostBranch(ctx context.Context, rec journal.Record) 
 			break
 		}
 	}
-	d.reportFinding(findBranchGone, w.Name, fmt.Sprintf("Its branch %s was deleted. git branch %s %s makes it again; its files are as they were.", branch, project.ShellWord(branch), last), nil)
+	d.reportFinding(findBranchGone, w.Name, fmt.Sprintf("Its branch %s was deleted. git branch %s %s makes it again; its files are as they were.", branch, shellword.Quote(branch), last), nil)
 }
 
 // registerAgain registers the directory of a workspace with git, if its registration was

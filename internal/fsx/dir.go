@@ -350,7 +350,7 @@ func (d *Dir) returnEntry(name string, from *Dir, oldName string) error {
 	if !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	if _, isNoLink := d.Readlink(name); isNoLink == nil {
+	if _, err := d.Readlink(name); err == nil { // it is a link
 		return d.Remove(name)
 	}
 	return d.rename(name, from, oldName+".exchanged-"+randomName())

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // RequireBranch refuses a workspace whose HEAD is not on the branch that its record
@@ -37,7 +38,7 @@ func ExplainBranch(rec journal.Record, err error) error {
 		e.Hint = "git symbolic-ref --delete refs/heads/" + w.Branch
 	case wrong.IsGone:
 		e.Message = fmt.Sprintf("branch %q is gone, and a commit there would have no history; git branch %s COMMIT makes it again", w.Branch, w.Branch)
-		e.Hint = "git -C " + ShellWord(w.Path) + " reflog"
+		e.Hint = "git -C " + shellword.Quote(w.Path) + " reflog"
 	case wrong.IsDiverged:
 		e.Message = fmt.Sprintf("branch %q was moved in the repository, and the workspace has gone another way on it", w.Branch)
 		e.Details = fmt.Sprintf("%s is at %s; nothing was committed, and both are kept. The hint takes the workspace's commits and gives up those of git log %s..%s",
@@ -61,7 +62,7 @@ func ExplainBranch(rec journal.Record, err error) error {
 // TakeOwnCommits is the command that moves the branch of an isolated workspace in the
 // project to the commit that the workspace has there.
 func TakeOwnCommits(w croft.Workspace, own string) string {
-	return fmt.Sprintf("git -C %s branch --force %s %s", ShellWord(w.Repo), ShellWord(w.Branch), own)
+	return fmt.Sprintf("git -C %s branch --force %s %s", shellword.Quote(w.Repo), shellword.Quote(w.Branch), own)
 }
 
 // namedBranch returns a name for the branch that HEAD is on, or "no branch".

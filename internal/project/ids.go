@@ -43,6 +43,3 @@ func Count(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
-
-// ShellWord quotes a path as one word for a shell.
-func ShellWord(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/actor"
@@ -26,6 +25,7 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
@@ -86,14 +86,9 @@ func (svc *Rules) approvalFile(r *project.Project, hash string) string {
 // trustIn returns the command that approves the checks of a target. It names the target,
 // because the project may have another branch checked out.
 func trustIn(dir, target string) string {
-	if strings.ContainsFunc(dir, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+@", r)
-	}) {
-		dir = project.ShellWord(dir)
-	}
-	command := "cd " + dir + " && croft config trust"
+	command := "cd " + shellword.Quote(dir) + " && croft config trust"
 	if target != "" {
-		command += " --target " + target
+		command += " --target " + shellword.Quote(target)
 	}
 	return command
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
@@ -116,7 +117,7 @@ func ExplainMissing(w croft.Workspace, err error) error {
 		Code: croft.ObjectMissing, Workspace: w.Name,
 		Message: fmt.Sprintf("the object of %q, which the index names, cannot be read, and the file is another one or gone; the workspace cannot be saved", missing.Path),
 		Details: missing.OID + " is missing or damaged; no file of the workspace was changed",
-		Hint:    "git -C " + project.ShellWord(w.Path) + " --literal-pathspecs add -- " + project.ShellWord(missing.Path) + ", which stages the file as it is now",
+		Hint:    "git -C " + shellword.Quote(w.Path) + " --literal-pathspecs add -- " + shellword.Quote(missing.Path) + ", which stages the file as it is now",
 	}
 }
 
@@ -130,7 +131,7 @@ func explainMissingInTrash(rec journal.Record, err error) error {
 		Code: croft.ObjectMissing, Workspace: rec.Workspace.Name,
 		Message: fmt.Sprintf("its directory stays in the trash, because the object of %q, which its index names, cannot be read, and the file is another one or gone", missing.Path),
 		Details: missing.OID + " is missing or damaged",
-		Hint:    "croft restore " + string(rec.Workspace.ID) + ", and git add the file there; or, to delete it for good: rm -rf " + project.ShellWord(rec.Trash.Dir),
+		Hint:    "croft restore " + string(rec.Workspace.ID) + ", and git add the file there; or, to delete it for good: rm -rf " + shellword.Quote(rec.Trash.Dir),
 	}}
 }
 
@@ -163,7 +164,7 @@ func isUnreadable(err error) bool {
 func staysError(rec journal.Record, message string, err error) error {
 	return unkept{&croft.Error{
 		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Message: message, Details: err.Error(), Err: err,
-		Hint: "croft restore " + string(rec.Workspace.ID) + ", and mend it there; or, to delete it for good: rm -rf " + project.ShellWord(rec.Trash.Dir),
+		Hint: "croft restore " + string(rec.Workspace.ID) + ", and mend it there; or, to delete it for good: rm -rf " + shellword.Quote(rec.Trash.Dir),
 	}}
 }
 

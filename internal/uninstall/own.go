@@ -18,6 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/trash"
 )
 
@@ -85,7 +86,7 @@ func (p *uninstallPlan) leaveTrashAt(dir string) {
 	left := croft.Left{Kind: croft.LeftTrash, Path: dir}
 	if borrows := git.AlternatesFileIn(filepath.Join(dir, "tree")); borrows != "" && p.r.CommonDir != "" {
 		left.Remark = "its git directory needs objects that it borrowed through Croft; the project has all that a branch names"
-		left.Hint = fmt.Sprintf("echo %s > %s", project.ShellWord(filepath.Join(p.r.CommonDir, "objects")), project.ShellWord(borrows))
+		left.Hint = fmt.Sprintf("echo %s > %s", shellword.Quote(filepath.Join(p.r.CommonDir, "objects")), shellword.Quote(borrows))
 	}
 	p.Left = append(p.Left, left)
 }
