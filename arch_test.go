@@ -243,6 +243,7 @@ var mayImport = map[string][]string{
 
 	// The surfaces: they see the Service, never an engine.
 	"internal/cli":    {"."},
+	"internal/mcp":    {".", "internal/scope"},
 	"internal/caller": {"."},
 	// The daemon: the API over the Service, the streams of events, the process and its guard.
 	"internal/api":            {"."},
@@ -269,7 +270,7 @@ var mayImport = map[string][]string{
 	"docs/openapi":   {},
 	"cmd/croft": {
 		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/cli", "internal/config", "internal/daemon", "internal/daemon/process",
-		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/proc", "internal/socket", "internal/token",
+		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/mcp", "internal/proc", "internal/socket", "internal/token",
 	},
 }
 
@@ -304,6 +305,7 @@ var onlyIn = map[string][]string{
 
 	"github.com/coder/websocket/...":      {"internal/browsertest", "internal/daemon/stream"},
 	"github.com/google/go-cmp/...":        testSupport,
+	"github.com/modelcontextprotocol/...": {"internal/mcp"},
 	"github.com/pelletier/go-toml/...":    {"internal/config"},
 	"github.com/rogpeppe/go-internal/...": testSupport,
 	"github.com/spf13/...":                {"cmd/croft", "internal/cli"},

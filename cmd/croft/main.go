@@ -76,6 +76,7 @@ func run() int {
 		AutoGC: func(root string) bool {
 			return claimUpkeep(environ, root, time.Now())
 		},
+		MCP:    serveMCP(environ),
 		Daemon: daemonOf(environ, signals),
 		Tokens: tokensOf(environ),
 	})

@@ -64,6 +64,8 @@ type Env struct {
 	Daemon Daemon
 	// Tokens are those by which programs elsewhere call the daemon. Required for `token`.
 	Tokens Tokens
+	// MCP serves tools to an agent until its input ends. Required for `mcp`.
+	MCP func(ctx context.Context, opts MCPOptions) error
 	// Schemas are the JSON Schemas of the answers. Required for `schema`.
 	Schemas Schemas
 	// Now is the clock; nil: time.Now.
@@ -103,6 +105,14 @@ type DaemonStatus struct {
 	URL       string    `json:"url,omitempty"`   // a link to log in with; it works once, for two minutes
 	Log       string    `json:"log,omitempty"`   // the file that it writes to, if it was started in the background
 	Ended     bool      `json:"ended,omitempty"` // it was stopped
+}
+
+// MCPOptions say whose server of tools it is, as the command line has it.
+type MCPOptions struct {
+	Kind      string    // "orchestrator", "read-only", or empty: an agent's
+	Dir       croft.Ref // the directory that it is started in
+	Workspace croft.Ref // of the agent; empty: by the environment, or by Dir
+	Open      func(ctx context.Context) (croft.Service, error)
 }
 
 // Tokens keeps the tokens of the user's state directory.

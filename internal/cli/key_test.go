@@ -19,6 +19,7 @@ var keyless = map[string]string{
 
 	"agent": reads, "agent report": "only the last report counts",
 
+	"mcp":   "serves calls, each of which may have a key",
 	"serve": "runs until it is stopped; there is one at most",
 	"token": reads, "token list": reads,
 	"token new":    "a secret is shown once, so it cannot be shown again",

@@ -80,7 +80,7 @@ Without a command it lists the workspaces of the repository.`,
 	addGroup(root, groupUpkeep,
 		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newDoctorCommand(a))
 	addGroup(root, groupSetup,
-		newInitCommand(a), newConfigCommand(a), newServeCommand(a), newTokenCommand(a), newSchemaCommand(a), newShellInitCommand(a),
+		newInitCommand(a), newConfigCommand(a), newServeCommand(a), newMCPCommand(a), newTokenCommand(a), newSchemaCommand(a), newShellInitCommand(a),
 		newCompletionCommand(), newUninstallCommand(a), newVersionCommand(a))
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {

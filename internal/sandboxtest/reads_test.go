@@ -23,7 +23,7 @@ var readings = []string{
 
 // writings are commands that must write.
 var writings = []string{
-	"new other", "finish W", "merge W", "snapshot W", "remove W", "remove --force W", "discard W --yes", "lock W", "meta W a=b", "hold W", "restore W", "gc", "reap --yes",
+	"new other", "save W", "finish W", "merge W", "snapshot W", "remove W", "remove --force W", "discard W --yes", "lock W", "meta W a=b", "hold W", "restore W", "gc", "reap --yes",
 	"clean --yes", "queue run", "session start s", "apply W --all", "merge --resolve W", "doctor --fix", "queue hold",
 }
 
