@@ -17,20 +17,33 @@ const configFile = "croft.toml"
 // initResult is the file of the project's settings.
 type initResult struct {
 	Path    string `json:"path"`
-	Created bool   `json:"created"` // false: it was there already and was left
+	Created bool   `json:"created"` // false: it was there already and was left, or was not asked for
+
+	Files []initMCPFile `json:"files,omitempty"` // with --mcp: the files in which agents' hosts find the server of tools
 }
 
 func newInitCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var isMCP bool
+	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a croft.toml to begin with",
 		Long: `Write a commented croft.toml into the root of the repository, unless there is
-one. Croft works without it.`,
+one. Croft works without it.
+
+With --mcp, tell agents of "croft mcp" instead: in .mcp.json (Claude Code),
+.codex/config.toml, .cursor/mcp.json, .gemini/settings.json and opencode.json of the
+repository. What is in these files stays; another server called croft is left, and
+named. They have to be committed to be in new workspaces.`,
 		Args: takesNothing,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
+			if isMCP {
+				return a.runInitMCP(ctx, svc)
+			}
 			return a.runInit(ctx, svc)
 		}),
 	}
+	cmd.Flags().BoolVar(&isMCP, "mcp", false, "write the files by which agents find the tools of croft mcp")
+	return cmd
 }
 
 func (a *app) runInit(ctx context.Context, svc repoFinder) error {
