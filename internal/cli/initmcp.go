@@ -25,12 +25,14 @@ type agentFile struct {
 	entry string // the server of Croft
 }
 
-// tomlServer is the table of Croft's server in the settings of Codex.
+// tomlServer is the table of Croft's server in the settings of Codex, which passes on no
+// variables of its environment but those that are named.
 const tomlServer = `[mcp_servers.croft]
 command = "croft"
 args = ["mcp"]
 startup_timeout_sec = 10
 tool_timeout_sec = 600
+env_vars = ["CROFT_STATE_DIR", "CROFT_DATA_DIR", "CROFT_WORKSPACE", "CROFT_WORKSPACE_ID", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"]
 `
 
 func agentFiles() []agentFile {
