@@ -5,11 +5,41 @@ import (
 	"time"
 )
 
-// Agents is what agents say of themselves.
+// Agents is what agents say of themselves, and what they bring along.
 type Agents interface {
 	// ReportAgent records what the agent of a workspace does, and tells of it as
 	// workspace.reported. It is no new revision of the workspace, and no act of the history.
 	ReportAgent(ctx context.Context, req ReportRequest) (*Activity, error)
+
+	// Adopt makes workspaces of worktrees that somebody else made. Nothing in them is
+	// written, and their branches are never deleted. One that is a workspace already is
+	// answered as it is. A worktree is left, with the reason, if it and its registration do
+	// not name each other.
+	Adopt(ctx context.Context, req AdoptRequest) (*AdoptResult, error)
+}
+
+// AdoptRequest makes workspaces of worktrees that somebody else made. Without Paths and All it
+// is the worktree that Repo lies in.
+type AdoptRequest struct {
+	Key   string            `json:"key,omitempty"`
+	Repo  Ref               `json:"repo,omitempty"`
+	Paths []string          `json:"paths,omitempty"` // absolute
+	All   Scope             `json:"all,omitempty"`   // ScopeAll: all worktrees of the project that are no workspaces yet
+	Name  string            `json:"name,omitempty"`  // of one; default: by its directory
+	Agent string            `json:"agent,omitempty"`
+	Meta  map[string]string `json:"meta,omitempty"`
+}
+
+// AdoptResult answers for every worktree that was asked for.
+type AdoptResult struct {
+	Workspaces []Workspace `json:"workspaces"`
+	Left       []Unadopted `json:"left,omitempty"`
+}
+
+// Unadopted is a worktree that was not adopted.
+type Unadopted struct {
+	Path   string `json:"path"`
+	Reason *Error `json:"reason"`
 }
 
 // Question is what an agent asked and waits for. Its text is the agent's: show it as text.

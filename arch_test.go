@@ -142,6 +142,10 @@ var mayImport = map[string][]string{
 		"internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/provision",
 		"internal/scratch", "internal/view", "internal/work",
 	},
+	"internal/adoption": {
+		".", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/proc", "internal/project",
+		"internal/shellword", "internal/view", "internal/workspace",
+	},
 	"internal/removal": {
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
 		"internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/snapshot", "internal/view",
@@ -198,7 +202,7 @@ var mayImport = map[string][]string{
 
 	// The Service in this process, and who opens it.
 	"engine": {
-		".", "internal/access", "internal/attempt", "internal/config", "internal/doctor", "internal/everywhere", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
+		".", "internal/access", "internal/adoption", "internal/attempt", "internal/config", "internal/doctor", "internal/everywhere", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
 		"internal/lane", "internal/oplog", "internal/owner", "internal/page", "internal/proc", "internal/project", "internal/radar", "internal/removal", "internal/resolve",
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",

@@ -66,6 +66,7 @@ type Nouns struct {
 const (
 	EventWorkspaceCreating   = "workspace.creating"   // it is being made
 	EventWorkspaceCreated    = "workspace.created"    // an agent may work in it
+	EventWorkspaceAdopted    = "workspace.adopted"    // somebody else had made its worktree
 	EventWorkspaceChanged    = "workspace.changed"    // something else in its record; where a Service looks by itself, also its head, and whether it has uncommitted changes
 	EventWorkspaceForgotten  = "workspace.forgotten"  // its record is gone: it was not made, or nothing is left of it
 	EventWorkspaceRemoved    = "workspace.removed"    // it went to the trash
@@ -115,7 +116,7 @@ const (
 // EventKinds returns the kinds of events.
 func EventKinds() []string {
 	return []string{
-		EventWorkspaceCreating, EventWorkspaceCreated, EventWorkspaceChanged, EventWorkspaceForgotten, EventWorkspaceRemoved, EventWorkspaceLocked, EventWorkspaceUnlocked,
+		EventWorkspaceCreating, EventWorkspaceCreated, EventWorkspaceAdopted, EventWorkspaceChanged, EventWorkspaceForgotten, EventWorkspaceRemoved, EventWorkspaceLocked, EventWorkspaceUnlocked,
 		EventWorkspaceReaped, EventWorkspaceRebuilt, EventWorkspaceMoved, EventWorkspaceRestored, EventWorkspaceSaved, EventLeaseTaken, EventLeaseReleased, EventBranchDeleted,
 		EventOperationUndone, EventOperationProgressed, EventWorkspaceFinished, EventWorkspaceReported, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
 		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventCheckStarted, EventCheckOutput, EventCheckEnded, EventTargetMoved, EventApprovalGiven, EventApprovalWithdrawn, EventReviewCreated, EventSessionStarted,

@@ -10,6 +10,10 @@ func (refusing) AcceptTarget(ctx, AcceptRequest) (*Lane, error) {
 	return no[Lane]("AcceptTarget")
 }
 
+func (refusing) Adopt(ctx, AdoptRequest) (*AdoptResult, error) {
+	return no[AdoptResult]("Adopt")
+}
+
 func (refusing) Approve(ctx, ApproveRequest) (*CheckPlan, error) {
 	return no[CheckPlan]("Approve")
 }

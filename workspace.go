@@ -105,8 +105,9 @@ type Workspace struct {
 	Host        string      `json:"host"`              // the machine
 	Repo        string      `json:"repo"`              // the project's directory
 	RepoID      ID          `json:"repoId,omitempty"`
-	Revision    int         `json:"revision,omitempty"` // counts the changes of its record, for IfRevision
-	IsLocked    bool        `json:"isLocked"`           // by a person, with `croft lock` or `git worktree lock`
+	Revision    int         `json:"revision,omitempty"`  // counts the changes of its record, for IfRevision
+	IsAdopted   bool        `json:"isAdopted,omitempty"` // somebody else made its worktree
+	IsLocked    bool        `json:"isLocked"`            // by a person, with `croft lock` or `git worktree lock`
 	LockReason  string      `json:"lockReason,omitempty"`
 	CreatedAt   time.Time   `json:"createdAt"`
 	MergeStatus MergeStatus `json:"mergeStatus"`       // null until its work was submitted
@@ -150,8 +151,7 @@ type Workspace struct {
 	Work *Work `json:"work,omitempty"`
 	// Finished is how its last agent ended, if that was said.
 	Finished *Finished `json:"finished,omitempty"`
-	// Activity is what its agent does, if anything told of it. Question is what the agent waits
-	// for a person to say.
+	// Activity is what its agent does, if that was told, and Question what it asks a person.
 	Activity *Activity `json:"activity,omitempty"`
 	// LastLine is the last line that its agent printed. Ports are its own. They are absent until
 	// Croft runs agents and gives ports.

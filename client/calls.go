@@ -109,6 +109,11 @@ func (c *Client) ReportAgent(ctx context.Context, req croft.ReportRequest) (*cro
 	return send[croft.ReportRequest, croft.Activity](ctx, c, "ReportAgent", req)
 }
 
+// Adopt makes workspaces of worktrees that somebody else made.
+func (c *Client) Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.AdoptResult, error) {
+	return send[croft.AdoptRequest, croft.AdoptResult](ctx, c, "Adopt", req)
+}
+
 // UpdateWorkspace changes what callers record with a workspace.
 func (c *Client) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
 	return send[croft.UpdateRequest, croft.Workspace](ctx, c, "UpdateWorkspace", req)

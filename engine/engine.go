@@ -17,6 +17,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/access"
+	"github.com/croft-sh/croft/internal/adoption"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/doctor"
 	"github.com/croft-sh/croft/internal/explain"
@@ -81,6 +82,7 @@ type Engine struct {
 	forecasts   *radar.Forecasts
 	views       *view.Views
 	workspaces  *workspace.Workspaces
+	adoptions   *adoption.Adoptions
 	removals    *removal.Removals
 	trash       *trash.Trash
 	rewinds     *rewind.Rewinds

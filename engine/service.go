@@ -114,6 +114,11 @@ func (e *Engine) ReportAgent(ctx context.Context, req croft.ReportRequest) (*cro
 	return doOn(ctx, e, call{op: "report", workspace: req.Workspace, repo: req.Repo, does: writes}, req, e.workspaces.ReportAgent)
 }
 
+// Adopt makes workspaces of worktrees that somebody else made.
+func (e *Engine) Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.AdoptResult, error) {
+	return doIn(ctx, e, call{op: "adopt", repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing, does: writes}, req, e.adoptions.Adopt)
+}
+
 // Lock sets the user's lock of a workspace.
 func (e *Engine) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
 	return doOn(ctx, e, call{op: "lock", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.LockWorkspace)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/adoption"
 	"github.com/croft-sh/croft/internal/doctor"
 	"github.com/croft-sh/croft/internal/history"
 	"github.com/croft-sh/croft/internal/lane"
@@ -34,6 +35,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.forecasts = &radar.Forecasts{Projects: p}
 	e.views = &view.Views{Projects: p, Forecasts: e.forecasts}
 	e.workspaces = &workspace.Workspaces{Projects: p, Commits: e.commits, Views: e.views, Reaper: e}
+	e.adoptions = &adoption.Adoptions{Projects: p, Views: e.views}
 	e.removals = &removal.Removals{Projects: p, Views: e.views}
 	e.trash = &trash.Trash{Projects: p, Removals: e.removals, Workspaces: e.workspaces}
 	e.rewinds = &rewind.Rewinds{Projects: p, Removals: e.removals, Trash: e.trash, Views: e.views}

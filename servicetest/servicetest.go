@@ -138,6 +138,7 @@ func groups() []group {
 		groupOf("Revisions", revisionScenarios{}),
 		groupOf("Meta", metaScenarios{}),
 		groupOf("Reports", reportScenarios{}),
+		groupOf("Adopt", adoptScenarios{}),
 		groupOf("Everywhere", everywhereScenarios{}),
 		groupOf("CheckLog", checkLogScenarios{}),
 		groupOf("Diffs", diffScenarios{}),

@@ -66,6 +66,7 @@ var calls = []Call{
 	{"Create", post, "/v1/workspaces", "workspaces", AnswerCreated},
 	{"CreateAll", post, "/v1/workspaces/all", "workspaces", AnswerCreated},
 	{"PlanCreate", post, "/v1/workspaces/plan", "workspaces", AnswerOK},
+	{"Adopt", post, "/v1/workspaces/adopt", "workspaces", AnswerOK},
 	{"Remove", post, "/v1/workspaces/remove", "workspaces", AnswerOK},
 	{"Discard", post, "/v1/workspaces/discard", "workspaces", AnswerOK},
 	{"Workspace", get, "/v1/workspaces/{ref}", "workspaces", AnswerOK},

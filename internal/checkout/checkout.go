@@ -38,6 +38,7 @@ var ErrOther = errors.New("not what was made there")
 // Spec names one checkout, with all that an implementation needs to find it again.
 type Spec struct {
 	ID      string
+	Admin   string // the name of its registration with git; default: by its ID
 	Path    string
 	Branch  string // without refs/heads/; empty: detached at Base
 	Base    string // the commit that it starts from

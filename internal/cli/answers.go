@@ -49,6 +49,7 @@ func Answers() []Answer {
 		{"unlock", []Form{workspace}},
 		{"meta", []Form{workspace}},
 		{"repos", []Form{form[reposResult]("")}},
+		{"adopt", []Form{form[adoptResult]("")}},
 		{"agent report", []Form{form[activityResult]("")}},
 		{"remove", []Form{form[removeResult](""), plan}},
 		{"snapshot", []Form{form[snapshotResult](""), form[snapshotsResult]("--list")}},

@@ -67,6 +67,7 @@ var tellers = map[string]func(*story, *croft.Event){
 	croft.EventMergeDiscarded:    (*story).merged,
 	croft.EventMergeCanceled:     (*story).merged,
 	croft.EventWorkspaceMoved:    plainTeller("folder", "Its record followed its directory, which was moved"),
+	croft.EventWorkspaceAdopted:  plainTeller("history", "Somebody else had made its worktree, and Croft adopted it"),
 	croft.EventWorkspaceRebuilt:  plainTeller("history", "The doctor made its record again"),
 	croft.EventTrashStripped:     plainTeller("trash", "What can be made again was deleted from its directory in the trash"),
 	croft.EventTrashAnnounced:    plainTeller("trash", "What is left of it is going to be deleted"),

@@ -13,11 +13,9 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/base"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
-	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -109,7 +107,7 @@ func (d *examination) importWorktree(ctx context.Context, id croft.ID, tree *git
 	if tree.IsIsolated() {
 		mode = croft.ModeIsolated
 	}
-	from := d.originOf(ctx, branch, head)
+	from := workspace.OriginOf(ctx, d.r, branch, head)
 	rec := journal.Record{RepoID: d.r.ID, Admin: filepath.Base(tree.Admin), Boot: proc.Here().Boot, Workspace: croft.Workspace{
 		ID: id, Name: filepath.Base(tree.Path), Mode: mode, State: croft.Ready, Path: tree.Path,
 		Branch: branch, Base: from.OID, BaseRef: from.Ref, Target: from.Target, Host: d.Host, Repo: d.r.Path, CreatedAt: madeAt(tree, branch),
@@ -141,32 +139,6 @@ func (d *examination) saveBound(ctx context.Context, rec *journal.Record, found 
 
 func (d *examination) saveRebuilt(ctx context.Context, rec *journal.Record) error {
 	return d.SaveRecord(ctx, rec, func(tx *journal.Tx) error { return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, *rec)) })
-}
-
-// originOf returns the commit that a worktree probably started from: its merge base with
-// the default target. If there is none it returns the worktree's HEAD, with neither Ref
-// nor Target.
-func (d *examination) originOf(ctx context.Context, branch, head string) base.Start {
-	unknown := base.Start{OID: head}
-	main := project.Location{Project: d.r, Place: gitdir.PlaceAt(d.r.CommonDir, d.r.Path)}
-	l, err := workspace.LayoutFor(d.r, croft.CreateRequest{})
-	if err != nil {
-		return unknown
-	}
-	from, err := base.StartFor(ctx, main, l, croft.CreateRequest{})
-	if err != nil || from.Target == "" || from.Target == branch { // the project is on no branch that could be the target
-		from, err = base.Main(ctx, main)
-	}
-	if err != nil || from.Target == branch {
-		return unknown
-	}
-	if from.OID, err = d.r.Git.MergeBase(ctx, head, from.OID); err != nil || from.OID == "" {
-		return unknown
-	}
-	if l.Aim == layout.AimNone {
-		from.Target = ""
-	}
-	return from
 }
 
 // madeAt returns when a worktree was made, from its branch name or else from its

@@ -12,6 +12,10 @@ func (denied) AcceptTarget(ctx, croft.AcceptRequest) (*croft.Lane, error) {
 	return no[croft.Lane]("AcceptTarget")
 }
 
+func (denied) Adopt(ctx, croft.AdoptRequest) (*croft.AdoptResult, error) {
+	return no[croft.AdoptResult]("Adopt")
+}
+
 func (denied) Approve(ctx, croft.ApproveRequest) (*croft.CheckPlan, error) {
 	return no[croft.CheckPlan]("Approve")
 }

@@ -12,6 +12,10 @@ func (r *recorder) AcceptTarget(c ctx, req croft.AcceptRequest) (*croft.Lane, er
 	return record[croft.Lane](r, c, "AcceptTarget", req)
 }
 
+func (r *recorder) Adopt(c ctx, req croft.AdoptRequest) (*croft.AdoptResult, error) {
+	return record[croft.AdoptResult](r, c, "Adopt", req)
+}
+
 func (r *recorder) Approve(c ctx, req croft.ApproveRequest) (*croft.CheckPlan, error) {
 	return record[croft.CheckPlan](r, c, "Approve", req)
 }

@@ -92,6 +92,7 @@ var decisions = map[string]struct{ read, workspace string }{
 	"Undo":            {refuse, narrow},
 	"Uninstall":       {refuse, refuse},
 	"Unlock":          {refuse, refuse}, // a person's
+	"Adopt":           {refuse, refuse},
 	"ReportAgent":     {refuse, narrow},
 	"UpdateWorkspace": {refuse, narrow},
 	"WaitMerge":       {passes, narrow},

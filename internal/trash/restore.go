@@ -134,6 +134,9 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 	if !isPathFree(r, rec) {
 		return pathTakenError(r, rec)
 	}
+	if err := requireOwnRegistration(r, rec); err != nil {
+		return err
+	}
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+w.Branch)
 	switch {
 	case w.Branch == "":
@@ -162,6 +165,19 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 		}
 	}
 	return nil
+}
+
+// requireOwnRegistration refuses to restore an adopted workspace whose registration's name another
+// worktree has by now: git gave it the name, after its directory.
+func requireOwnRegistration(r *project.Project, rec journal.Record) error {
+	tree := r.Trees.At(project.SpecOf(rec))
+	if !rec.Workspace.IsAdopted || !fsx.IsThere(tree.Admin) || tree.Names(rec.Workspace.Path) {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.WorktreeExists, Message: fmt.Sprintf("another worktree is registered as %s now, the name of this one", rec.Admin),
+		Details: tree.NamedPath(), Hint: "git worktree list; once that one is removed, restore again",
+	}
 }
 
 // restoreWorkspace restores the branch, the registration and the files of a removed

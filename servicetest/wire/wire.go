@@ -180,6 +180,10 @@ func (w wire) ReportAgent(ctx context.Context, req croft.ReportRequest) (*croft.
 	return send(ctx, w, req, w.svc.ReportAgent)
 }
 
+func (w wire) Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.AdoptResult, error) {
+	return send(ctx, w, req, w.svc.Adopt)
+}
+
 func (w wire) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
 	return send(ctx, w, req, w.svc.UpdateWorkspace)
 }

@@ -19,6 +19,7 @@ __all__ = [
     "AbsentCheckout",
     "Action",
     "Activity",
+    "AdoptResult",
     "AfterMerge",
     "Agent",
     "AgentNeed",
@@ -152,6 +153,7 @@ __all__ = [
     "TrashLeft",
     "TrashReason",
     "TryState",
+    "Unadopted",
     "Uncommitted",
     "UndoPlan",
     "UninstallResult",
@@ -401,6 +403,7 @@ EndMode: TypeAlias = Literal[
 EventKind: TypeAlias = Literal[
     "workspace.creating",
     "workspace.created",
+    "workspace.adopted",
     "workspace.changed",
     "workspace.forgotten",
     "workspace.removed",
@@ -737,6 +740,17 @@ class Activity(Model):
         "source": ("source", ""),
         "since": ("since", "time"),
         "at": ("at", "time"),
+    }
+
+
+class AdoptResult(Model):
+    """AdoptResult answers for every worktree that was asked for."""
+
+    workspaces: list[Workspace]
+    left: list[Unadopted]
+    _fields = {
+        "workspaces": ("workspaces", "[Workspace"),
+        "left": ("left", "[Unadopted"),
     }
 
 
@@ -2874,6 +2888,17 @@ class TrashItemList(Model):
     }
 
 
+class Unadopted(Model):
+    """Unadopted is a worktree that was not adopted."""
+
+    path: str
+    reason: Error | None
+    _fields = {
+        "path": ("path", ""),
+        "reason": ("reason", "Error"),
+    }
+
+
 class Uncommitted(Model):
     """Uncommitted counts the work that no commit has, as a commit of all of it would have it."""
 
@@ -3053,6 +3078,8 @@ class Workspace(Model):
     repo_id: ID | None
     # counts the changes of its record, for IfRevision
     revision: int | None
+    # somebody else made its worktree
+    is_adopted: bool
     # by a person, with `croft lock` or `git worktree lock`
     is_locked: bool
     lock_reason: str | None
@@ -3103,8 +3130,7 @@ class Workspace(Model):
     work: Work | None
     # how its last agent ended, if that was said.
     finished: Finished | None
-    # what its agent does, if anything told of it. question is what the agent waits for a
-    # person to say.
+    # what its agent does, if that was told, and question what it asks a person.
     activity: Activity | None
     # the last line that its agent printed. ports are its own. They are absent until Croft
     # runs agents and gives ports.
@@ -3140,6 +3166,7 @@ class Workspace(Model):
         "repo": ("repo", ""),
         "repo_id": ("repoId", ""),
         "revision": ("revision", ""),
+        "is_adopted": ("isAdopted", "bool"),
         "is_locked": ("isLocked", "bool"),
         "lock_reason": ("lockReason", ""),
         "created_at": ("createdAt", "time"),
@@ -4666,6 +4693,37 @@ class Calls:
             "meta": meta,
         }
         return self._send("POST", "/v1/workspaces", fields, Workspace)
+
+    def adopt(
+        self,
+        *,
+        key: str | None = None,
+        repo: str | None = None,
+        paths: Sequence[str] | None = None,
+        all: Scope | None = None,
+        name: str | None = None,
+        agent: str | None = None,
+        meta: Mapping[str, str] | None = None,
+    ) -> AdoptResult:
+        """Makes workspaces of worktrees that somebody else made. Nothing in them is written,
+        and their branches are never deleted. One that is a workspace already is answered as
+        it is. A worktree is left, with the reason, if it and its registration do not name
+        each other.
+
+          paths: absolute
+          all: all: all worktrees of the project that are no workspaces yet
+          name: of one; default: by its directory
+        """
+        fields: dict[str, Any] = {
+            "key": key,
+            "repo": repo,
+            "paths": paths,
+            "all": all,
+            "name": name,
+            "agent": agent,
+            "meta": meta,
+        }
+        return self._send("POST", "/v1/workspaces/adopt", fields, AdoptResult)
 
     def create_all(
         self,

@@ -124,6 +124,29 @@ export interface Activity {
   at: string;
 }
 
+/**
+ * AdoptRequest makes workspaces of worktrees that somebody else made. Without paths and all it
+ * is the worktree that repo lies in.
+ */
+export interface AdoptRequest {
+  key?: string;
+  repo?: string;
+  /** absolute */
+  paths?: string[];
+  /** all: all worktrees of the project that are no workspaces yet */
+  all?: Scope;
+  /** of one; default: by its directory */
+  name?: string;
+  agent?: string;
+  meta?: Record<string, string>;
+}
+
+/** AdoptResult answers for every worktree that was asked for. */
+export interface AdoptResult {
+  workspaces: Workspace[];
+  left?: Unadopted[];
+}
+
 /** AfterMerge says what becomes of a workspace whose work was merged. */
 export type AfterMerge =
   | "keep";
@@ -917,6 +940,7 @@ export interface Event {
 export type EventKind =
   | "workspace.creating"
   | "workspace.created"
+  | "workspace.adopted"
   | "workspace.changed"
   | "workspace.forgotten"
   | "workspace.removed"
@@ -2501,6 +2525,12 @@ export type TryState =
   | "stopped"
   | (string & {}); // a newer daemon may have more words
 
+/** Unadopted is a worktree that was not adopted. */
+export interface Unadopted {
+  path: string;
+  reason: Error | null;
+}
+
 /** Uncommitted counts the work that no commit has, as a commit of all of it would have it. */
 export interface Uncommitted {
   files: number;
@@ -2699,6 +2729,8 @@ export interface Workspace {
   repoId?: ID;
   /** counts the changes of its record, for IfRevision */
   revision?: number;
+  /** somebody else made its worktree */
+  isAdopted?: boolean;
   /** by a person, with `croft lock` or `git worktree lock` */
   isLocked: boolean;
   lockReason?: string;
@@ -2763,10 +2795,7 @@ export interface Workspace {
   work?: Work;
   /** how its last agent ended, if that was said. */
   finished?: Finished;
-  /**
-   * what its agent does, if anything told of it. question is what the agent waits for a person
-   * to say.
-   */
+  /** what its agent does, if that was told, and question what it asks a person. */
   activity?: Activity;
   /**
    * the last line that its agent printed. ports are its own. They are absent until Croft runs
@@ -3654,6 +3683,15 @@ export abstract class Calls {
   /** Makes one workspace. It is CreateAll with a single part. */
   create(request: CreateRequest = {}, options?: CallOptions): Promise<Workspace> {
     return this.send({ method: "POST", path: "/v1/workspaces", fields: request, keyed: true, options });
+  }
+
+  /**
+   * Makes workspaces of worktrees that somebody else made. Nothing in them is written, and
+   * their branches are never deleted. One that is a workspace already is answered as it is. A
+   * worktree is left, with the reason, if it and its registration do not name each other.
+   */
+  adopt(request: AdoptRequest = {}, options?: CallOptions): Promise<AdoptResult> {
+    return this.send({ method: "POST", path: "/v1/workspaces/adopt", fields: request, keyed: true, options });
   }
 
   /**

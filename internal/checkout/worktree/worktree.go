@@ -4,6 +4,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,11 +40,15 @@ func New(repo *git.Repository) *Checkouts { return &Checkouts{repo} }
 // has.
 func Admin(id string) string { return AdminPrefix + id }
 
+// adminOf returns the name of a checkout's admin directory. That of a worktree which somebody
+// else made is not by its ID.
+func adminOf(s checkout.Spec) string { return cmp.Or(s.Admin, Admin(s.ID)) }
+
 // At returns the git worktree of a checkout.
 func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
-	w := c.repo.Linked(Admin(s.ID), s.Path)
+	w := c.repo.Linked(adminOf(s), s.Path)
 	if s.Kind == checkout.Isolated {
-		w = c.repo.Isolated(Admin(s.ID), s.Path)
+		w = c.repo.Isolated(adminOf(s), s.Path)
 	}
 	w.Inherit, w.Identity, w.TrashedIn = s.Inherit, s.Identity, s.TrashedIn
 	return w
@@ -52,7 +57,7 @@ func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
 // Prepare registers the worktree and locks it.
 func (c *Checkouts) Prepare(ctx context.Context, s checkout.Spec) error {
 	add := worktree.AddSpec{
-		Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock, Kind: git.KindLinked, Branches: s.Branches,
+		Admin: adminOf(s), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock, Kind: git.KindLinked, Branches: s.Branches,
 	}
 	if s.Kind == checkout.Isolated {
 		add.Kind = git.KindIsolated

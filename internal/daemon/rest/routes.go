@@ -14,6 +14,7 @@ func (s *server) routes() {
 	handle(s, "Create", croft.Service.Create)
 	handle(s, "CreateAll", croft.Service.CreateAll)
 	handle(s, "PlanCreate", croft.Service.PlanCreate)
+	handle(s, "Adopt", croft.Service.Adopt)
 	handle(s, "Remove", croft.Service.Remove)
 	handle(s, "Discard", croft.Service.Discard)
 	handle(s, "Workspace", croft.Service.Workspace)

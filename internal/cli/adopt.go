@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// adoptResult is the answer of `croft adopt`.
+type adoptResult struct {
+	Workspaces []croft.Workspace `json:"workspaces"`
+	Left       []croft.Unadopted `json:"left,omitempty"`
+}
+
+func newAdoptCommand(a *app) *cobra.Command {
+	var req croft.AdoptRequest
+	var meta []string
+	cmd := &cobra.Command{
+		Use:   "adopt [PATH...]",
+		Short: "Make workspaces of worktrees that others made",
+		Long: `Make workspaces of worktrees that "git worktree add", an editor or an agent made. Croft
+writes a record of each, and nothing in it: its files, its branch and its registration
+stay as they are. From then on it is listed, saved, merged and removed like any other
+workspace. Its branch is never deleted.
+
+Without a path it is the worktree here.`,
+		Example: `  croft adopt ../app-hotfix
+  croft adopt --all`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entries, err := parseMeta(cmd, meta)
+			if err != nil {
+				return err
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				req.Repo, req.Meta = a.dir(), entries
+				for _, path := range args {
+					req.Paths = append(req.Paths, a.absolute(path))
+				}
+				return a.runAdopt(ctx, svc, req)
+			})
+		},
+	}
+	addWordFlag(cmd, &req.All, croft.ScopeAll, "all", "", "all worktrees of the project that are no workspaces yet")
+	cmd.Flags().StringVar(&req.Name, "name", "", "the `name` of one; default: that of its directory")
+	cmd.Flags().StringVar(&req.Agent, "agent", "", "the `agent` that works in it")
+	addMetaFlag(cmd, &meta, "record `KEY=VALUE` with each; repeat it for more")
+	registerCompletion(cmd, "name", cobra.NoFileCompletions)
+	registerCompletion(cmd, "agent", cobra.NoFileCompletions)
+	addKeyFlag(cmd, &req.Key)
+	return cmd
+}
+
+// adopter is the part of croft.Service that `croft adopt` calls.
+type adopter interface {
+	Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.AdoptResult, error)
+}
+
+func (a *app) runAdopt(ctx context.Context, svc adopter, req croft.AdoptRequest) error {
+	got, err := svc.Adopt(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(adoptResult{a.withCommands(got.Workspaces), got.Left})
+	}
+	for _, ws := range got.Workspaces {
+		if !a.json {
+			a.printLine(ws.Name + "  " + printable(ws.Branch) + "  " + a.shownPath(ws.Path))
+		}
+	}
+	for _, left := range got.Left {
+		a.printKeptErrors([]croft.Kept{{Name: left.Path, Reason: left.Reason}})
+	}
+	if len(got.Workspaces)+len(got.Left) == 0 {
+		a.note("no worktree that is no workspace yet")
+	}
+	if len(got.Left) > 0 {
+		return statusError(croft.ExitFailure)
+	}
+	return nil
+}
