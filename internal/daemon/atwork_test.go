@@ -79,17 +79,17 @@ func TestSharesAreGivenBack(t *testing.T) {
 // TestCrowdOrder: of strangers the oldest goes first; a connection of a known caller goes once it
 // waits for a request and no stranger is left; a request of nobody makes nobody known.
 func TestCrowdOrder(t *testing.T) {
-	c := newCrowd(nil, "tcp", 2, metrics.New())
-	join := func() (m, closed *member) {
-		m = &member{crowd: c}
+	c := limitConns(nil, "tcp", 2, metrics.New())
+	join := func() (m, closed *limitedConn) {
+		m = &limitedConn{of: c}
 		time.Sleep(time.Millisecond) // the clock goes on
 		closed, _ = c.join(m)
 		return m, closed
 	}
-	serve := func(m *member, by caller.Caller, during func()) {
+	serve := func(m *limitedConn, by caller.Caller, during func()) {
 		r := httptest.NewRequest(http.MethodGet, "/healthz", nil)
 		h := c.admit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { during() }))
-		h.ServeHTTP(httptest.NewRecorder(), r.WithContext(withMember(caller.With(t.Context(), by), m)))
+		h.ServeHTTP(httptest.NewRecorder(), r.WithContext(withConn(caller.With(t.Context(), by), m)))
 	}
 	user := caller.Caller{Access: croft.AccessAll}
 	first, _ := join()

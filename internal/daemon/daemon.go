@@ -89,7 +89,7 @@ type Server struct {
 	stop    chan struct{} // closed by a request to stop
 	stopped sync.Once
 	servers []*http.Server
-	crowds  []*crowd
+	limited []*limitedListener
 	arrived arrivals
 	isOver  atomic.Bool  // the listeners are closed on purpose
 	readied atomic.Int64 // when Service last answered, for readyz
@@ -169,8 +169,8 @@ func (s *Server) Run(ctx context.Context) error {
 // serveAll begins to serve at all listeners.
 func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 	mux := s.routes()
-	serve := func(l *crowd, h http.Handler) {
-		s.crowds = append(s.crowds, l)
+	serve := func(l *limitedListener, h http.Handler) {
+		s.limited = append(s.limited, l)
 		server := s.newServer(l, h)
 		s.servers = append(s.servers, server)
 		serving.Go(func() {
@@ -180,7 +180,7 @@ func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 		})
 	}
 	for _, l := range s.o.Listeners.Unix {
-		c := newCrowd(l, "unix", s.bound(maxUnixConns, 2*len(s.o.Listeners.Unix)), s.o.Metrics)
+		c := limitConns(l, "unix", s.bound(maxUnixConns, 2*len(s.o.Listeners.Unix)), s.o.Metrics)
 		serve(c, s.observe(s.guard.Unix(noting(c.admit(withOwn(mux, s.ownRoutes()))))))
 	}
 	for _, l := range s.o.Listeners.TCP {
@@ -188,10 +188,10 @@ func (s *Server) serveAll(serving *sync.WaitGroup, failed chan<- error) {
 		if addr, ok := l.Addr().(*net.TCPAddr); ok {
 			port = addr.Port
 		}
-		c := newCrowd(l, "tcp", s.bound(maxTCPConns, 4*len(s.o.Listeners.TCP)), s.o.Metrics)
+		c := limitConns(l, "tcp", s.bound(maxTCPConns, 4*len(s.o.Listeners.TCP)), s.o.Metrics)
 		serve(c, s.observe(s.guard.TCP(port, noting(c.admit(mux)))))
 	}
-	s.o.Metrics.Ask(func() []metrics.Gauge { return gauges(s.crowds) })
+	s.o.Metrics.Ask(func() []metrics.Gauge { return gauges(s.limited) })
 }
 
 // bound is how many connections a listener may have: not more than a part of the files that the
@@ -203,12 +203,12 @@ func (s *Server) bound(most, part int) int {
 	return most
 }
 
-func (s *Server) newServer(l *crowd, h http.Handler) *http.Server {
+func (s *Server) newServer(l *limitedListener, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
 		DisableGeneralOptionsHandler: true,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return withMember(s.arrived.accept(ctx, conn), conn)
+			return withConn(s.arrived.accept(ctx, conn), conn)
 		},
 		ConnState: func(conn net.Conn, state http.ConnState) {
 			s.arrived.change(conn, state)
@@ -229,7 +229,7 @@ func (s *Server) drain(serving *sync.WaitGroup) {
 	serving.Wait()
 	await(ctx, arriveTime, func() bool { return s.arrived.waiting.Load() == 0 })
 	strangers := time.AfterFunc(strangerTime, func() {
-		for _, c := range s.crowds {
+		for _, c := range s.limited {
 			c.closeStrangers()
 		}
 	})

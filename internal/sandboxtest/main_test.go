@@ -62,17 +62,23 @@ func (h host) stateDir() string {
 }
 
 // outside runs croft outside of every sandbox.
-func (h host) outside(t *testing.T, args ...string) string {
+func (h host) outside(t *testing.T, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	if err := h.tryOutside(t.Context(), args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tryOutside is outside for a goroutine that is not the test's, and may not end it.
+func (h host) tryOutside(ctx context.Context, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, croftBinary, args...)
 	cmd.Dir, cmd.Env = h.repo.Dir, h.repo.Env
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("croft %s: %v\n%s", strings.Join(args, " "), err, stderrOf(err))
+	if _, err := cmd.Output(); err != nil {
+		return fmt.Errorf("croft %s: %w\n%s", strings.Join(args, " "), err, stderrOf(err))
 	}
-	return string(out)
+	return nil
 }
 
 func stderrOf(err error) []byte {

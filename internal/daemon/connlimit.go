@@ -21,13 +21,13 @@ const (
 	maxTCPConns  = 512
 )
 
-// crowd bounds the connections of a listener: every process of the machine can open some at a
-// port, and each one is a descriptor of the daemon's. When there are too many, one is closed for a
-// new one: the one that is open for longest of those on which nobody has said who calls, whatever
-// they ask for or send; else the one that has waited longest for a request. One whose request of a
-// known caller is being answered, and a stream, is never closed for another; if all are such, the
-// new one is closed. How many of them a caller may have is bounded by shares.
-type crowd struct {
+// limitedListener bounds the connections of a listener: every process of the machine can open
+// some at a port, and each one is a descriptor of the daemon's. When there are too many, one is
+// closed for a new one: the one that is open for longest of those on which nobody has said who
+// calls, whatever they ask for or send; else the one that has waited longest for a request. One
+// whose request of a known caller is being answered, and a stream, is never closed for another; if
+// all are such, the new one is closed. How many of them a caller may have is bounded by shares.
+type limitedListener struct {
 	net.Listener
 	kind    string // for the metrics
 	most    int
@@ -35,38 +35,38 @@ type crowd struct {
 	shares  *shares
 
 	mu    sync.Mutex
-	conns map[*member]place
+	conns map[*limitedConn]connUse
 }
 
-// member is a connection of a crowd.
-type member struct {
+// limitedConn is a connection of a limitedListener.
+type limitedConn struct {
 	net.Conn
-	crowd *crowd
+	of    *limitedListener
 	leave sync.Once
 }
 
-// place is what is known of a member.
-type place struct {
+// connUse is what is known of a connection.
+type connUse struct {
 	since   time.Time // when it came, or had its last answer; zero: it has a request of a known caller
 	isKnown bool      // a request of a known caller came on it
 }
 
-func newCrowd(l net.Listener, kind string, most int, set *metrics.Set) *crowd {
+func limitConns(l net.Listener, kind string, most int, set *metrics.Set) *limitedListener {
 	most = max(most, 1)
-	return &crowd{Listener: l, kind: kind, most: most, metrics: set, shares: newShares(most), conns: map[*member]place{}}
+	return &limitedListener{Listener: l, kind: kind, most: most, metrics: set, shares: newShares(most), conns: map[*limitedConn]connUse{}}
 }
 
 // size is how many connections are open.
-func (c *crowd) size() int {
+func (c *limitedListener) size() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.conns)
 }
 
 // gauges are how many connections are open, by the kind of their listeners.
-func gauges(crowds []*crowd) []metrics.Gauge {
+func gauges(listeners []*limitedListener) []metrics.Gauge {
 	open := map[string]int{}
-	for _, c := range crowds {
+	for _, c := range listeners {
 		open[c.kind] += c.size()
 	}
 	var list []metrics.Gauge
@@ -77,13 +77,13 @@ func gauges(crowds []*crowd) []metrics.Gauge {
 }
 
 // Accept waits for a connection for which there is room, or for which room can be made.
-func (c *crowd) Accept() (net.Conn, error) {
+func (c *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := c.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		m := &member{Conn: conn, crowd: c}
+		m := &limitedConn{Conn: conn, of: c}
 		closing, isIn := c.join(m)
 		if closing != nil {
 			c.metrics.Add("croft_connections_closed_total", 1, "listener", c.kind)
@@ -96,11 +96,11 @@ func (c *crowd) Accept() (net.Conn, error) {
 }
 
 // join adds a connection. It returns one that has to be closed for that, or the new one itself.
-func (c *crowd) join(m *member) (closing *member, isIn bool) {
+func (c *limitedListener) join(m *limitedConn) (closing *limitedConn, isIn bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.conns) >= c.most {
-		var its place
+		var its connUse
 		for one, at := range c.conns {
 			if !at.since.IsZero() && (closing == nil || at.goesBefore(its)) {
 				closing, its = one, at
@@ -111,12 +111,12 @@ func (c *crowd) join(m *member) (closing *member, isIn bool) {
 		}
 		delete(c.conns, closing)
 	}
-	c.conns[m] = place{since: time.Now()}
+	c.conns[m] = connUse{since: time.Now()}
 	return closing, true
 }
 
 // goesBefore reports whether a connection is closed rather than another one.
-func (p place) goesBefore(other place) bool {
+func (p connUse) goesBefore(other connUse) bool {
 	if p.isKnown != other.isKnown {
 		return !p.isKnown
 	}
@@ -124,13 +124,13 @@ func (p place) goesBefore(other place) bool {
 }
 
 // change notes that a connection waits for a request. It is for http.Server.ConnState.
-func (c *crowd) change(conn net.Conn, state http.ConnState) {
-	if m, ok := conn.(*member); ok && state == http.StateIdle {
-		c.set(m, func(p *place) { p.since = time.Now() })
+func (c *limitedListener) change(conn net.Conn, state http.ConnState) {
+	if m, ok := conn.(*limitedConn); ok && state == http.StateIdle {
+		c.set(m, func(p *connUse) { p.since = time.Now() })
 	}
 }
 
-func (c *crowd) set(m *member, change func(*place)) {
+func (c *limitedListener) set(m *limitedConn, change func(*connUse)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p, ok := c.conns[m]; ok {
@@ -139,16 +139,16 @@ func (c *crowd) set(m *member, change func(*place)) {
 	}
 }
 
-type memberKey struct{}
+type connKey struct{}
 
-// withMember adds to the context of a connection's requests which one it is.
-func withMember(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, memberKey{}, conn)
+// withConn adds to the context of a connection's requests which one it is.
+func withConn(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, conn)
 }
 
 // admit is the handler behind the guard: it keeps the connections of known callers, and refuses
 // those who have too many.
-func (c *crowd) admit(next http.Handler) http.Handler {
+func (c *limitedListener) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		by := caller.From(r.Context())
 		if by.Access == "" { // it may have what is public
@@ -161,17 +161,17 @@ func (c *crowd) admit(next http.Handler) http.Handler {
 			return
 		}
 		defer c.shares.leave(by)
-		if m, ok := r.Context().Value(memberKey{}).(*member); ok {
-			c.set(m, func(p *place) { *p = place{isKnown: true} })
+		if m, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
+			c.set(m, func(p *connUse) { *p = connUse{isKnown: true} })
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
 // closeStrangers closes the connections on which nobody has said who calls.
-func (c *crowd) closeStrangers() {
+func (c *limitedListener) closeStrangers() {
 	c.mu.Lock()
-	var all []*member
+	var all []*limitedConn
 	for m, p := range c.conns {
 		if !p.isKnown {
 			all = append(all, m)
@@ -183,19 +183,19 @@ func (c *crowd) closeStrangers() {
 	}
 }
 
-// Close ends the connection, and its place in the crowd.
-func (m *member) Close() error {
+// Close ends the connection, which then counts no more.
+func (m *limitedConn) Close() error {
 	m.leave.Do(func() {
-		m.crowd.mu.Lock()
-		defer m.crowd.mu.Unlock()
-		delete(m.crowd.conns, m)
+		m.of.mu.Lock()
+		defer m.of.mu.Unlock()
+		delete(m.of.conns, m)
 	})
 	return m.Conn.Close()
 }
 
 // CloseWrite lets net/http say that it writes no more before it closes, so that a client that
 // still sends gets the answer.
-func (m *member) CloseWrite() error {
+func (m *limitedConn) CloseWrite() error {
 	if half, ok := m.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

@@ -21,7 +21,7 @@ func TestCrowd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCrowd(l, "tcp", 2, metrics.New())
+	c := limitConns(l, "tcp", 2, metrics.New())
 	defer c.Close()
 	accept := make(chan net.Conn)
 	go func() {
@@ -56,7 +56,7 @@ func TestCrowd(t *testing.T) {
 	}
 	first, one := next()
 	second, two := next()
-	answer := func(conn net.Conn) { c.set(conn.(*member), func(p *place) { *p = place{isKnown: true} }) }
+	answer := func(conn net.Conn) { c.set(conn.(*limitedConn), func(p *connUse) { *p = connUse{isKnown: true} }) }
 	answer(one)
 	third, three := next() // the second has waited longest, since the first is answered
 	if !isOpen(first) || isOpen(second) || !isOpen(third) {
