@@ -30,7 +30,7 @@ type Call struct {
 }
 
 // recordCalls are the calls whose answers only the state has.
-var recordCalls = []string{"events", "history", "logs", "merge", "queue", "repos", "review", "revert", "round", "session", "snapshot", "trash", "undo"}
+var recordCalls = []string{"events", "history", "logs", "merge", "queue", "repos", "review", "revert", "round", "session", "snapshot", "trash", "trust", "undo"}
 
 // outside is the hint of a refusal. The command line gives it with the command that was typed.
 const outside = "run it outside of the sandbox"

@@ -224,7 +224,7 @@ func TestHiddenState(t *testing.T) {
 	if w := shown.Workspace; w.Name != "w" || w.Path != s.Dir || w.Branch != "croft/w" || w.Target != "main" || w.Base == "" {
 		t.Errorf("git knows of this workspace: %+v", w)
 	}
-	for _, line := range []string{"history", "trash", "queue", "session list", "snapshot --list", "repos", "undo --dry-run", "events"} {
+	for _, line := range []string{"history", "trash", "queue", "session list", "snapshot --list", "repos", "undo --dry-run", "events", "config trust --dry-run"} {
 		r := h.inside(t, s, append(words(line, "w"), "--json")...)
 		if r.exit != croft.ExitEnvironment || !strings.Contains(r.stdout, string(croft.StateUnavailable)) {
 			t.Errorf("%s: exit %d\n%s%s", line, r.exit, r.stdout, r.stderr)
