@@ -85,8 +85,8 @@ type Journal struct {
 	aside   []string    // databases that were set aside
 	retired []*sql.DB   // databases whose files are not at the path any more
 	closed  bool
-	reads   *readonly.Database   // db, if this process may not write it
-	former  []*readonly.Database // those that were read before
+	reads   *readonly.Database         // db, if this process may not write it
+	readers map[*readonly.Database]int // how many calls read it, and those before it
 
 	// turn is held by the goroutine that writes. Goroutines get it in the order in which
 	// they block on it, which SQLite does not promise, and one that waits holds no
@@ -168,8 +168,10 @@ func (j *Journal) closeFiles() error {
 		errs = append(errs, db.Close())
 	}
 	j.retired = nil
-	for _, d := range j.former {
-		errs = append(errs, d.Close())
+	for d := range j.readers {
+		if d != j.reads {
+			errs = append(errs, d.Close())
+		}
 	}
 	if j.copy != nil {
 		j.copy.Close()

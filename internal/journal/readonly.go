@@ -72,26 +72,56 @@ func checkReadable(ctx context.Context, db *sql.DB) error {
 // state if the files that are read have changed meanwhile.
 func (j *Journal) readAgain(ctx context.Context, f func(*sql.DB, os.FileInfo) error) error {
 	for tries := 0; ; tries++ {
-		j.mu.RLock()
-		d, file, isClosed := j.reads, j.file, j.closed
-		j.mu.RUnlock()
-		if isClosed {
-			return ErrClosed
-		}
-		err := explain(ctx, f(d.DB, file))
-		if !d.IsStale() || tries == 3 || ctx.Err() != nil {
+		d, file, err := j.beginRead()
+		if err != nil {
 			return err
 		}
-		j.mu.Lock()
-		err = nil
-		if j.reads == d {
-			if err = j.openReadOnly(ctx, ErrReadOnly); err == nil {
-				j.former = append(j.former, d) // a reader may still use it
-			}
+		err = explain(ctx, f(d.DB, file))
+		isOver := !d.IsStale() || tries == 3 || ctx.Err() != nil
+		if !isOver {
+			err = explain(ctx, j.reopenReadOnly(ctx, d))
 		}
-		j.mu.Unlock()
-		if err != nil {
-			return explain(ctx, err)
+		j.endRead(d)
+		if isOver || err != nil {
+			return err
 		}
 	}
+}
+
+// beginRead returns the database to read, which stays open until endRead.
+func (j *Journal) beginRead() (*readonly.Database, os.FileInfo, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return nil, nil, ErrClosed
+	}
+	if j.readers == nil {
+		j.readers = map[*readonly.Database]int{}
+	}
+	j.readers[j.reads]++
+	return j.reads, j.file, nil
+}
+
+// endRead closes a database that nobody reads any more, unless it is the one to read now.
+func (j *Journal) endRead(d *readonly.Database) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.readers[d]--; j.readers[d] > 0 {
+		return
+	}
+	delete(j.readers, d)
+	if d != j.reads {
+		_ = d.Close() // all that it had was read
+	}
+}
+
+// reopenReadOnly opens the present state instead of a database that is stale, unless another
+// call has done so.
+func (j *Journal) reopenReadOnly(ctx context.Context, stale *readonly.Database) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed || j.reads != stale {
+		return nil
+	}
+	return j.openReadOnly(ctx, ErrReadOnly)
 }
