@@ -38,6 +38,7 @@ func newHost(t *testing.T) host {
 	t.Helper()
 	Require(t)
 	repo := gittest.New(t)
+	repo.Env = append(repo.Env, "CROFT_GC_AUTO=false") // upkeep in the background would write while a test compares files
 	h := host{repo: repo, top: filepath.Dir(filepath.Dir(repo.Dir)), temp: t.TempDir()}
 	h.outside(t, "new", "w")
 	h.outside(t, "new", "--mode", "isolated", "iso")
