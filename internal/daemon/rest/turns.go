@@ -14,7 +14,8 @@ import (
 // same token wait. Calls that only wait need no turn.
 const maxTurns = 8
 
-// turns are those of tokens.
+// turns bounds the calls that are worked on at once, for each token of an agent. Its zero value is
+// ready for use, and a token without calls takes no memory.
 type turns struct {
 	mu      sync.Mutex
 	byToken map[croft.ID]*line

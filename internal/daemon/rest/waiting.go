@@ -23,7 +23,8 @@ func (s *server) untilStopping(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(context.Canceled) }
 }
 
-// stopped says of a call that ended because the daemon stops that it can be made again.
+// stopped says of a call that ended because the daemon stops that it can be made again, also if it
+// ended without an error, as one does that drives the queues until it is stopped.
 func stopped(ctx context.Context, err error) error {
 	if !errors.Is(context.Cause(ctx), errStopping) {
 		return err
