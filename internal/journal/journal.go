@@ -109,7 +109,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	j := &Journal{path: filepath.Join(dir, FileName), opts: opts, turn: make(chan struct{}, 1)}
+	j := &Journal{path: filepath.Join(dir, FileName), opts: opts, turn: make(chan struct{}, 1), readers: map[*readonly.Database]int{}}
 	j.watchers.Log, j.watchers.Last = j.path+"-wal", func() (any, bool) {
 		last := j.lastTransaction()
 		return last, last != identity{}

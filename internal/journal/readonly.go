@@ -95,9 +95,6 @@ func (j *Journal) beginRead() (*readonly.Database, os.FileInfo, error) {
 	if j.closed {
 		return nil, nil, ErrClosed
 	}
-	if j.readers == nil {
-		j.readers = map[*readonly.Database]int{}
-	}
 	j.readers[j.reads]++
 	return j.reads, j.file, nil
 }
