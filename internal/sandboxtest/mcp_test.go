@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -113,4 +115,50 @@ func TestServerInside(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), `"path":"new.txt"`) || !strings.Contains(string(out), "READ_ONLY") || !strings.Contains(string(out), "this host cannot") {
 		t.Errorf("%v: %s\n%s", err, out, stderrOf(err))
 	}
+}
+
+// TestManySaved: many agents, each a shell in Codex's sandbox that edits, adds, deletes and
+// renames files twice, have their work saved and submitted from outside. Nothing is lost, and git
+// inside says that nothing is uncommitted.
+func TestManySaved(t *testing.T) {
+	agents := 4
+	if os.Getenv("CROFT_LONG") != "" {
+		agents = 100
+	}
+	h := newHost(t)
+	names := make([]string, agents)
+	for i := range names {
+		names[i] = fmt.Sprintf("agent-%d", i)
+	}
+	h.outside(t, append([]string{"new"}, names...)...)
+	turns := make(chan struct{}, 2)
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			s := Sandbox{Kind: Codex, Dir: h.path(name), Temp: h.temp, Env: h.repo.Env}
+			inside := func(line string) string {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				out, err := s.Command(ctx, t, "sh", "-c", line).CombinedOutput()
+				if err != nil {
+					t.Errorf("%s: %s: %v: %s", name, line, err, out)
+				}
+				return strings.TrimSpace(string(out))
+			}
+			inside(fmt.Sprintf("echo %d >> README.md && mkdir -p deep/%d && echo n > deep/%d/new && echo t > third", i, i, i))
+			saved := h.tools(t, name, fmt.Sprintf(`{"name":"save","arguments":{"message":"first of %s","key":"k"}}`, name))
+			inside(fmt.Sprintf("rm README.md && mv src/main.txt moved && mv third fourth && echo e >> deep/%d/new && echo l > last", i))
+			done := h.tools(t, name, `{"name":"submit","arguments":{"outcome":"done"}}`)
+			if strings.Contains(saved+done, "isError") {
+				t.Errorf("%s: %s%s", name, saved, done)
+			}
+			want := fmt.Sprintf("deep/%d/new\nfourth\nlast\nmoved\n2\nn\ne", i)
+			if got := inside("git status --porcelain; git ls-tree -r --name-only HEAD; git rev-list --count main..HEAD; git show HEAD:" + fmt.Sprintf("deep/%d/new", i)); got != want {
+				t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
+			}
+		})
+	}
+	wg.Wait()
 }
