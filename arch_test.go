@@ -164,6 +164,9 @@ var mayImport = map[string][]string{
 		".", "internal/actor", "internal/base", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
 		"internal/layout", "internal/once", "internal/project", "internal/shellword", "internal/workspace",
 	},
+	"internal/equip": {
+		".", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/project", "internal/provision",
+	},
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
 		"internal/git/...", "internal/journal", "internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/owner", "internal/page", "internal/project", "internal/removal", "internal/rules",
@@ -182,7 +185,7 @@ var mayImport = map[string][]string{
 		"internal/journal", "internal/layout", "internal/once", "internal/project", "internal/removal", "internal/view", "internal/work", "internal/workspace",
 	},
 	"internal/upkeep": {
-		".", "internal/checkout/worktree", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
+		".", "internal/checkout/worktree", "internal/equip", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
 		"internal/lane", "internal/once", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
 		"internal/workspace",
 	},
@@ -202,7 +205,7 @@ var mayImport = map[string][]string{
 
 	// The Service in this process, and who opens it.
 	"engine": {
-		".", "internal/access", "internal/adoption", "internal/attempt", "internal/config", "internal/doctor", "internal/everywhere", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
+		".", "internal/access", "internal/adoption", "internal/attempt", "internal/config", "internal/doctor", "internal/equip", "internal/everywhere", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
 		"internal/lane", "internal/oplog", "internal/owner", "internal/page", "internal/proc", "internal/project", "internal/radar", "internal/removal", "internal/resolve",
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
@@ -289,7 +292,7 @@ var engineParts = []string{
 // room needs of one that stands after it, it asks for as an interface.
 var rooms = []string{
 	"internal/project", "internal/work", "internal/base", "internal/radar", "internal/view", "internal/workspace", "internal/removal",
-	"internal/trash", "internal/rewind", "internal/rules", "internal/lane", "internal/resolve", "internal/review", "internal/round",
+	"internal/trash", "internal/rewind", "internal/rules", "internal/equip", "internal/lane", "internal/resolve", "internal/review", "internal/round",
 	"internal/upkeep", "internal/uninstall", "internal/doctor", "internal/history",
 }
 
@@ -366,6 +369,7 @@ var fileCallers = map[string][]string{
 	"internal/trash":             fileCalls,
 	"internal/rewind":            fileCalls,
 	"internal/rules":             fileCalls,
+	"internal/equip":             fileCalls,
 	"internal/lane":              fileCalls,
 	"internal/resolve":           fileCalls,
 	"internal/review":            fileCalls,
@@ -712,13 +716,14 @@ const maxPackageLines = 3000
 
 // packageLines are other limits.
 var packageLines = map[string]int{
-	".":                  4_000,  // the contract in prose: half of it is comments
+	".":                  4_200,  // the contract in prose: half of it is comments
 	"engine":             960,    // a line or three a call
 	"internal/cli":       10_000, // one file a command
 	"internal/dashboard": 8_000,  // one file a page
+	"internal/fsx":       3_100,  // one small file for each way in which an agent could lead a write astray
 	"internal/git":       7_000,
 	"internal/lane":      3_200,  // one queue: what waits, what is tried, what is published
-	"internal/journal":   3_400,  // the rows of every noun, beside the protocol of transactions
+	"internal/journal":   3_500,  // the rows of every noun, beside the protocol of transactions
 	"servicetest":        13_000, // a suite: nothing but tests, and more with every promise
 }
 

@@ -3,8 +3,6 @@ package croft
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"time"
 )
 
@@ -158,18 +156,11 @@ type Workspace struct {
 	LastLine string    `json:"lastLine,omitempty"`
 	Question *Question `json:"question,omitempty"`
 	Ports    []Port    `json:"ports,omitempty"`
+	// Provision is what was done to make it usable; absent if its configuration asks for nothing.
+	Provision *Provision `json:"provision,omitempty"`
 	// Notes are remarks made at creation, such as files that git itself shows
 	// as modified in a fresh checkout, or at a restoration.
 	Notes []string `json:"notes,omitempty"`
-}
-
-// Environ returns Env as sorted KEY=value strings, as exec.Cmd wants them.
-func (w Workspace) Environ() []string {
-	env := make([]string, 0, len(w.Env))
-	for _, k := range slices.Sorted(maps.Keys(w.Env)) {
-		env = append(env, k+"="+w.Env[k])
-	}
-	return env
 }
 
 // MarshalJSON keeps the difference between what does not apply (absent) and

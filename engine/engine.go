@@ -20,6 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/adoption"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/doctor"
+	"github.com/croft-sh/croft/internal/equip"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
@@ -83,6 +84,7 @@ type Engine struct {
 	views       *view.Views
 	workspaces  *workspace.Workspaces
 	adoptions   *adoption.Adoptions
+	equipment   *equip.Equipment
 	removals    *removal.Removals
 	trash       *trash.Trash
 	rewinds     *rewind.Rewinds

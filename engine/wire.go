@@ -7,6 +7,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/adoption"
 	"github.com/croft-sh/croft/internal/doctor"
+	"github.com/croft-sh/croft/internal/equip"
 	"github.com/croft-sh/croft/internal/history"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/oplog"
@@ -40,6 +41,8 @@ func newEngine(p *project.Projects) *Engine {
 	e.trash = &trash.Trash{Projects: p, Removals: e.removals, Workspaces: e.workspaces}
 	e.rewinds = &rewind.Rewinds{Projects: p, Removals: e.removals, Trash: e.trash, Views: e.views}
 	e.workspaces.Snapshots = e.rewinds
+	e.equipment = &equip.Equipment{Projects: p}
+	e.workspaces.Equipment = e.equipment
 	e.rules = &rules.Rules{Projects: p}
 	e.views.Approvals = e.rules
 	e.lanes = &lane.Lanes{Projects: p, Commits: e.commits, Workspaces: e.workspaces, Removals: e.removals, Rules: e.rules}

@@ -43,6 +43,8 @@ func Answers() []Answer {
 		{"list", []Form{form[workspacesResult]("")}},
 		{"show", []Form{form[showResult]("")}},
 		{"path", []Form{form[pathResult]("")}},
+		{"env", []Form{form[envResult]("")}},
+		{"ports", []Form{form[portsResult]("")}},
 		{"hold", []Form{form[leaseResult]("")}},
 		{"mounts", []Form{form[mountsResult]("")}},
 		{"lock", []Form{workspace}},
@@ -137,6 +139,23 @@ type showResult struct {
 	Workspace croft.Workspace `json:"workspace"`
 	// Status is null if there are no files to look at: the workspace is gone, or broken.
 	Status *croft.Status `json:"status"`
+}
+
+// envResult has the variables that a process in a workspace should have.
+type envResult struct {
+	Env map[string]string `json:"env"`
+}
+
+// portsResult lists the ports of workspaces that have some.
+type portsResult struct {
+	Workspaces []portsOf `json:"workspaces"`
+}
+
+// portsOf has the ports of one workspace.
+type portsOf struct {
+	ID    croft.ID     `json:"id"`
+	Name  string       `json:"name"`
+	Ports []croft.Port `json:"ports"`
 }
 
 // pathResult says where a workspace lies.

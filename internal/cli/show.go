@@ -94,6 +94,12 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 		add("mode", string(ws.Mode))
 	}
 	add("scratch", ws.Scratch)
+	if len(ws.Ports) > 0 {
+		add("ports", portsText(ws.Ports))
+	}
+	for _, line := range provisionLines(ws.Provision) {
+		add("set up", line)
+	}
 	add("merge", mergeOutcomeText(ws))
 	if !ws.CreatedAt.IsZero() {
 		add("created", fmt.Sprintf("%s (%s ago)", ws.CreatedAt.Format(time.RFC3339), ageText(a.env.Now(), ws.CreatedAt)))

@@ -32,6 +32,8 @@ type Config struct {
 	Commit   Commit   `key:"commit"`
 
 	Containers Containers `key:"containers"`
+	Provision  Provision  `key:"provision"`
+	Ports      Ports      `key:"ports"`
 
 	StateDir string `key:"state_dir"` // absolute; never from a file
 	DataDir  string `key:"data_dir"`  // absolute; never from a file

@@ -87,7 +87,7 @@ const (
 // level first, then table by table. Parsing, `croft config`, the schema and
 // the template all derive from it.
 func Keys() []Key {
-	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), mergeAndCommitKeys(), containerKeys(), placeKeys())
+	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), mergeAndCommitKeys(), containerKeys(), provisionKeys(), placeKeys())
 }
 
 func layoutKeys() []Key {

@@ -61,6 +61,16 @@ func samples(dir string) map[string]sample {
 		"merge.slots":               {"2", "3", "4", "5"},
 		"commit.message":            {"u", "r", "e", "f"},
 		"containers.workdir":        {"/u", "/r", "/e", "/f"},
+		"provision.include":         {"false", "true", "false", "true"},
+		"provision.secrets":         {"true", "true", "false", "true"},
+		"provision.max_bytes":       {"9", "8", "20", "30"},
+		"provision.max_files":       {"9", "8", "20", "30"},
+		"provision.min_free":        {"1%", "2%", "3", "4"},
+		"provision.env_file":        {".u", ".r", ".e", ".f"},
+		"provision.timeout":         {"9m", "8m", "20m", "30m"},
+		"ports.count":               {"9", "8", "20", "30"},
+		"ports.range":               {"20000-20999", "21000-21999", "22000-22999", "23000-23999"},
+		"ports.names":               {"u", "r,s", "e", "f"},
 		"commit.max_bytes":          {"9", "8", "20", "30"},
 		"commit.hold_back":          {"*.u", "*.r", "*.e", "*.f"},
 		"state_dir":                 {at("u"), at("r"), at("e"), at("f")},
@@ -163,8 +173,12 @@ func TestDefaults(t *testing.T) {
 		},
 		Commit:     config.Commit{Message: "Work of {name}", MaxBytes: 5 << 20, HoldBack: []string{"@secrets"}},
 		Containers: config.Containers{Workdir: "/workspace"},
-		StateDir:   filepath.Join(p.home, ".local", "state", "croft"),
-		DataDir:    filepath.Join(p.home, ".local", "share", "croft"),
+		Provision: config.Provision{
+			Include: true, MaxBytes: 2 << 30, MaxFiles: 200_000, MinFree: "10%", EnvFile: ".croft.env", Timeout: config.Duration(hour / 6),
+		},
+		Ports:    config.Ports{Range: "20000-29999", Names: []string{}},
+		StateDir: filepath.Join(p.home, ".local", "state", "croft"),
+		DataDir:  filepath.Join(p.home, ".local", "share", "croft"),
 	}
 	set := p.load(config.Input{})
 	if diff := cmp.Diff(want, set.Config()); diff != "" {
@@ -190,7 +204,9 @@ func TestConfigCarriesValues(t *testing.T) {
 		"merge.check_cache": "node_modules, a/b", "merge.check_env": "NPM_TOKEN", "merge.protect": "true", "merge.batch": "7", "merge.slots": "8",
 		"commit.message": "c", "commit.max_bytes": "9", "commit.hold_back": "*.x",
 		"containers.workdir": "/w",
-		"state_dir":          "~/s", "data_dir": "~/t",
+		"provision.include":  "false", "provision.secrets": "true", "provision.max_bytes": "1", "provision.max_files": "2", "provision.min_free": "3%",
+		"provision.env_file": ".e", "provision.timeout": "4s", "ports.count": "5", "ports.range": "3000-4000", "ports.names": "a",
+		"state_dir": "~/s", "data_dir": "~/t",
 	}}
 	if len(in.Flags) != len(config.Keys()) {
 		t.Errorf("the test sets %d keys of %d", len(in.Flags), len(config.Keys()))
@@ -204,6 +220,8 @@ func TestConfigCarriesValues(t *testing.T) {
 			RegenerableAfter: config.Duration(9 * hour), SavedFor: config.Duration(10 * hour), Notice: config.Duration(11 * hour),
 		},
 		Containers: config.Containers{Workdir: "/w"},
+		Provision:  config.Provision{Secrets: true, MaxBytes: 1, MaxFiles: 2, MinFree: "3%", EnvFile: ".e", Timeout: config.Duration(hour / 900)},
+		Ports:      config.Ports{Count: 5, Range: "3000-4000", Names: []string{"a"}},
 		Snapshot:   config.Snapshot{Ignored: []string{"*.log"}, Secrets: []string{".token"}},
 		Lease:      config.Lease{TTL: config.Duration(hour / 720), MaxTTL: config.Duration(14 * hour)},
 		History:    config.History{Retention: config.Duration(12 * hour)},

@@ -20,6 +20,7 @@ func Schema() []byte {
 		}
 		at[key.last()] = key.schema()
 	}
+	tableSchema(properties, "provision")["path"] = pathSchema()
 	text, err := json.MarshalIndent(map[string]any{
 		"$schema":              "https://json-schema.org/draft/2020-12/schema",
 		"title":                "croft.toml",
@@ -33,6 +34,23 @@ func Schema() []byte {
 		panic(fmt.Sprintf("config: schema of fixed values does not marshal: %v", err))
 	}
 	return append(text, '\n')
+}
+
+// pathSchema is the schema of [[provision.path]].
+func pathSchema() map[string]any {
+	text := func(doc string) map[string]any { return map[string]any{"type": "string", "description": doc} }
+	return map[string]any{
+		"type": "array", "description": "Paths of the project that a new workspace gets, beside its commit.",
+		"items": map[string]any{
+			"type": "object", "additionalProperties": false, "required": []string{"path", "how"},
+			"properties": map[string]any{
+				"path": text("Relative to the repository; its last part may have * and ?."),
+				"how":  map[string]any{"enum": []string{"copy", "clone", "link"}},
+				"else": map[string]any{"enum": []string{"copy", "skip"}, "description": "What is done if that is not possible."},
+				"key":  map[string]any{"type": "array", "items": text("A file that must be the same in the repository and in the workspace's commit.")},
+			},
+		},
+	}
 }
 
 // tableSchema returns the properties of a table, which it adds where needed.

@@ -27,6 +27,8 @@ type node struct {
 	MinLength            int              `json:"minLength"`
 	Minimum              *int64           `json:"minimum"`
 	Maximum              *int64           `json:"maximum"`
+	Enum                 []string         `json:"enum"`
+	Required             []string         `json:"required"`
 }
 
 func parseSchema(t *testing.T) *node {
@@ -77,6 +79,10 @@ func TestSchemaListsWhatARepositoryMaySet(t *testing.T) {
 			t.Errorf("%s lacks its description or default: %+v", key.Name, n)
 		}
 	}
+	if paths := listed["provision.path"]; paths == nil || len(paths.Items.Properties) != 4 {
+		t.Errorf("[[provision.path]] is %+v", paths)
+	}
+	delete(listed, "provision.path")
 	if len(listed) != 0 {
 		t.Errorf("the schema lists keys that do not exist: %v", listed)
 	}

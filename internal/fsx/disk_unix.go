@@ -30,3 +30,12 @@ func IsSameDevice(a, b string) bool {
 	var sa, sb unix.Stat_t
 	return unix.Stat(a, &sa) == nil && unix.Stat(b, &sb) == nil && sa.Dev == sb.Dev
 }
+
+// TotalSpace returns how many bytes the file system of a directory has, used and free.
+func TotalSpace(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return int64(uint64(st.Blocks) * uint64(st.Bsize)), nil
+}

@@ -27,3 +27,14 @@ func FreeSpace(dir string) (bytes, inodes int64, err error) {
 func IsSameDevice(a, b string) bool {
 	return strings.EqualFold(filepath.VolumeName(a), filepath.VolumeName(b))
 }
+
+// TotalSpace returns how many bytes the file system of a directory has for this user, used and free.
+func TotalSpace(dir string) (int64, error) {
+	p, err := windows.UTF16PtrFromString(dir)
+	if err != nil {
+		return 0, err
+	}
+	var total uint64
+	err = windows.GetDiskFreeSpaceEx(p, nil, &total, nil)
+	return int64(total), err
+}

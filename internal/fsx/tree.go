@@ -46,6 +46,7 @@ func (e *LinkError) Error() string {
 type Tree struct {
 	root string
 	dirs map[string]*TreeDir // open ones, by their slashed paths
+	held *os.Root            // the directory itself; nil: it is opened by its path
 }
 
 // TreeDir is a directory that is held open.
@@ -84,7 +85,7 @@ func (f *Tree) openDir(path string, isMade bool) (*TreeDir, error) {
 		return d, nil
 	}
 	if path == "" {
-		root, err := os.OpenRoot(f.root)
+		root, err := f.openRoot()
 		if err != nil {
 			return nil, err
 		}
@@ -127,6 +128,13 @@ func (f *Tree) openDir(path string, isMade bool) (*TreeDir, error) {
 		return nil, errors.Join(&LinkError{f.Path(path), os.ModeSymlink}, err, root.Close())
 	}
 	return f.keepDir(path, &TreeDir{root, info.Mode()}), nil
+}
+
+func (f *Tree) openRoot() (*os.Root, error) {
+	if f.held != nil {
+		return f.held.OpenRoot(".")
+	}
+	return os.OpenRoot(f.root)
 }
 
 func (f *Tree) keepDir(path string, d *TreeDir) *TreeDir {

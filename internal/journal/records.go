@@ -59,6 +59,8 @@ type Record struct {
 	Home       string            `json:"home,omitempty"`       // the home of its agent
 	Carried    string            `json:"carried,omitempty"`    // the commit, of its project's uncommitted changes, that it starts from
 	Links      []string          `json:"links,omitempty"`      // names at the top of the checkout that Croft linked to the project's files
+	Copied     []string          `json:"copied,omitempty"`     // files that Croft copied into the checkout and that git does not ignore there
+	Env        map[string]string `json:"env,omitempty"`        // its own variables: ports, and those of its croft.toml
 	LeaseEpoch int               `json:"leaseEpoch,omitempty"` // how many exclusive leases it has had; only grows
 	ClaimedBy  string            `json:"claimedBy,omitempty"`  // the call with a key that claimed the revision before this one; see Claim
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that is making it; absent once it is made
@@ -144,7 +146,23 @@ func (r Record) withoutLookups() Record {
 // IsPlaced reports whether Croft put the file at a path there, so that it is no work of
 // an agent.
 func (r Record) IsPlaced(path string) bool {
-	return slices.Contains(r.RoleFiles, path) || slices.Contains(r.Links, path)
+	return slices.Contains(r.RoleFiles, path) || slices.Contains(r.Links, path) || slices.Contains(r.Copied, path)
+}
+
+// AddProvisioned records what became of a path that was to be brought into the workspace, instead of what
+// was recorded of the same path before.
+func (r *Record) AddProvisioned(done croft.ProvisionedPath) {
+	p := r.Workspace.Provision
+	if p == nil {
+		p = &croft.Provision{State: croft.ProvisionReady}
+		r.Workspace.Provision = p
+	}
+	i := slices.IndexFunc(p.Paths, func(d croft.ProvisionedPath) bool { return d.Path == done.Path })
+	if i < 0 {
+		p.Paths = append(p.Paths, done)
+		return
+	}
+	p.Paths[i] = done
 }
 
 // Decode decodes a record. It fails if b is not a record.

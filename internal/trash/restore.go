@@ -246,7 +246,7 @@ func (svc *Trash) placeRoleFiles(ctx context.Context, r *project.Project, rec *j
 	if err != nil || len(untracked) == 0 {
 		return err
 	}
-	return workspace.HideRoles(ctx, r, r.Trees.At(project.SpecOf(*rec)))
+	return svc.Workspaces.HideRoles(ctx, r, *rec)
 }
 
 // clearTrashDir removes the trash directory of a restored workspace, if nothing but a

@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/equip"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -97,7 +98,7 @@ func (c *collection) kinds(m *roots) ([]kind, error) {
 	for _, survey := range namesIn(filepath.Dir(c.Trash.SurveyFile(""))) {
 		works = append(works, strings.TrimSuffix(survey, ".json"))
 	}
-	secrets, mounts := namesIn(c.SecretsDir(c.r, "")), fsx.Ledger{Dir: workspace.MountsDir(c.r)}
+	secrets, mounts, copies := namesIn(c.SecretsDir(c.r, "")), fsx.Ledger{Dir: workspace.MountsDir(c.r)}, fsx.Ledger{Dir: equip.CopiesDir(c.r)}
 	made, dirs, deleted := c.r.Git.Made(), c.r.TrashDirLedger(), c.r.DeletedLedger()
 	return []kind{
 		{names: works, needed: (*roots).needsWork, delete: deleteEach(c.deleteWork)},
@@ -106,6 +107,7 @@ func (c *collection) kinds(m *roots) ([]kind, error) {
 		{names: slices.Sorted(maps.Keys(m.sessions)), needed: (*roots).needsSession, delete: deleteEach(c.deleteSession), isFinal: true},
 		{names: secrets, needed: (*roots).needsSecrets, delete: deleteEach(c.deleteSecrets)},
 		{names: namesIn(mounts.Dir), needed: (*roots).needsMount, delete: deleteEach(func(_ context.Context, _ *roots, id string) error { return mounts.Delete(id) })},
+		{names: namesIn(copies.Dir), needed: (*roots).needsCopies, delete: deleteEach(func(_ context.Context, _ *roots, id string) error { return copies.Delete(id) })},
 		{names: namesIn(made.Dir), needed: (*roots).needsMade, delete: deleteEach(deleteFromLedger(made))},
 		{names: namesIn(dirs.Dir), needed: (*roots).needsTrashDir, delete: deleteEach(deleteFromLedger(dirs))},
 		{names: namesIn(deleted.Dir), needed: (*roots).needsTrashDir, delete: deleteEach(deleteFromLedger(deleted))},

@@ -23,6 +23,7 @@ import (
 //	session, its homes             it is open, or ended less than trash.retention ago
 //	private files of a snapshot    a pin names the snapshot, or a process makes it
 //	file for containers            the workspace is live
+//	list of copied files           the workspace is not purged
 //	made/, a checkout's identity   the workspace is not purged; or the directory is there
 //	dirs/, deleted/, of the trash  the record names a directory in the trash, or a rewind may
 //	                               use it; or the directory is there
@@ -138,6 +139,11 @@ func (m *roots) needsSecrets(id string) bool { return m.saved[id] }
 func (m *roots) needsMount(id string) bool {
 	rec, isKnown := m.records[id]
 	return isKnown && rec.Workspace.State != croft.Trashed
+}
+
+func (m *roots) needsCopies(id string) bool {
+	rec := m.records[id]
+	return rec.Workspace.ID != "" && !isPurged(rec)
 }
 
 func (m *roots) needsMade(admin string) bool {

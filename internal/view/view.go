@@ -9,6 +9,7 @@ package view
 import (
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -119,6 +120,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 		return w
 	}
 	w.Env["GIT_CEILING_DIRECTORIES"] = filepath.Dir(w.Path)
+	maps.Copy(w.Env, rec.Env)
 	w.Scratch = v.r.ScratchOf(w)
 	if rec.Home != "" {
 		w.Env["CROFT_HOME"] = rec.Home

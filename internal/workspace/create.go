@@ -247,6 +247,9 @@ func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op
 	if err := svc.equipWorkspace(ctx, s, plans); err != nil {
 		return err
 	}
+	if err := svc.recordEquipment(ctx, plans); err != nil {
+		return err
+	}
 	for _, p := range plans {
 		p.record.Workspace.State, p.record.Maker = croft.Ready, nil
 	}

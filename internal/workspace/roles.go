@@ -20,15 +20,27 @@ import (
 	"github.com/croft-sh/croft/internal/provision"
 )
 
+// Equipment brings files of the project into new workspaces. Package equip implements it.
+type Equipment interface {
+	PlaceFiles(ctx context.Context, s project.Location, records []*journal.Record) error
+}
+
 // equipWorkspace makes the links to shared files, the scratch directories and the role
 // files of new workspaces.
 func (svc *Workspaces) equipWorkspace(ctx context.Context, s project.Location, plans []*plan) error {
-	for _, p := range plans {
-		err := svc.linkShared(ctx, s.Project, p)
-		if err == nil {
-			err = svc.makeScratch(ctx, s.Project, p)
+	records := make([]*journal.Record, len(plans))
+	for i, p := range plans {
+		if err := svc.linkShared(ctx, s.Project, p); err != nil {
+			return explain.WithWorkspace(p.record.Workspace.Name, err)
 		}
-		if err == nil && p.mode != croft.ModeLegacy && len(p.layout.Ignored) > 0 {
+		records[i] = &p.record
+	}
+	if err := svc.Equipment.PlaceFiles(ctx, s, records); err != nil {
+		return err
+	}
+	for _, p := range plans {
+		err := svc.makeScratch(ctx, s.Project, p)
+		if err == nil && p.mode != croft.ModeLegacy && (len(p.layout.Ignored) > 0 || len(p.record.Env) > 0 || len(p.record.Links) > 0) {
 			err = svc.hideRoles(ctx, s.Project, p.record)
 		}
 		if err == nil && p.role != nil {
@@ -41,9 +53,27 @@ func (svc *Workspaces) equipWorkspace(ctx context.Context, s project.Location, p
 	return failpoint.Hit("create.equipped")
 }
 
+// recordEquipment records what was brought into new workspaces before they are released: a process that
+// finishes the creation after this one has died finds it there.
+func (svc *Workspaces) recordEquipment(ctx context.Context, plans []*plan) error {
+	if !slices.ContainsFunc(plans, func(p *plan) bool {
+		return p.record.Workspace.Provision != nil || p.record.Env != nil || len(p.record.Links) > 0
+	}) {
+		return nil
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, p := range plans {
+			if err := tx.SaveRecord(&p.record); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // hideRoles runs [HideRoles] under the repository's lock.
 func (svc *Workspaces) hideRoles(ctx context.Context, r *project.Project, rec journal.Record) error {
-	return svc.UnderLock(ctx, r, func() error { return HideRoles(ctx, r, r.Trees.At(project.SpecOf(rec))) })
+	return svc.UnderLock(ctx, r, func() error { return svc.HideRoles(ctx, r, rec) })
 }
 
 // linkShared links the files and directories that a workspace shares with the project.
@@ -56,6 +86,9 @@ func (svc *Workspaces) linkShared(ctx context.Context, r *project.Project, p *pl
 	var err error
 	if p.record.Links, err = provision.Link(r.Path, p.record.Workspace.Path, patterns); err != nil || len(p.record.Links) == 0 {
 		return err
+	}
+	for _, name := range p.record.Links {
+		p.record.AddProvisioned(croft.ProvisionedPath{Path: name, Wanted: croft.ProvisionLink, How: croft.ProvisionLink})
 	}
 	return svc.hideRoles(ctx, r, p.record)
 }
@@ -100,9 +133,17 @@ func placedDigests(rec journal.Record) map[string]string {
 }
 
 // HideRoles makes git ignore role files, links and project.StateFile in Croft's
-// worktrees, and gives tree the new rules. The caller holds the repository's lock.
-func HideRoles(ctx context.Context, r *project.Project, tree *git.Worktree) error {
+// worktrees, and gives the one of a record the new rules. Links are those of the layouts, of the settings, and of all
+// live workspaces of the project. The caller holds the repository's lock.
+func (svc *Workspaces) HideRoles(ctx context.Context, r *project.Project, rec journal.Record) error {
+	records, err := svc.Journal.Records(ctx, r.ID)
+	if err != nil {
+		return err
+	}
 	patterns := []string{"/" + project.StateFile}
+	if name := r.Config.Provision.EnvFile; name != "" {
+		patterns = append(patterns, "/"+git.LiteralPattern(name))
+	}
 	for _, f := range r.Config.Roles.Files {
 		patterns = append(patterns, "/"+f)
 	}
@@ -114,10 +155,17 @@ func HideRoles(ctx context.Context, r *project.Project, tree *git.Worktree) erro
 			}
 		}
 	}
+	for _, other := range append(records, rec) {
+		for _, name := range other.Links {
+			if pattern := "/" + git.LiteralPattern(name); other.Workspace.State != croft.Trashed && !strings.HasPrefix(name, ".env") && !slices.Contains(patterns, pattern) {
+				patterns = append(patterns, pattern)
+			}
+		}
+	}
 	if err := r.Git.LocalExclude(ctx, worktree.AdminPrefix+"*", patterns); err != nil {
 		return err
 	}
-	return tree.ShareExcludes()
+	return r.Trees.At(project.SpecOf(rec)).ShareExcludes()
 }
 
 // RoleNamed returns the role that a request names.

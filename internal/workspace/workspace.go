@@ -25,6 +25,7 @@ type Workspaces struct {
 	Views     *view.Views   // required
 	Snapshots SnapshotSaver // required
 	Reaper    Reaper        // required
+	Equipment Equipment     // required
 
 	leases ownLeases
 }

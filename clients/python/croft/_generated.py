@@ -114,6 +114,10 @@ __all__ = [
     "Progress",
     "Prompt",
     "PromptCheckout",
+    "Provision",
+    "ProvisionHow",
+    "ProvisionState",
+    "ProvisionedPath",
     "Question",
     "QueueAction",
     "QueueResult",
@@ -142,6 +146,8 @@ __all__ = [
     "SessionList",
     "SessionState",
     "Side",
+    "SkipReason",
+    "Skipped",
     "Snapshot",
     "SnapshotCause",
     "SnapshotList",
@@ -567,6 +573,24 @@ Outcome: TypeAlias = Literal[
     "killed",
 ]
 
+# ProvisionHow says how a path of the project comes into a workspace.
+ProvisionHow: TypeAlias = Literal[
+    "copy",
+    "clone",
+    "link",
+    "install",
+    "skip",
+]
+
+# ProvisionState says how far a workspace was set up: whether the files, dependencies and
+# services that its configuration asks for are there.
+ProvisionState: TypeAlias = Literal[
+    "ready",
+    "pending",
+    "unapproved",
+    "failed",
+]
+
 # QueueAction is a change of merges that wait in a lane.
 QueueAction: TypeAlias = Literal[
     "hold",
@@ -627,6 +651,20 @@ SessionState: TypeAlias = Literal[
 Side: TypeAlias = Literal[
     "base",
     "target",
+]
+
+# SkipReason says why a file of the project was not brought into a workspace.
+SkipReason: TypeAlias = Literal[
+    "exists",
+    "blocked",
+    "repository",
+    "link",
+    "special",
+    "too-large",
+    "too-many",
+    "no-room",
+    "changing",
+    "unreadable",
 ]
 
 # SnapshotCause says what a snapshot was taken for.
@@ -2274,6 +2312,52 @@ class PromptCheckout(Model):
     }
 
 
+class Provision(Model):
+    """Provision is what was done to make a workspace usable."""
+
+    state: ProvisionState
+    # a few words about state, unless it is ready
+    why: str | None
+    paths: list[ProvisionedPath]
+    _fields = {
+        "state": ("state", ""),
+        "why": ("why", ""),
+        "paths": ("paths", "[ProvisionedPath"),
+    }
+
+
+class ProvisionedPath(Model):
+    """ProvisionedPath is what became of a path that the configuration, or .worktreeinclude,
+    brings in.
+    """
+
+    # as it was configured; .worktreeinclude stands for all that this file selects
+    path: str
+    # what was asked for
+    wanted: ProvisionHow
+    # what was done
+    how: ProvisionHow
+    # why that is not what was asked for
+    why: str | None
+    # files and links that came in
+    files: int | None
+    # their size
+    bytes: int | None
+    skipped: list[Skipped]
+    # how many more were skipped than skipped names
+    left: int | None
+    _fields = {
+        "path": ("path", ""),
+        "wanted": ("wanted", ""),
+        "how": ("how", ""),
+        "why": ("why", ""),
+        "files": ("files", ""),
+        "bytes": ("bytes", ""),
+        "skipped": ("skipped", "[Skipped"),
+        "left": ("left", ""),
+    }
+
+
 class Question(Model):
     """Question is what an agent asked and waits for. Its text is the agent's: show it as text."""
 
@@ -2709,6 +2793,17 @@ class SessionList(Model):
     }
 
 
+class Skipped(Model):
+    """Skipped is a file of the project that was not brought into a workspace."""
+
+    path: str
+    reason: SkipReason
+    _fields = {
+        "path": ("path", ""),
+        "reason": ("reason", ""),
+    }
+
+
 class Snapshot(Model):
     """Snapshot is the whole state of a workspace at one moment: HEAD, index, files and
     whatever was in progress. files that git ignores are in it where the configuration says
@@ -3138,6 +3233,8 @@ class Workspace(Model):
     question: Question | None
     # its own
     ports: list[Port]
+    # what was done to make it usable; absent if its configuration asks for nothing.
+    provision: Provision | None
     # remarks made at creation, such as files that git itself shows as modified in a fresh
     # checkout, or at a restoration.
     notes: list[str]
@@ -3191,6 +3288,7 @@ class Workspace(Model):
         "last_line": ("lastLine", ""),
         "question": ("question", "Question"),
         "ports": ("ports", "[Port"),
+        "provision": ("provision", "Provision"),
         "notes": ("notes", "["),
     }
 

@@ -1779,6 +1779,56 @@ export interface PromptCheckout {
   earlier?: Record<string, string>;
 }
 
+/** Provision is what was done to make a workspace usable. */
+export interface Provision {
+  state: ProvisionState;
+  /** a few words about state, unless it is ready */
+  why?: string;
+  paths?: ProvisionedPath[];
+}
+
+/** ProvisionHow says how a path of the project comes into a workspace. */
+export type ProvisionHow =
+  | "copy"
+  | "clone"
+  | "link"
+  | "install"
+  | "skip"
+  | (string & {}); // a newer daemon may have more words
+
+/**
+ * ProvisionState says how far a workspace was set up: whether the files, dependencies and
+ * services that its configuration asks for are there.
+ */
+export type ProvisionState =
+  | "ready"
+  | "pending"
+  | "unapproved"
+  | "failed"
+  | (string & {}); // a newer daemon may have more words
+
+/**
+ * ProvisionedPath is what became of a path that the configuration, or .worktreeinclude, brings
+ * in.
+ */
+export interface ProvisionedPath {
+  /** as it was configured; .worktreeinclude stands for all that this file selects */
+  path: string;
+  /** what was asked for */
+  wanted: ProvisionHow;
+  /** what was done */
+  how: ProvisionHow;
+  /** why that is not what was asked for */
+  why?: string;
+  /** files and links that came in */
+  files?: number;
+  /** their size */
+  bytes?: number;
+  skipped?: Skipped[];
+  /** how many more were skipped than skipped names */
+  left?: number;
+}
+
 /** Question is what an agent asked and waits for. Its text is the agent's: show it as text. */
 export interface Question {
   text: string;
@@ -2334,6 +2384,26 @@ export type Side =
   | "base"
   | "target";
 
+/** SkipReason says why a file of the project was not brought into a workspace. */
+export type SkipReason =
+  | "exists"
+  | "blocked"
+  | "repository"
+  | "link"
+  | "special"
+  | "too-large"
+  | "too-many"
+  | "no-room"
+  | "changing"
+  | "unreadable"
+  | (string & {}); // a newer daemon may have more words
+
+/** Skipped is a file of the project that was not brought into a workspace. */
+export interface Skipped {
+  path: string;
+  reason: SkipReason;
+}
+
 /**
  * Snapshot is the whole state of a workspace at one moment: HEAD, index, files and whatever
  * was in progress. files that git ignores are in it where the configuration says so.
@@ -2805,6 +2875,8 @@ export interface Workspace {
   question?: Question;
   /** its own */
   ports?: Port[];
+  /** what was done to make it usable; absent if its configuration asks for nothing. */
+  provision?: Provision;
   /**
    * remarks made at creation, such as files that git itself shows as modified in a fresh
    * checkout, or at a restoration.

@@ -95,6 +95,20 @@ func (w *Worktree) Ignored(ctx context.Context, patterns []string) ([]string, er
 	return gitdir.SplitNUL(out), err
 }
 
+// IgnoredUsually lists the untracked files that git ignores by the exclude files of the repository and the
+// user. A nested repository is one entry that ends in a slash; nothing below it is listed.
+func (w *Worktree) IgnoredUsually(ctx context.Context) ([]string, error) {
+	out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard"}})
+	return gitdir.SplitNUL(out), err
+}
+
+// MatchingFile lists the untracked files that match the patterns of a file in .gitignore's syntax,
+// ignored or not. A nested repository is one entry, as in IgnoredUsually.
+func (w *Worktree) MatchingFile(ctx context.Context, file string) ([]string, error) {
+	out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-from=" + file}})
+	return gitdir.SplitNUL(out), err
+}
+
 // Others lists the files that are neither tracked nor ignored. A nested repository is one
 // entry that ends in a slash.
 func (w *Worktree) Others(ctx context.Context) ([]string, error) {

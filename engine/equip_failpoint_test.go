@@ -1,0 +1,51 @@
+//go:build failpoints
+
+package engine_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestKilledWhileEquipping kills a process at every point of a creation that copies files. The
+// next call rolls the creation back, and the files of the project are as they were.
+func TestKilledWhileEquipping(t *testing.T) {
+	t.Parallel()
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := provisioned(t)
+		r.Write("croft.toml", "[ports]\ncount = 3\n[[provision.path]]\npath = \"deps\"\nhow = \"clone\"\n")
+		r.Write(".gitignore", ".env\nconf/\ndeps/\n")
+		r.Commit("settings")
+		r.Write("deps/a", "a\n")
+		return r, task{Create: &croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a"}}}}
+	}
+	everyPoint(t, 1, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+		before := traceOf(t, r)
+		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
+		e := engineIn(t, r, 0)
+		gc(t, e)
+		if !wereHandedOut(t, e, job) {
+			wantTrace(t, r, before)
+		}
+		list, err := e.CreateAll(t.Context(), *job.Create)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := list.Workspaces[0]
+		if got := w.Provision.Paths[0]; got.Files != 3 || len(got.Skipped) > 0 {
+			t.Errorf("%+v", got)
+		}
+		if len(w.Ports) != 3 || w.Env["PORT"] != fmt.Sprint(w.Ports[0].Port) || !exists(filepath.Join(w.Path, ".croft.env")) {
+			t.Errorf("ports %v, variables %v", w.Ports, w.Env)
+		}
+		for name, want := range map[string]string{".env": "KEY=1\n", "conf/a/one": "1\n", "conf/two": "2\n", "deps/a": "a\n"} {
+			if read(t, filepath.Join(w.Path, name)) != want || read(t, filepath.Join(r.Dir, name)) != want {
+				t.Errorf("%s is another one", name)
+			}
+		}
+	})
+}

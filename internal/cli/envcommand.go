@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+func newEnvCommand(a *app) *cobra.Command {
+	isExport := false
+	cmd := &cobra.Command{
+		Use:   "env [NAME]",
+		Short: "Print the variables of a workspace",
+		Long: `Print what a process that works in a workspace should have in its environment:
+where it is, its ports, and the variables of [env] in croft.toml. croft sh sets them.`,
+		Example: `  eval "$(croft env --export fix-login)"`,
+		Args:    takesOptional("workspace"), ValidArgsFunction: a.completeOne,
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			return a.runEnv(ctx, svc, a.workspaceRequest(args), isExport)
+		}),
+	}
+	cmd.Flags().BoolVar(&isExport, "export", false, "as commands for a shell")
+	return cmd
+}
+
+func (a *app) runEnv(ctx context.Context, svc finder, req croft.WorkspaceRequest, isExport bool) error {
+	ws, err := svc.Workspace(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(envResult{ws.Env})
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(ws.Env)) {
+		line := name + "=" + shellWord(ws.Env[name])
+		if isExport {
+			line = "export " + line
+		}
+		a.printLine(line)
+	}
+	return nil
+}

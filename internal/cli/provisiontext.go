@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+)
+
+// noteProvision remarks once for each text what was done to make new workspaces usable. A workspace is named
+// only where others got something else.
+func (a *app) noteProvision(workspaces ...croft.Workspace) {
+	var lines []string
+	of := map[string][]string{}
+	for _, ws := range workspaces {
+		for _, line := range provisionLines(ws.Provision) {
+			if len(of[line]) == 0 {
+				lines = append(lines, line)
+			}
+			of[line] = append(of[line], ws.Name)
+		}
+	}
+	for _, line := range lines {
+		if len(of[line]) < len(workspaces) {
+			a.note("%s: %s", strings.Join(of[line], ", "), line)
+			continue
+		}
+		a.note("%s", line)
+	}
+}
+
+// provisionLines says what was done to make a workspace usable, a line for each kind.
+func provisionLines(p *croft.Provision) []string {
+	if p == nil {
+		return nil
+	}
+	var lines, linked []string
+	for _, path := range p.Paths {
+		if path.How == croft.ProvisionLink {
+			linked = append(linked, printable(path.Path))
+			continue
+		}
+		if line := provisionedText(path); line != "" {
+			lines = append(lines, line)
+		}
+		if len(path.Skipped) > 0 {
+			lines = append(lines, skippedText(path))
+		}
+	}
+	if len(linked) > 0 {
+		lines = append(lines, "linked "+strings.Join(linked, ", ")+": what is written there is written in the project")
+	}
+	if p.State != croft.ProvisionReady {
+		lines = append(lines, strings.TrimSuffix(string(p.State)+": "+p.Why, ": "))
+	}
+	return lines
+}
+
+// provisionedText says how a path came in.
+func provisionedText(p croft.ProvisionedPath) string {
+	verb := map[croft.ProvisionHow]string{croft.ProvisionCopy: "copied", croft.ProvisionClone: "cloned"}[p.How]
+	why := ""
+	if p.Why != "" {
+		why = " (" + p.Why + ")"
+	}
+	switch {
+	case p.How == croft.ProvisionSkip:
+		return "not brought in: " + printable(p.Path) + why
+	case p.How == croft.ProvisionInstall:
+		return printable(p.Path) + " is made by a step" + why
+	case p.Files == 0:
+		return ""
+	}
+	return fmt.Sprintf("%s %s of %s%s", verb, countNoun(p.Files, "file"), printable(p.Path), why)
+}
+
+// skippedText names files that were not copied, by their reason.
+func skippedText(p croft.ProvisionedPath) string {
+	const most = 5
+	var parts []string
+	for _, s := range p.Skipped[:min(len(p.Skipped), most)] {
+		parts = append(parts, fmt.Sprintf("%s (%s)", printable(s.Path), s.Reason))
+	}
+	if more := p.Left + max(len(p.Skipped)-most, 0); more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return "not copied: " + strings.Join(slices.Compact(parts), ", ")
+}

@@ -1,0 +1,116 @@
+package equip
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// setVariables sets the variables of a workspace in its record: those of its ports, and those that its
+// croft.toml has.
+func setVariables(rec *journal.Record, templates map[string]string) (problems []string) {
+	env := map[string]string{}
+	ports := rec.Workspace.Ports
+	for i, p := range ports {
+		env["CROFT_PORT_"+strconv.Itoa(i)] = strconv.Itoa(p.Port)
+		if p.Name != "" {
+			env["PORT_"+strings.ToUpper(p.Name)] = strconv.Itoa(p.Port)
+		}
+	}
+	if len(ports) > 0 {
+		first := strconv.Itoa(ports[0].Port)
+		env["PORT"], env["CROFT_PORT"], env["CROFT_PORT_BASE"], env["CROFT_PORT_COUNT"] = first, first, first, strconv.Itoa(len(ports))
+	}
+	for _, name := range slices.Sorted(maps.Keys(templates)) {
+		value, err := expand(templates[name], *rec)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("croft.toml: %s in [env] is ignored: %v", name, err))
+			continue
+		}
+		env[name] = value
+	}
+	if len(env) > 0 {
+		rec.Env = env
+	}
+	return problems
+}
+
+var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+
+// expand fills in a template.
+func expand(template string, rec journal.Record) (string, error) {
+	w, unknown := rec.Workspace, ""
+	words := map[string]string{
+		"name": w.Name, "slug": w.Slug, "id": string(w.ID), "shortid": string(w.ID[:min(8, len(w.ID))]), "path": w.Path, "repo": w.Repo,
+		"branch": w.Branch, "target": w.Target,
+	}
+	text := placeholder.ReplaceAllStringFunc(template, func(found string) string {
+		word := found[1 : len(found)-1]
+		if value, ok := words[word]; ok {
+			return value
+		}
+		if port := portNamed(w.Ports, word); port > 0 {
+			return strconv.Itoa(port)
+		}
+		unknown = found
+		return ""
+	})
+	switch {
+	case unknown != "":
+		return "", fmt.Errorf("%s stands for nothing", unknown)
+	case strings.ContainsAny(text, "\x00\r\n"):
+		return "", fmt.Errorf("its value has more than one line")
+	}
+	return text, nil
+}
+
+// portNamed returns the port that port, port+N or port.NAME means, or 0.
+func portNamed(ports []croft.Port, word string) int {
+	for i, p := range ports {
+		if word == "port" && i == 0 || word == "port+"+strconv.Itoa(i) || p.Name != "" && word == "port."+p.Name {
+			return p.Port
+		}
+	}
+	return 0
+}
+
+// writeEnvFile writes the file with a workspace's variables, if it has some of its own.
+func (svc *Equipment) writeEnvFile(r *project.Project, rec *journal.Record) error {
+	name := r.Config.Provision.EnvFile
+	if name == "" || len(rec.Env) == 0 {
+		return nil
+	}
+	w := rec.Workspace
+	env := map[string]string{
+		"CROFT": "1", "CROFT_WORKSPACE": string(w.ID), "CROFT_NAME": w.Name, "CROFT_PATH": w.Path, "CROFT_REPO": w.Repo, "CROFT_BRANCH": w.Branch,
+		"CROFT_TARGET": w.Target, "CROFT_BASE": w.Base,
+	}
+	maps.Copy(env, rec.Env)
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		fmt.Fprintf(&b, "%s='%s'\n", k, strings.ReplaceAll(env[k], "'", `'\''`))
+	}
+	dir, err := fsx.OpenDirIs(w.Path, fsx.Identity(rec.Identity))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if dir.Has(name) {
+		return nil // the commit has a file of that name
+	}
+	if err := dir.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+		return err
+	}
+	if !slices.Contains(rec.Copied, name) {
+		rec.Copied = append(rec.Copied, name)
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+// Package equip makes workspaces usable: it brings in the files that git does not carry, and records
+// what it brought.
+//
+// A workspace may get TCP ports that no other one of the machine has, and variables of its own.
+//
+// New workspaces get their files before they are handed out, as a part of their creation: a process
+// that dies takes them back with it. Nothing in the project is written, and nothing that a workspace has
+// is replaced. No link is followed on either side.
+//
+// The package owns the lists of copied files in the state directory, by which a later call
+// finds out what was changed.
+package equip
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/provision"
+)
+
+// Equipment makes workspaces usable.
+type Equipment struct {
+	*project.Projects
+}
+
+// mostSkipped is how many skipped files of a path a record names.
+const mostSkipped = 20
+
+// PlaceFiles brings the files that the configuration asks for into new workspaces, and adds to their
+// records what came in.
+func (svc *Equipment) PlaceFiles(ctx context.Context, s project.Location, records []*journal.Record) error {
+	records = slices.DeleteFunc(slices.Clone(records), func(rec *journal.Record) bool { return rec.Workspace.Mode == croft.ModeLegacy })
+	if s.Git == nil || len(records) == 0 {
+		return nil
+	}
+	if err := svc.leasePorts(ctx, s.Project, records); err != nil {
+		return err
+	}
+	chosen := sync.OnceValues(func() ([]string, error) { return svc.included(ctx, s.Project) })
+	if !hasSources(s) || !s.Config.Provision.Include || !provision.HasInclude(s.Path) {
+		chosen = nil
+	}
+	for _, rec := range records {
+		if err := svc.equip(ctx, s, rec, chosen); err != nil {
+			return explain.WithWorkspace(rec.Workspace.Name, err)
+		}
+	}
+	return failpoint.Hit("equip.placed")
+}
+
+// equip brings in files, and sets the variables of one workspace. If chosen is nil, no file is included.
+func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journal.Record, chosen func() ([]string, error)) error {
+	takes := hasSources(s) && takesFiles(s.Project, rec)
+	if takes && chosen != nil {
+		if err := svc.placeIncluded(ctx, s.Project, rec, chosen); err != nil {
+			return err
+		}
+	}
+	asked, problems := askedBy(*rec)
+	if takes {
+		if err := svc.placePaths(ctx, s.Project, rec, asked.Paths); err != nil {
+			return err
+		}
+	}
+	rec.Workspace.Notes = append(rec.Workspace.Notes, append(problems, setVariables(rec, asked.Env)...)...)
+	return svc.writeEnvFile(s.Project, rec)
+}
+
+// hasSources reports whether a project has a checkout with files that git does not carry.
+func hasSources(s project.Location) bool {
+	return s.Git != nil && !s.Place.Bare
+}
+
+// takesFiles reports whether a workspace gets copies of ignored files.
+func takesFiles(r *project.Project, rec *journal.Record) bool {
+	switch rec.Workspace.Mode {
+	case croft.ModeWorktree:
+		return true
+	case croft.ModeIsolated:
+		return r.Config.Provision.Secrets
+	}
+	return false
+}
+
+// included lists the files that a project's .worktreeinclude selects.
+func (svc *Equipment) included(ctx context.Context, r *project.Project) ([]string, error) {
+	patterns, err := provision.ReadInclude(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	return provision.Include(ctx, r.Git.Main(), patterns, filepath.Join(r.Dir, "tmp"))
+}
+
+// placeIncluded copies the files that .worktreeinclude selects.
+func (svc *Equipment) placeIncluded(ctx context.Context, r *project.Project, rec *journal.Record, chosen func() ([]string, error)) error {
+	done := croft.ProvisionedPath{Path: provision.IncludeFile, Wanted: croft.ProvisionCopy, How: croft.ProvisionCopy}
+	paths, err := chosen()
+	if errors.Is(err, croft.ConfigInvalid) { // it is no reason to make no workspace
+		done.How, done.Why = croft.ProvisionSkip, croft.AsError("provision", err).Message
+		rec.AddProvisioned(done)
+		return nil
+	}
+	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { // what is linked needs no copy
+		top, _, _ := strings.Cut(p, "/")
+		return slices.Contains(rec.Links, top)
+	})
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	cp, err := svc.copier(r, *rec)
+	if err != nil {
+		return err
+	}
+	defer cp.From.Release()
+	defer cp.To.Release()
+	copies, err := copyAll(ctx, cp, paths, fsx.ContentCopied, &done)
+	if err != nil {
+		return err
+	}
+	rec.AddProvisioned(done)
+	if err := svc.addCopies(r, rec.Workspace.ID, copies); err != nil {
+		return err
+	}
+	return svc.markPlaced(ctx, r, rec, copies)
+}
+
+// copier returns a copier from a project to a workspace. The caller releases both trees.
+func (svc *Equipment) copier(r *project.Project, rec journal.Record) (*provision.Copier, error) {
+	to, err := fsx.OpenTreeIs(rec.Workspace.Path, fsx.Identity(rec.Identity))
+	if err != nil {
+		return nil, err
+	}
+	limits := provision.Limits{Bytes: r.Config.Provision.MaxBytes, Files: r.Config.Provision.MaxFiles}
+	if total, err := fsx.TotalSpace(rec.Workspace.Path); err == nil {
+		limits.Free, _ = config.FreeBytes(r.Config.Provision.MinFree, total)
+	}
+	return &provision.Copier{From: fsx.OpenTree(r.Path), To: to, Limits: limits}, nil
+}
+
+// copyAll copies files, and counts them in done. It names those that were skipped.
+func copyAll(ctx context.Context, cp *provision.Copier, paths []string, how fsx.Content, done *croft.ProvisionedPath) ([]provision.Copy, error) {
+	var copies []provision.Copy
+	for _, p := range paths {
+		if err := ctx.Err(); err != nil {
+			return copies, err
+		}
+		made, err := cp.Copy(p, how)
+		if skip, ok := errors.AsType[*provision.SkipError](err); ok {
+			if len(done.Skipped) < mostSkipped {
+				done.Skipped = append(done.Skipped, croft.Skipped{Path: p, Reason: skip.Why})
+			} else {
+				done.Left++
+			}
+			continue
+		}
+		if err != nil {
+			return copies, err
+		}
+		copies = append(copies, made)
+		done.Files++
+		done.Bytes += made.Size
+		if err := failpoint.Hit("equip.copied"); err != nil {
+			return copies, err
+		}
+	}
+	return copies, nil
+}
+
+// markPlaced adds to a record the copied files that git would show as work: the commit of the workspace
+// may have another .gitignore than the project's checkout.
+func (svc *Equipment) markPlaced(ctx context.Context, r *project.Project, rec *journal.Record, copies []provision.Copy) error {
+	if len(copies) == 0 {
+		return nil
+	}
+	shown, err := r.Trees.At(project.SpecOf(*rec)).Others(ctx)
+	if err != nil || len(shown) == 0 {
+		return err
+	}
+	copied := make(map[string]bool, len(copies))
+	for _, c := range copies {
+		copied[c.Path] = true
+	}
+	for _, p := range shown {
+		if copied[p] && !slices.Contains(rec.Copied, p) {
+			rec.Copied = append(rec.Copied, p)
+		}
+	}
+	return nil
+}
+
+// CopiesDir returns the directory of the lists of copied files of a project's workspaces, by their IDs.
+func CopiesDir(r *project.Project) string { return filepath.Join(r.Dir, "provision") }
+
+// Copies returns the files that were copied into a workspace, as they were then. There are none if
+// the list is lost.
+func (svc *Equipment) Copies(r *project.Project, id croft.ID) ([]provision.Copy, error) {
+	const most = 256 << 20
+	text, err := fsx.ReadFile(filepath.Join(CopiesDir(r), string(id)), most)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var list []provision.Copy
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	return list, err
+}
+
+// addCopies adds files to the list of what was copied into a workspace.
+func (svc *Equipment) addCopies(r *project.Project, id croft.ID, copies []provision.Copy) error {
+	if len(copies) == 0 {
+		return nil
+	}
+	list, err := svc.Copies(r, id)
+	if err != nil {
+		list = nil // what cannot be read tells nothing
+	}
+	isNew := make(map[string]bool, len(copies))
+	for _, c := range copies {
+		isNew[c.Path] = true
+	}
+	list = slices.DeleteFunc(list, func(c provision.Copy) bool { return isNew[c.Path] })
+	text, err := json.Marshal(append(list, copies...))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(CopiesDir(r), 0o700); err != nil {
+		return err
+	}
+	return fsx.WriteDurable(filepath.Join(CopiesDir(r), string(id)), text)
+}

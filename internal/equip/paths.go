@@ -1,0 +1,194 @@
+package equip
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/provision"
+)
+
+const (
+	settingsFile = "croft.toml"
+	maxSettings  = 1 << 20
+
+	// What is copied of a path that was to be cloned, where the file system cannot clone.
+	fallbackBytes = 256 << 20
+	fallbackFiles = 50_000
+)
+
+// askedBy returns what the croft.toml of a workspace's commit asks for. The workspace is fresh: its file is that of
+// the commit.
+func askedBy(rec journal.Record) (config.Provisioning, []string) {
+	tree := fsx.OpenTree(rec.Workspace.Path)
+	defer tree.Release()
+	text, err := tree.ReadFile(settingsFile, maxSettings)
+	if err != nil {
+		return config.Provisioning{}, nil
+	}
+	return config.ParseProvisioning(text)
+}
+
+// placePaths brings the paths in that a workspace's croft.toml names.
+func (svc *Equipment) placePaths(ctx context.Context, r *project.Project, rec *journal.Record, paths []config.ProvisionPath) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	cp, err := svc.copier(r, *rec)
+	if err != nil {
+		return err
+	}
+	defer cp.From.Release()
+	defer cp.To.Release()
+	for _, p := range paths {
+		for _, name := range expandPath(cp.From, p.Path) {
+			done, copies, err := svc.placePath(ctx, cp, rec, p, name)
+			if err != nil {
+				return err
+			}
+			rec.AddProvisioned(done)
+			if err := errors.Join(svc.addCopies(r, rec.Workspace.ID, copies), svc.markPlaced(ctx, r, rec, copies)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// expandPath returns the names in the project that the last part of a path matches, or the path itself.
+func expandPath(from *fsx.Tree, pattern string) []string {
+	dir, last := path.Split(pattern)
+	if !strings.ContainsAny(last, "*?[") {
+		return []string{pattern}
+	}
+	entries, err := from.Entries(strings.TrimSuffix(dir, "/"))
+	var names []string
+	for _, e := range entries {
+		if ok, merr := path.Match(last, e.Name()); err == nil && merr == nil && ok && !strings.EqualFold(e.Name(), ".git") {
+			names = append(names, dir+e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// placePath brings one path in: as it was asked for, or else as the table's else says.
+func (svc *Equipment) placePath(ctx context.Context, cp *provision.Copier, rec *journal.Record, p config.ProvisionPath, name string) (croft.ProvisionedPath, []provision.Copy, error) {
+	done := croft.ProvisionedPath{Path: name, Wanted: croft.ProvisionHow(p.How), How: croft.ProvisionHow(p.How)}
+	skip := func(why string) (croft.ProvisionedPath, []provision.Copy, error) {
+		done.How, done.Why = croft.ProvisionSkip, why
+		return done, nil, nil
+	}
+	if _, err := cp.From.Lstat(name); err != nil {
+		return skip("the project has no such file")
+	}
+	differing := differingKey(cp, p.Key)
+	switch {
+	case differing != "" && p.Else != "copy":
+		return skip(differing + " is another one in the commit")
+	case differing != "":
+		done.How, done.Why = croft.ProvisionCopy, differing+" is another one in the commit"
+	case done.How == croft.ProvisionLink:
+		return svc.linkPath(cp, rec, done)
+	}
+	files, size, err := filesBelow(ctx, cp.From, name)
+	if err != nil {
+		return done, nil, err
+	}
+	if done.How == croft.ProvisionClone {
+		copies, err := copyAll(ctx, cp, files, fsx.ContentCloned, &done)
+		if !errors.Is(err, fsx.ErrNoClone) {
+			return done, copies, err
+		}
+		done.How, done.Why = croft.ProvisionCopy, "this file system shares no blocks between files"
+		if p.Else == "skip" {
+			return skip(done.Why)
+		}
+		if p.Else == "" && (size > fallbackBytes || len(files) > fallbackFiles) {
+			return skip(fmt.Sprintf("%s, and %d files of %d MiB are too much to copy; else = \"copy\" copies them", done.Why, len(files), size>>20))
+		}
+	}
+	copies, err := copyAll(ctx, cp, files, fsx.ContentCopied, &done)
+	return done, copies, err
+}
+
+// differingKey returns the first key file that is not the same in the project and in the workspace, or the empty string.
+func differingKey(cp *provision.Copier, keys []string) string {
+	const most = 64 << 20
+	for _, key := range keys {
+		a, err := cp.From.ReadFile(key, most)
+		b, err2 := cp.To.ReadFile(key, most)
+		if isGone := errors.Is(err, os.ErrNotExist) && errors.Is(err2, os.ErrNotExist); !isGone && (err != nil || err2 != nil || !bytes.Equal(a, b)) {
+			return key
+		}
+	}
+	return ""
+}
+
+// linkPath links a path of the project into a workspace.
+func (svc *Equipment) linkPath(cp *provision.Copier, rec *journal.Record, done croft.ProvisionedPath) (croft.ProvisionedPath, []provision.Copy, error) {
+	refuse := func(why string) (croft.ProvisionedPath, []provision.Copy, error) {
+		done.How, done.Why = croft.ProvisionSkip, why
+		return done, nil, nil
+	}
+	if base := path.Base(done.Path); base == ".venv" || base == "venv" {
+		return refuse("a virtual environment names the project's directory: tests in the workspace would import the project's files")
+	}
+	if rec.Workspace.Mode == croft.ModeIsolated {
+		return refuse("an isolated workspace has no links to the project")
+	}
+	err := cp.To.Symlink(filepath.Join(cp.From.Path(""), filepath.FromSlash(done.Path)), done.Path)
+	if err != nil {
+		return refuse("the workspace has something at its path, or no directory for it")
+	}
+	rec.Links = append(rec.Links, done.Path)
+	return done, nil, nil
+}
+
+// filesBelow lists the files and links at a path and below it, sorted, and how many bytes they have. A nested repository is one
+// entry that ends in a slash. Links are not followed.
+func filesBelow(ctx context.Context, from *fsx.Tree, name string) (files []string, size int64, err error) {
+	info, err := from.Lstat(name)
+	if err != nil || !info.IsDir() {
+		return []string{name}, 0, err
+	}
+	dirs := []string{name}
+	for len(dirs) > 0 {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		dir := dirs[len(dirs)-1]
+		dirs = dirs[:len(dirs)-1]
+		entries, err := from.Entries(dir)
+		if err != nil {
+			continue // it was removed or exchanged meanwhile, or may not be read
+		}
+		if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.EqualFold(e.Name(), ".git") }) {
+			files = append(files, dir+"/")
+			continue
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				dirs = append(dirs, dir+"/"+e.Name())
+				continue
+			}
+			files = append(files, dir+"/"+e.Name())
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+				size += info.Size()
+			}
+		}
+	}
+	slices.Sort(files)
+	return files, size, nil
+}

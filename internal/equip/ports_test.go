@@ -1,0 +1,64 @@
+package equip
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+)
+
+// TestFreeBlock: blocks never overlap, have no known port, and the same name gets the same one again.
+func TestFreeBlock(t *testing.T) {
+	t.Parallel()
+	leased := map[int]croft.ID{}
+	free := func(int) bool { return true }
+	first := map[string]int{}
+	for i := range 900 {
+		name := fmt.Sprint("r/", i)
+		conf := config.Ports{Count: 10, Range: "20000-29999"}
+		if i%3 == 0 {
+			conf.Count = 7 // projects differ
+		}
+		ports, err := freeBlock(conf, name, leased, free)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range ports {
+			if leased[p.Port] != "" || p.Port == 27017 || p.Port < 20000 || p.Port > 29999 {
+				t.Fatalf("%s got %d", name, p.Port)
+			}
+			leased[p.Port] = croft.ID(name)
+		}
+		first[name] = ports[0].Port
+	}
+	for port, id := range leased {
+		if id == "r/5" {
+			delete(leased, port)
+		}
+	}
+	again, err := freeBlock(config.Ports{Count: 10, Range: "20000-29999"}, "r/5", leased, free)
+	if err != nil || again[0].Port != first["r/5"] {
+		t.Errorf("%v, %v, want %d", again, err, first["r/5"])
+	}
+	if _, err := freeBlock(config.Ports{Count: 10, Range: "20000-29999"}, "r", leased, func(int) bool { return false }); !errors.Is(err, croft.LimitReached) {
+		t.Errorf("with no port free: %v", err)
+	}
+}
+
+// TestIsUnused: a server on one address makes the port one that is used.
+func TestIsUnused(t *testing.T) {
+	t.Parallel()
+	for _, host := range []string{"127.0.0.1", "::1"} {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		if err != nil {
+			continue
+		}
+		if isUnused(l.Addr().(*net.TCPAddr).Port) {
+			t.Errorf("a port at which a process listens on %s is said to be unused", host)
+		}
+		_ = l.Close()
+	}
+}

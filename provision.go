@@ -1,0 +1,81 @@
+package croft
+
+import (
+	"maps"
+	"slices"
+)
+
+// ProvisionState says how far a workspace was set up: whether the files, dependencies and
+// services that its configuration asks for are there.
+type ProvisionState string
+
+// The states of setting up.
+const (
+	ProvisionReady      ProvisionState = "ready"      // all that the configuration asks for is there
+	ProvisionPending    ProvisionState = "pending"    // it was begun, and not all of it was done
+	ProvisionUnapproved ProvisionState = "unapproved" // commands wait for a person's approval
+	ProvisionFailed     ProvisionState = "failed"     // a command failed, or did not leave what it has to make
+)
+
+// SkipReason says why a file of the project was not brought into a workspace.
+type SkipReason string
+
+// The reasons.
+const (
+	SkipExists     SkipReason = "exists"     // the workspace has something at its path
+	SkipBlocked    SkipReason = "blocked"    // a part of its path is a link or a file in the workspace
+	SkipRepository SkipReason = "repository" // it is a nested repository or a worktree
+	SkipLink       SkipReason = "link"       // it is a link that is absolute, or leads out of the project or into its git directory
+	SkipSpecial    SkipReason = "special"    // it is neither a file nor a link
+	SkipTooLarge   SkipReason = "too-large"  // provision.max_bytes would be exceeded
+	SkipTooMany    SkipReason = "too-many"   // provision.max_files would be exceeded
+	SkipNoRoom     SkipReason = "no-room"    // less than provision.min_free would stay free
+	SkipChanging   SkipReason = "changing"   // it was written, replaced or removed while it was copied
+	SkipUnreadable SkipReason = "unreadable" // it may not be read
+)
+
+// ProvisionHow says how a path of the project comes into a workspace.
+type ProvisionHow string
+
+// The ways.
+const (
+	ProvisionCopy    ProvisionHow = "copy"    // its bytes are copied
+	ProvisionClone   ProvisionHow = "clone"   // its files share blocks with the project's until one of both is written
+	ProvisionLink    ProvisionHow = "link"    // a symbolic link leads to the project's: what is written there is written in the project
+	ProvisionInstall ProvisionHow = "install" // a step makes it
+	ProvisionSkip    ProvisionHow = "skip"    // it does not come in
+)
+
+// Skipped is a file of the project that was not brought into a workspace.
+type Skipped struct {
+	Path   string     `json:"path"`
+	Reason SkipReason `json:"reason"`
+}
+
+// ProvisionedPath is what became of a path that the configuration, or .worktreeinclude, brings in.
+type ProvisionedPath struct {
+	Path    string       `json:"path"`            // as it was configured; .worktreeinclude stands for all that this file selects
+	Wanted  ProvisionHow `json:"wanted"`          // what was asked for
+	How     ProvisionHow `json:"how"`             // what was done
+	Why     string       `json:"why,omitempty"`   // why that is not what was asked for
+	Files   int          `json:"files,omitempty"` // files and links that came in
+	Bytes   int64        `json:"bytes,omitempty"` // their size
+	Skipped []Skipped    `json:"skipped,omitempty"`
+	Left    int          `json:"left,omitempty"` // how many more were skipped than Skipped names
+}
+
+// Provision is what was done to make a workspace usable.
+type Provision struct {
+	State ProvisionState    `json:"state"`
+	Why   string            `json:"why,omitempty"` // a few words about State, unless it is ready
+	Paths []ProvisionedPath `json:"paths,omitempty"`
+}
+
+// Environ returns Env as sorted KEY=value strings, as exec.Cmd wants them.
+func (w Workspace) Environ() []string {
+	env := make([]string, 0, len(w.Env))
+	for _, k := range slices.Sorted(maps.Keys(w.Env)) {
+		env = append(env, k+"="+w.Env[k])
+	}
+	return env
+}
