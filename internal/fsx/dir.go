@@ -322,8 +322,8 @@ func (d *Dir) IsEmpty() bool {
 // Move renames an entry that is the directory that was recorded, also to
 // another directory. It fails with [ErrOther] if it is another directory, with [ErrLink]
 // if it is none, and with [os.ErrExist] if the new name is taken. If the entry is exchanged at the
-// very moment of the rename, it is renamed back; if its old name is taken again by then, to
-// a name that begins with the old one, and a link is deleted.
+// very moment of the rename, what was put in its place does not stay: a directory is renamed back,
+// if its old name is taken to one that begins with it, and a link is deleted.
 func (d *Dir) Move(name string, want Identity, to *Dir, newName string) error {
 	sub, err := d.OpenDirIs(name, want)
 	if errors.Is(err, os.ErrPermission) { // one that cannot be read can be moved all the same
@@ -344,16 +344,18 @@ func (d *Dir) Move(name string, want Identity, to *Dir, newName string) error {
 	return nil
 }
 
-// returnEntry renames an entry back to the directory from which it came.
+// returnEntry takes away what stands at a new name instead of the directory that was to go there:
+// it came with the rename, or was put there right after it. A link is deleted, and never carried
+// to where the directory came from; anything else is renamed to there, beside what has its name.
 func (d *Dir) returnEntry(name string, from *Dir, oldName string) error {
-	err := d.rename(name, from, oldName)
-	if !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	if _, err := d.Readlink(name); err == nil { // it is a link
+	if _, err := d.Readlink(name); err == nil {
 		return d.Remove(name)
 	}
-	return d.rename(name, from, oldName+".exchanged-"+randomName())
+	err := d.rename(name, from, oldName)
+	if errors.Is(err, os.ErrExist) {
+		err = d.rename(name, from, oldName+".exchanged-"+randomName())
+	}
+	return err
 }
 
 // checkEntry fails with ErrOther if an entry is not what was recorded.

@@ -17,7 +17,7 @@ func TestReturnEntry(t *testing.T) {
 	}{
 		{"Directory", false, false, "a/precious"},
 		{"DirectoryTaken", false, true, "a/other a.exchanged-*/precious"},
-		{"Link", true, false, "a"},
+		{"Link", true, false, ""},
 		{"LinkTaken", true, true, "a/other"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
