@@ -69,8 +69,11 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 			return err
 		}
 	}
-	asked, problems := askedBy(*rec)
+	asked, problems := askedBy(rec.Workspace.Path)
 	if takes {
+		var foreign []string
+		asked.Paths, foreign = ownPaths(s.Path, asked.Paths)
+		problems = append(problems, foreign...)
 		if err := svc.placePaths(ctx, s.Project, rec, asked.Paths); err != nil {
 			return err
 		}

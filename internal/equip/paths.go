@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -28,16 +29,32 @@ const (
 	fallbackFiles = 50_000
 )
 
-// askedBy returns what the croft.toml of a workspace's commit asks for. The workspace is fresh: its file is that of
-// the commit.
-func askedBy(rec journal.Record) (config.Provisioning, []string) {
-	tree := fsx.OpenTree(rec.Workspace.Path)
+// askedBy returns what the croft.toml of a checkout asks for. In a fresh workspace it is that of the commit.
+func askedBy(checkout string) (config.Provisioning, []string) {
+	tree := fsx.OpenTree(checkout)
 	defer tree.Release()
 	text, err := tree.ReadFile(settingsFile, maxSettings)
 	if err != nil {
 		return config.Provisioning{}, nil
 	}
 	return config.ParseProvisioning(text)
+}
+
+// ownPaths returns those of paths that the project's own croft.toml names in the same way. An agent may have written
+// the commit that a workspace begins with, and must not choose which of the project's files come in.
+func ownPaths(checkout string, paths []config.ProvisionPath) (own []config.ProvisionPath, problems []string) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	project, _ := askedBy(checkout)
+	for _, p := range paths {
+		if slices.ContainsFunc(project.Paths, func(o config.ProvisionPath) bool { return reflect.DeepEqual(o, p) }) {
+			own = append(own, p)
+			continue
+		}
+		problems = append(problems, fmt.Sprintf("croft.toml: the [[provision.path]] with path %q is ignored: the project's own checkout does not have it", p.Path))
+	}
+	return own, problems
 }
 
 // placePaths brings the paths in that a workspace's croft.toml names.
