@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -8,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,12 +55,7 @@ func status(ctx context.Context, c *call, _ statusIn) (*statusOut, error) {
 			out.Env[cut(name, maxText/4)] = cut(value, maxText/4)
 		}
 	}
-	for _, p := range ws.Ports[:min(len(ws.Ports), maxNames)] {
-		if out.Ports == nil {
-			out.Ports = map[string]int{}
-		}
-		out.Ports[cut(p.Name, maxText/4)] = p.Port
-	}
+	out.Ports = portsOf(ws.Ports)
 	work, err := c.Status(ctx, croft.StatusRequest{Workspace: ws.ID})
 	if err != nil {
 		return out, nil // a workspace that is broken has a state, and no work that can be told
@@ -336,4 +333,13 @@ func submit(ctx context.Context, c *call, in submitIn) (*submitOut, error) {
 	done := mergeAnswer(m)
 	out.Merge = &submitted{ID: done.ID, Status: done.Status, Commit: done.Commit, Files: done.Files, Log: done.Log}
 	return out, nil
+}
+
+// portsOf returns ports by their names, or by their places among all.
+func portsOf(list []croft.Port) map[string]int {
+	out := map[string]int{}
+	for i, p := range list[:min(len(list), maxNames)] {
+		out[cmp.Or(cut(p.Name, maxText/4), strconv.Itoa(i))] = p.Port
+	}
+	return out
 }

@@ -127,6 +127,14 @@ func TestAgentTools(t *testing.T) {
 	}
 }
 
+// TestPorts: ports without names do not hide each other.
+func TestPorts(t *testing.T) {
+	got := portsOf([]croft.Port{{Port: 20}, {Name: "web", Port: 21}, {Port: 22}})
+	if diff := cmp.Diff(map[string]int{"0": 20, "web": 21, "2": 22}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestSubmitMerges: with a layout that merges at the end, the server itself drives the lane.
 func TestSubmitMerges(t *testing.T) {
 	f := newFixture(t)
