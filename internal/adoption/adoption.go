@@ -125,9 +125,11 @@ func (svc *Adoptions) find(ctx context.Context, s project.Location, req croft.Ad
 // adopt writes a record for a worktree, unless it has one, and returns its ID.
 func (svc *Adoptions) adopt(ctx context.Context, r *project.Project, c candidate, req croft.AdoptRequest) (croft.ID, error) {
 	if c.tree == nil {
-		return "", &croft.Error{
-			Code: croft.WorktreeNotFound, Message: fmt.Sprintf("git has no worktree of this project at %s", c.path), Hint: "git worktree list",
+		message := fmt.Sprintf("git has no worktree of this project at %s", c.path)
+		if c.path == r.Path {
+			message = fmt.Sprintf("%s is the project itself, not a worktree of it", c.path)
 		}
+		return "", &croft.Error{Code: croft.WorktreeNotFound, Message: message, Hint: "git worktree list"}
 	}
 	lock, err := r.Lock(ctx)
 	if err != nil {

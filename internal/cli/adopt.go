@@ -74,7 +74,7 @@ func (a *app) runAdopt(ctx context.Context, svc adopter, req croft.AdoptRequest)
 		a.printKeptErrors([]croft.Kept{{Name: left.Path, Reason: left.Reason}})
 	}
 	if len(got.Workspaces)+len(got.Left) == 0 {
-		a.note("no worktree that is no workspace yet")
+		a.note("nothing to adopt: no worktree, or all are workspaces")
 	}
 	if len(got.Left) > 0 {
 		return statusError(croft.ExitFailure)

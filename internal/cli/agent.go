@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -45,7 +46,9 @@ Run it in the workspace, or name one with --workspace.`,
 		ValidArgs: []string{"starting", "working", "waiting", "idle", "ended"},
 		Args:      takesOne("state", "starting, working, waiting, idle or ended"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			state = args[0]
+			if state = args[0]; !slices.Contains(cmd.ValidArgs, state) {
+				return usageError(cmd, "no state of an agent is "+quoted(state)+": starting, working, waiting, idle or ended")
+			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				req.Repo, req.State, req.WaitingFor = a.dir(), croft.AgentState(state), croft.AgentNeed(need)
 				if name != "" {
