@@ -95,6 +95,7 @@ var mayImport = map[string][]string{
 	"internal/merge":                 {".", "internal/git/..."},
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/fsx", "internal/git/..."},
+	"internal/provision/foreign":     {},
 	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git/..."},
 	"internal/snapshot/restore":      {"internal/failpoint", "internal/fsx", "internal/git/...", "internal/snapshot"},
 	"internal/checkout":              {"internal/fsx"},
@@ -161,11 +162,11 @@ var mayImport = map[string][]string{
 		"internal/view",
 	},
 	"internal/rules": {
-		".", "internal/actor", "internal/base", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
+		".", "internal/actor", "internal/base", "internal/config", "internal/equip", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
 		"internal/layout", "internal/once", "internal/project", "internal/shellword", "internal/workspace",
 	},
 	"internal/equip": {
-		".", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/project", "internal/provision",
+		".", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/project", "internal/provision", "internal/check", "internal/flock", "internal/once", "internal/proc", "internal/provision/foreign", "internal/shellword",
 	},
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
@@ -292,7 +293,7 @@ var engineParts = []string{
 // room needs of one that stands after it, it asks for as an interface.
 var rooms = []string{
 	"internal/project", "internal/work", "internal/base", "internal/radar", "internal/view", "internal/workspace", "internal/removal",
-	"internal/trash", "internal/rewind", "internal/rules", "internal/equip", "internal/lane", "internal/resolve", "internal/review", "internal/round",
+	"internal/trash", "internal/rewind", "internal/equip", "internal/rules", "internal/lane", "internal/resolve", "internal/review", "internal/round",
 	"internal/upkeep", "internal/uninstall", "internal/doctor", "internal/history",
 }
 
@@ -313,7 +314,7 @@ var onlyIn = map[string][]string{
 	"github.com/coder/websocket/...":      {"internal/browsertest", "internal/daemon/stream"},
 	"github.com/google/go-cmp/...":        testSupport,
 	"github.com/modelcontextprotocol/...": {"internal/mcp"},
-	"github.com/pelletier/go-toml/...":    {"internal/config"},
+	"github.com/pelletier/go-toml/...":    {"internal/config", "internal/provision/foreign"},
 	"github.com/rogpeppe/go-internal/...": testSupport,
 	"github.com/spf13/...":                {"cmd/croft", "internal/cli"},
 	"go.yaml.in/yaml/...":                 {"internal/cli"},
@@ -717,7 +718,7 @@ const maxPackageLines = 3000
 // packageLines are other limits.
 var packageLines = map[string]int{
 	".":                  4_200,  // the contract in prose: half of it is comments
-	"engine":             960,    // a line or three a call
+	"engine":             1_000,  // a line or three a call
 	"internal/cli":       10_000, // one file a command
 	"internal/dashboard": 8_000,  // one file a page
 	"internal/fsx":       3_100,  // one small file for each way in which an agent could lead a write astray

@@ -35,6 +35,7 @@ const (
 	ConditionUnapproved  Condition = "unapproved"   // the checks of the target wait for a person's approval
 	ConditionBlocked     Condition = "blocked"      // changes in the user's checkout of the target are in the way of its merge
 	ConditionStuck       Condition = "stuck"        // its merge stays pending for any other reason
+	ConditionUnready     Condition = "not-set-up"   // commands that set it up failed, or wait for an approval
 	ConditionFailed      Condition = "failed"       // its agent failed, and nothing was committed since
 	ConditionKilled      Condition = "killed"       // its agent was killed, and nothing was committed since
 	ConditionDirty       Condition = "dirty"        // it has uncommitted changes
@@ -59,7 +60,7 @@ func Conditions() []Condition {
 	return []Condition{
 		ConditionMissing, ConditionBroken, ConditionMaking, ConditionUnfinished, ConditionMerging, ConditionChecking, ConditionHeld,
 		ConditionQueued, ConditionWaiting, ConditionWorking, ConditionOrphan, ConditionResolving, ConditionConflict, ConditionCheckFailed,
-		ConditionTargetFails, ConditionUnapproved, ConditionBlocked, ConditionStuck, ConditionFailed, ConditionKilled, ConditionDirty,
+		ConditionTargetFails, ConditionUnapproved, ConditionBlocked, ConditionStuck, ConditionFailed, ConditionUnready, ConditionKilled, ConditionDirty,
 		ConditionReverted, ConditionMerged, ConditionCollides, ConditionToReview, ConditionPending, ConditionAhead, ConditionInPlace,
 		ConditionLocked, ConditionEmpty, ConditionDiscarded, ConditionReaped, ConditionUndone, ConditionRemoved,
 	}
@@ -86,6 +87,7 @@ const (
 	ActionShow     Action = "show"     // a person reads why
 	ActionUnlock   Action = "unlock"   // Unlock
 	ActionReview   Action = "review"   // CreateReview
+	ActionSetUp    Action = "set-up"   // Provision
 	ActionRestore  Action = "restore"  // Restore
 )
 

@@ -98,7 +98,7 @@ func TestChangesHaveKeys(t *testing.T) {
 // withoutRevision are the changes that take no IfRevision, with the reason.
 var withoutRevision = map[string]string{
 	"Create": "makes something", "CreateAll": "makes something", "StartSession": "makes something", "StartRound": "adds to its session",
-	"Present": "makes something", "Adopt": "makes something", "CreateReview": "makes something", "TakeLease": "has an epoch",
+	"Present": "makes something", "Adopt": "makes something", "Provision": "can be repeated", "CreateReview": "makes something", "TakeLease": "has an epoch",
 	"SubmitApply": "names the review, which does not change", "SubmitRevert": "names the commit of the target",
 	"Restore": "fails if something is there", "Undo": "names the operation, which is undone once", "EndRound": "can be repeated",
 	"AcceptTarget": "names the commit", "Approve": "has a hash", "AcceptGitConfig": "has a hash", "Clean": "has Shown", "Doctor": "fixes what it finds",

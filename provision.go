@@ -1,8 +1,10 @@
 package croft
 
 import (
+	"context"
 	"maps"
 	"slices"
+	"time"
 )
 
 // ProvisionState says how far a workspace was set up: whether the files, dependencies and
@@ -64,11 +66,67 @@ type ProvisionedPath struct {
 	Left    int          `json:"left,omitempty"` // how many more were skipped than Skipped names
 }
 
+// StepState says what became of a command that sets a workspace up.
+type StepState string
+
+// The states of steps.
+const (
+	StepPending    StepState = "pending"    // it has not run yet, or its key has changed since
+	StepUnapproved StepState = "unapproved" // nobody has approved it
+	StepRunning    StepState = "running"    // it runs now; where no process is at it, it was interrupted
+	StepDone       StepState = "done"
+	StepFailed     StepState = "failed" // its exit status, its time, or that something which it makes is missing
+)
+
+// ProvisionedStep is what became of a command that sets a workspace up, or of a probe.
+type ProvisionedStep struct {
+	Name  string    `json:"name"` // of a probe: probe-1 and so on
+	Run   string    `json:"run"`
+	State StepState `json:"state"`
+	Why   string    `json:"why,omitempty"`  // why it failed
+	Tail  string    `json:"tail,omitempty"` // the end of what it printed, if it failed
+	Log   string    `json:"log,omitempty"`  // the file with all of it
+	Key   string    `json:"key,omitempty"`  // the digest of its key files when it succeeded
+	At    time.Time `json:"at,omitzero"`    // when it ended
+	Took  Duration  `json:"took,omitempty"`
+}
+
 // Provision is what was done to make a workspace usable.
 type Provision struct {
 	State ProvisionState    `json:"state"`
 	Why   string            `json:"why,omitempty"` // a few words about State, unless it is ready
 	Paths []ProvisionedPath `json:"paths,omitempty"`
+	Steps []ProvisionedStep `json:"steps,omitempty"`
+	// Unapproved are the commands that nobody has approved. Hash is theirs: Approve takes it.
+	Unapproved []string `json:"unapproved,omitempty"`
+	Hash       string   `json:"hash,omitempty"`
+}
+
+// ProvisionMode says what Provision does.
+type ProvisionMode string
+
+// The modes.
+const (
+	ProvisionMissing ProvisionMode = ""      // runs what is pending, failed, or has a changed key
+	ProvisionAgain   ProvisionMode = "again" // runs all steps
+	ProvisionCheck   ProvisionMode = "check" // runs nothing, and says what it would
+)
+
+// ProvisionRequest sets a workspace up.
+type ProvisionRequest struct {
+	Key       string        `json:"key,omitempty"`
+	Repo      Ref           `json:"repo,omitempty"`
+	Workspace Ref           `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	Steps     []string      `json:"steps,omitempty"`     // only these; default: all
+	Mode      ProvisionMode `json:"mode,omitempty"`
+}
+
+// Provisioning is the part of Service that sets workspaces up.
+type Provisioning interface {
+	// Provision runs the commands by which a workspace is set up, as the croft.toml of the commit
+	// says that it began with. Commands that nobody has approved are not run, but named. One
+	// that fails is no error: the answer says so, and the workspace stays usable.
+	Provision(ctx context.Context, req ProvisionRequest) (*Provision, error)
 }
 
 // Environ returns Env as sorted KEY=value strings, as exec.Cmd wants them.

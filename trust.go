@@ -7,9 +7,19 @@ import (
 
 // ChecksRequest names the checks of a target.
 type ChecksRequest struct {
-	Repo   Ref    `json:"repo,omitempty"`
-	Target string `json:"target,omitempty"` // a branch; default: that of the workspace, or of one that would be made
+	Repo   Ref        `json:"repo,omitempty"`
+	Target string     `json:"target,omitempty"` // a branch; default: that of the workspace, or of one that would be made
+	Of     CommandSet `json:"of,omitempty"`
 }
+
+// CommandSet says which commands of a croft.toml are meant.
+type CommandSet string
+
+// The sets of commands.
+const (
+	OfChecks CommandSet = ""      // those that run on a merged result
+	OfSetup  CommandSet = "setup" // those that set new workspaces up: [[provision.step]] and [[provision.probe]]
+)
 
 // ApproveMode says whether checks may run from now on.
 type ApproveMode string
@@ -28,6 +38,7 @@ type ApproveRequest struct {
 	// Hash is the hash of the checks that the person has seen. It is required, so that
 	// only these are approved.
 	Hash string      `json:"hash"`
+	Of   CommandSet  `json:"of,omitempty"`
 	Mode ApproveMode `json:"mode,omitempty"`
 	// From is the working directory of the person who approves. It is checked in
 	// addition to that of the Service.
@@ -37,11 +48,12 @@ type ApproveRequest struct {
 // CheckPlan lists the commands that a target asks to be run on a merged result before
 // it is published.
 type CheckPlan struct {
-	Target     string   `json:"target"` // a branch
-	Commit     string   `json:"commit"` // its tip, which the checks were read from
-	Checks     []string `json:"checks"` // commands for the shell
-	Hash       string   `json:"hash"`   // of the checks; empty if there are none
-	IsApproved bool     `json:"approved"`
+	Target     string     `json:"target"` // a branch
+	Commit     string     `json:"commit"` // its tip, which the checks were read from
+	Of         CommandSet `json:"of,omitempty"`
+	Checks     []string   `json:"checks"` // commands for the shell; of a set-up each with the table that it is of
+	Hash       string     `json:"hash"`   // of the checks; empty if there are none
+	IsApproved bool       `json:"approved"`
 	// ApprovedBy and ApprovedAt are by whom and when they were approved, if a person did.
 	ApprovedBy string    `json:"approvedBy,omitempty"`
 	ApprovedAt time.Time `json:"approvedAt,omitzero"`

@@ -162,6 +162,10 @@ func (refusing) Prompt(ctx, WorkspaceRequest) (*Prompt, error) {
 	return no[Prompt]("Prompt")
 }
 
+func (refusing) Provision(ctx, ProvisionRequest) (*Provision, error) {
+	return no[Provision]("Provision")
+}
+
 func (refusing) Reap(ctx, ReapRequest) (*CleanResult, error) {
 	return no[CleanResult]("Reap")
 }

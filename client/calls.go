@@ -114,6 +114,11 @@ func (c *Client) Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.Adop
 	return send[croft.AdoptRequest, croft.AdoptResult](ctx, c, "Adopt", req)
 }
 
+// Provision runs the commands by which a workspace is set up.
+func (c *Client) Provision(ctx context.Context, req croft.ProvisionRequest) (*croft.Provision, error) {
+	return send[croft.ProvisionRequest, croft.Provision](ctx, c, "Provision", req)
+}
+
 // UpdateWorkspace changes what callers record with a workspace.
 func (c *Client) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
 	return send[croft.UpdateRequest, croft.Workspace](ctx, c, "UpdateWorkspace", req)

@@ -119,6 +119,11 @@ func (e *Engine) Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.Adop
 	return doIn(ctx, e, call{op: "adopt", repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing, does: writes}, req, e.adoptions.Adopt)
 }
 
+// Provision runs the commands by which a workspace is set up.
+func (e *Engine) Provision(ctx context.Context, req croft.ProvisionRequest) (*croft.Provision, error) {
+	return doOn(ctx, e, call{op: "provision", workspace: req.Workspace, repo: req.Repo, key: req.Key, does: writes}, req, e.equipment.Provision)
+}
+
 // Lock sets the user's lock of a workspace.
 func (e *Engine) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
 	return doOn(ctx, e, call{op: "lock", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.LockWorkspace)

@@ -44,7 +44,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.equipment = &equip.Equipment{Projects: p}
 	e.workspaces.Equipment = e.equipment
 	e.rules = &rules.Rules{Projects: p}
-	e.views.Approvals = e.rules
+	e.views.Approvals, e.equipment.Approvals = e.rules, e.rules
 	e.lanes = &lane.Lanes{Projects: p, Commits: e.commits, Workspaces: e.workspaces, Removals: e.removals, Rules: e.rules}
 	e.views.Queues = e.lanes
 	e.resolver = &resolve.Resolver{Projects: p, Commits: e.commits, Views: e.views, Removals: e.removals, Rewinds: e.rewinds}

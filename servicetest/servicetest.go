@@ -139,6 +139,7 @@ func groups() []group {
 		groupOf("Meta", metaScenarios{}),
 		groupOf("Reports", reportScenarios{}),
 		groupOf("Adopt", adoptScenarios{}),
+		groupOf("Setups", setupScenarios{}),
 		groupOf("Everywhere", everywhereScenarios{}),
 		groupOf("CheckLog", checkLogScenarios{}),
 		groupOf("Diffs", diffScenarios{}),

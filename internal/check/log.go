@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,32 @@ func newLog(dir, label, command string) (*log, error) {
 		return &log{path: path, f: f}, nil
 	}
 }
+
+// Log is the log file of a command that is no check, such as one that sets a workspace up.
+type Log struct{ log *log }
+
+// NewLog makes the next log file of a label in dir, and deletes the oldest ones there.
+func NewLog(dir, label, command string) (*Log, error) {
+	l, err := newLog(dir, label, command)
+	return &Log{l}, err
+}
+
+// Path is where the file is.
+func (l *Log) Path() string { return l.log.path }
+
+// Writer returns what the command writes to; other gets all of it, too, unless it is nil.
+func (l *Log) Writer(other io.Writer) io.Writer {
+	if other == nil {
+		return l.log
+	}
+	return io.MultiWriter(l.log, other)
+}
+
+// Tail returns the end of the output.
+func (l *Log) Tail() string { return l.log.tail() }
+
+// Close writes what is left, and closes the file.
+func (l *Log) Close() { l.log.close() }
 
 // deleteOldest deletes the oldest files of a directory but keep of them.
 func deleteOldest(dir string, keep int) {

@@ -51,6 +51,7 @@ func Answers() []Answer {
 		{"unlock", []Form{workspace}},
 		{"meta", []Form{workspace}},
 		{"repos", []Form{form[reposResult]("")}},
+		{"provision", []Form{form[provisionResult]("")}},
 		{"adopt", []Form{form[adoptResult]("")}},
 		{"agent report", []Form{form[activityResult]("")}},
 		{"remove", []Form{form[removeResult](""), plan}},

@@ -12,6 +12,7 @@ import (
 type creator interface {
 	CreateAll(ctx context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error)
 	PlanCreate(ctx context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error)
+	provisioner
 }
 
 // layoutSwarm is the preset in which every workspace has a role.
@@ -142,6 +143,9 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 	workspaces, err := svc.CreateAll(ctx, req)
 	stop()
 	if err != nil {
+		return err
+	}
+	if err := a.setUp(ctx, svc, workspaces.Workspaces, req.Key); err != nil {
 		return err
 	}
 	if a.json {

@@ -11,6 +11,7 @@ import (
 func newTrustCommand(a *app) *cobra.Command {
 	var target, key string
 	var isYes, isDry, isOff bool
+	var of croft.CommandSet
 	cmd := &cobra.Command{
 		Use:   "trust",
 		Short: "Show and approve the checks that a target asks for",
@@ -23,6 +24,9 @@ A command runs what it finds in the merged files. Whoever approves "make test"
 approves whatever a candidate puts behind it: its Makefile, its tests, its build
 scripts all run as you, before anything is merged.
 
+With --setup it is about the commands that set new workspaces up ([[provision.step]]
+and [[provision.probe]]).
+
 Nothing is approved from inside a workspace. Without a terminal nobody is asked:
 CROFT_TRUST=HASH in the environment, with the very hash that -n prints, approves
 these commands for good; the same variable approves them for one croft merge.
@@ -32,7 +36,7 @@ that comes to them is refused. One that is being checked goes on.`,
 		Args: takesNothing,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
 			if isOff {
-				return a.withdrawTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target}, key)
+				return a.withdrawTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target, Of: of}, key)
 			}
 			agreed := consentNone
 			switch {
@@ -43,9 +47,10 @@ that comes to them is refused. One that is being checked goes on.`,
 			case a.canAsk():
 				agreed = consentAsk
 			}
-			return a.runTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target}, key, agreed)
+			return a.runTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target, Of: of}, key, agreed)
 		}),
 	}
+	addWordFlag(cmd, &of, croft.OfSetup, "setup", "", "the commands that set new workspaces up, instead of the checks")
 	cmd.Flags().StringVar(&target, "target", "", "the `branch` whose checks are meant")
 	cmd.Flags().BoolVarP(&isYes, "yes", "y", false, "approve without asking, at a terminal")
 	cmd.Flags().BoolVarP(&isDry, "dry-run", "n", false, "show the commands and their hash, and approve nothing")
@@ -56,6 +61,19 @@ that comes to them is refused. One that is being checked goes on.`,
 	return cmd
 }
 
+// What is said of each set of commands.
+var (
+	commandNouns   = map[croft.CommandSet]string{croft.OfChecks: "checks", croft.OfSetup: "commands to set workspaces up"}
+	trustQuestions = map[croft.CommandSet]string{
+		croft.OfChecks: "May they, and whatever merged files put behind them, run as you in this repository?",
+		croft.OfSetup:  "May they, and whatever a workspace's files put behind them, run as you in new workspaces of this repository?",
+	}
+	trustWarnings = map[croft.CommandSet]string{
+		croft.OfChecks: "They run as you, with whatever a merged result puts behind them.",
+		croft.OfSetup:  "They run as you, with whatever the files of a workspace put behind them.",
+	}
+)
+
 // withdrawTrust takes the approval of the checks of a target back.
 func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.ChecksRequest, key string) error {
 	plan, err := svc.Checks(ctx, req)
@@ -64,7 +82,7 @@ func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.Chec
 	}
 	was := plan.ApprovedBy != ""
 	if plan.Hash != "" {
-		plan, err = svc.Approve(ctx, croft.ApproveRequest{Key: key, Repo: req.Repo, Target: plan.Target, Hash: plan.Hash, Mode: croft.ApproveWithdraw, From: a.env.Dir})
+		plan, err = svc.Approve(ctx, croft.ApproveRequest{Key: key, Repo: req.Repo, Target: plan.Target, Of: req.Of, Hash: plan.Hash, Mode: croft.ApproveWithdraw, From: a.env.Dir})
 		if err != nil {
 			return err
 		}
@@ -74,7 +92,7 @@ func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.Chec
 	}
 	switch {
 	case plan.Hash == "":
-		a.note("%s asks for no checks", plan.Target)
+		a.note("%s asks for no %s", plan.Target, commandNouns[plan.Of])
 	case plan.IsApproved:
 		a.note("withdrawn; CROFT_TRUST still approves them here")
 	case was:
@@ -102,13 +120,13 @@ func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksReq
 	case isNews && plan.IsNamed: // by its hash
 		isAgreed = agreed != consentDryRun
 	case isNews:
-		isAgreed, err = a.hasAgreed(ctx, agreed, "May they, and whatever merged files put behind them, run as you in this repository?")
+		isAgreed, err = a.hasAgreed(ctx, agreed, trustQuestions[req.Of])
 		if err != nil {
 			return err
 		}
 	}
 	if isAgreed {
-		plan, err = svc.Approve(ctx, croft.ApproveRequest{Key: key, Repo: req.Repo, Target: plan.Target, Hash: plan.Hash, From: a.env.Dir})
+		plan, err = svc.Approve(ctx, croft.ApproveRequest{Key: key, Repo: req.Repo, Target: plan.Target, Of: req.Of, Hash: plan.Hash, From: a.env.Dir})
 		if err != nil {
 			return err
 		}
@@ -131,20 +149,20 @@ func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksReq
 // terminal would not show as it is.
 func (a *app) showChecks(plan *croft.CheckPlan) {
 	if len(plan.Checks) == 0 {
-		a.note("%s asks for no checks", plan.Target)
+		a.note("%s asks for no %s", plan.Target, commandNouns[plan.Of])
 		return
 	}
 	state := "not approved yet"
 	if plan.IsApproved {
 		state = "approved"
 	}
-	a.note("%s at %.7s asks for these checks (%s):", plan.Target, plan.Commit, state)
+	a.note("%s at %.7s asks for these %s (%s):", plan.Target, plan.Commit, commandNouns[plan.Of], state)
 	for _, c := range plan.Checks {
 		if printable(c) != c {
 			c = strconv.Quote(c)
 		}
 		a.printLine(c)
 	}
-	a.note("They run as you, with whatever a merged result puts behind them.")
+	a.note("%s", trustWarnings[plan.Of])
 	a.note("CROFT_TRUST=%s", plan.Hash)
 }

@@ -96,7 +96,7 @@ type rule func(*Facts) (Verdict, bool)
 // rules returns the rules in their order.
 func rules() []rule {
 	return []rule{
-		removed, halfRemoved, broken, making, waiting, asks, working, orphan, resolving, rejected, ended, dirty, reverted, merged,
+		removed, halfRemoved, broken, making, waiting, asks, working, orphan, resolving, rejected, ended, unready, dirty, reverted, merged,
 		collides, toReview, ahead, idle,
 	}
 }
@@ -329,6 +329,18 @@ func ended(f *Facts) (Verdict, bool) {
 		return f.verdictFor(croft.ConditionKilled, "the agent was killed", croft.ActionDiff)
 	}
 	return none()
+}
+
+// unready is about a workspace in which nobody has worked yet, and whose set-up is not done.
+func unready(f *Facts) (Verdict, bool) {
+	p := f.Workspace.Provision
+	if p == nil || p.State == croft.ProvisionReady || f.isAhead() || f.Files.Changed > 0 {
+		return none()
+	}
+	if p.State == croft.ProvisionUnapproved {
+		return Verdict{croft.ConditionUnready, p.Why, &croft.Next{Action: croft.ActionApprove, Command: "croft config trust --setup --target " + shellword.Quote(f.Workspace.Target)}}, true
+	}
+	return f.verdictFor(croft.ConditionUnready, p.Why, croft.ActionSetUp)
 }
 
 func dirty(f *Facts) (Verdict, bool) {

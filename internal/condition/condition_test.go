@@ -148,6 +148,13 @@ func tableOfWork() []line {
 		{"waits for a limit", with(committed(), activity(croft.AgentWaiting, croft.NeedLimit, "")), "waiting", "it waits until a limit is over", ""},
 		{"idle is no word", with(committed(), activity(croft.AgentIdle, "", "")), "ahead", "2 commits", "croft merge x"},
 		{"nothing known of its agent", with(committed(), activity(croft.AgentUnknown, "", "")), "ahead", "2 commits", "croft merge x"},
+		{"not set up", with(fresh(), func(f *Facts) {
+			f.Workspace.Provision = &croft.Provision{State: croft.ProvisionFailed, Why: "deps: exit status 1"}
+		}), "not-set-up", "deps: exit status 1", "croft provision x"},
+		{"set-up to approve", with(fresh(), func(f *Facts) {
+			f.Workspace.Provision = &croft.Provision{State: croft.ProvisionUnapproved, Why: "nobody has approved its commands"}
+		}), "not-set-up", "nobody has approved its commands", "croft config trust --setup --target main"},
+		{"not set up, with commits", with(committed(), func(f *Facts) { f.Workspace.Provision = &croft.Provision{State: croft.ProvisionFailed} }), "ahead", "2 commits", "croft merge x"},
 		{"orphan", with(committed(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},
 		{"empty orphan", with(fresh(), func(f *Facts) { f.IsOrphan, f.HasSeenFiles, f.HasSeenCommits = true, true, true }), "orphan", "its agent has ended without saying how", "croft remove x"},
 		{"orphan, not looked at", with(fresh(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},

@@ -33,6 +33,8 @@ func (f *Facts) command(a croft.Action) string {
 		verb = "queue release"
 	case croft.ActionWork:
 		verb = "sh"
+	case croft.ActionSetUp:
+		verb = "provision"
 	case croft.ActionAnswer:
 		verb = "show"
 	case croft.ActionResolve:

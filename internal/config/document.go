@@ -215,7 +215,7 @@ func (o *outliner) readKey(node *unstable.Node, table []string) (path []string, 
 }
 
 func (o *outliner) addEntry(path []string, offset int) {
-	if len(path) == 0 || slices.Contains(reservedTables(), path[0]) || len(path) > 1 && path[0] == "provision" && path[1] == "path" {
+	if len(path) == 0 || slices.Contains(reservedTables(), path[0]) || len(path) > 1 && path[0] == "provision" && slices.Contains([]string{"path", "step", "probe"}, path[1]) {
 		return
 	}
 	if offset > o.offset {

@@ -66,6 +66,7 @@ func samples(dir string) map[string]sample {
 		"provision.max_bytes":       {"9", "8", "20", "30"},
 		"provision.max_files":       {"9", "8", "20", "30"},
 		"provision.min_free":        {"1%", "2%", "3", "4"},
+		"provision.foreign":         {"off", "ask", "conductor.json", ".config/wt.toml"},
 		"provision.env_file":        {".u", ".r", ".e", ".f"},
 		"provision.timeout":         {"9m", "8m", "20m", "30m"},
 		"ports.count":               {"9", "8", "20", "30"},
@@ -174,7 +175,7 @@ func TestDefaults(t *testing.T) {
 		Commit:     config.Commit{Message: "Work of {name}", MaxBytes: 5 << 20, HoldBack: []string{"@secrets"}},
 		Containers: config.Containers{Workdir: "/workspace"},
 		Provision: config.Provision{
-			Include: true, MaxBytes: 2 << 30, MaxFiles: 200_000, MinFree: "10%", EnvFile: ".croft.env", Timeout: config.Duration(hour / 6),
+			Include: true, MaxBytes: 2 << 30, MaxFiles: 200_000, MinFree: "10%", Foreign: "ask", EnvFile: ".croft.env", Timeout: config.Duration(hour / 6),
 		},
 		Ports:    config.Ports{Range: "20000-29999", Names: []string{}},
 		StateDir: filepath.Join(p.home, ".local", "state", "croft"),
@@ -205,7 +206,7 @@ func TestConfigCarriesValues(t *testing.T) {
 		"commit.message": "c", "commit.max_bytes": "9", "commit.hold_back": "*.x",
 		"containers.workdir": "/w",
 		"provision.include":  "false", "provision.secrets": "true", "provision.max_bytes": "1", "provision.max_files": "2", "provision.min_free": "3%",
-		"provision.env_file": ".e", "provision.timeout": "4s", "ports.count": "5", "ports.range": "3000-4000", "ports.names": "a",
+		"provision.foreign": "off", "provision.env_file": ".e", "provision.timeout": "4s", "ports.count": "5", "ports.range": "3000-4000", "ports.names": "a",
 		"state_dir": "~/s", "data_dir": "~/t",
 	}}
 	if len(in.Flags) != len(config.Keys()) {
@@ -220,7 +221,7 @@ func TestConfigCarriesValues(t *testing.T) {
 			RegenerableAfter: config.Duration(9 * hour), SavedFor: config.Duration(10 * hour), Notice: config.Duration(11 * hour),
 		},
 		Containers: config.Containers{Workdir: "/w"},
-		Provision:  config.Provision{Secrets: true, MaxBytes: 1, MaxFiles: 2, MinFree: "3%", EnvFile: ".e", Timeout: config.Duration(hour / 900)},
+		Provision:  config.Provision{Secrets: true, MaxBytes: 1, MaxFiles: 2, MinFree: "3%", Foreign: "off", EnvFile: ".e", Timeout: config.Duration(hour / 900)},
 		Ports:      config.Ports{Count: 5, Range: "3000-4000", Names: []string{"a"}},
 		Snapshot:   config.Snapshot{Ignored: []string{"*.log"}, Secrets: []string{".token"}},
 		Lease:      config.Lease{TTL: config.Duration(hour / 720), MaxTTL: config.Duration(14 * hour)},

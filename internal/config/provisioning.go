@@ -8,14 +8,71 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 )
 
 // Provisioning is what a croft.toml asks for to make workspaces usable, besides the keys.
 type Provisioning struct {
-	Paths []ProvisionPath
-	Env   map[string]string // templates, by the names of variables
+	Paths  []ProvisionPath
+	Env    map[string]string // templates, by the names of variables
+	Steps  []ProvisionStep
+	Probes []ProvisionProbe
+}
+
+// ProvisionStep is a table [[provision.step]]: a command that sets a workspace up. It has to be
+// repeatable: one that was interrupted is run again.
+type ProvisionStep struct {
+	Name    string   `toml:"name"`
+	Run     string   `toml:"run"`     // for a shell
+	When    StepWhen `toml:"when"`    // default: WhenKeyChanged with a key, else WhenAlways
+	Key     []string `toml:"key"`     // files whose content decides whether it has to run again
+	Makes   []string `toml:"makes"`   // paths that are missing afterwards if it failed
+	Timeout string   `toml:"timeout"` // a duration; default: none but provision.timeout
+	OnFail  OnFail   `toml:"on_fail"`
+}
+
+// StepWhen says when a step is run.
+type StepWhen string
+
+// The values of StepWhen.
+const (
+	WhenAlways     StepWhen = "always"      // once, and again when it is asked for
+	WhenKeyChanged StepWhen = "key-changed" // unless it succeeded with the same key
+	WhenMissing    StepWhen = "missing"     // if one of the paths that it makes is missing
+)
+
+// OnFail says what a step that fails means for those after it.
+type OnFail string
+
+// The values of OnFail.
+const (
+	OnFailReport OnFail = ""     // the others run; "report" is the same
+	OnFailStop   OnFail = "stop" // they do not
+)
+
+// ProvisionProbe is a table [[provision.probe]]: a command that must succeed once a workspace is
+// set up.
+type ProvisionProbe struct {
+	Run    string `toml:"run"`
+	Inside string `toml:"inside"` // instead of Run: a command that prints a path, which must lie in the workspace
+}
+
+// Commands returns what a person approves: every command, with the table that it is of.
+func (p Provisioning) Commands() []string {
+	var list []string
+	for _, s := range p.Steps {
+		list = append(list, fmt.Sprintf("provision.step %s: %s", s.Name, s.Run))
+	}
+	for _, probe := range p.Probes {
+		if probe.Inside != "" {
+			list = append(list, "provision.probe inside: "+probe.Inside)
+		} else {
+			list = append(list, "provision.probe: "+probe.Run)
+		}
+	}
+	return list
 }
 
 // ProvisionPath is a table [[provision.path]].
@@ -27,14 +84,18 @@ type ProvisionPath struct {
 }
 
 // IsEmpty reports whether nothing is asked for.
-func (p Provisioning) IsEmpty() bool { return len(p.Paths) == 0 && len(p.Env) == 0 }
+func (p Provisioning) IsEmpty() bool {
+	return len(p.Paths) == 0 && len(p.Env) == 0 && len(p.Steps) == 0 && len(p.Probes) == 0
+}
 
 // ParseProvisioning reads what a croft.toml asks for. problems are sentences about what cannot be used,
 // which is left out. A text that is not TOML asks for nothing: reading the keys of the same file says so.
 func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 	var doc struct {
 		Provision struct {
-			Path []ProvisionPath `toml:"path"`
+			Path  []ProvisionPath  `toml:"path"`
+			Step  []ProvisionStep  `toml:"step"`
+			Probe []ProvisionProbe `toml:"probe"`
 		} `toml:"provision"`
 		Env map[string]string `toml:"env"`
 	}
@@ -50,6 +111,23 @@ func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 			continue
 		}
 		p.Paths = append(p.Paths, t)
+	}
+	for i, s := range doc.Provision.Step {
+		if s.Name == "" {
+			s.Name = fmt.Sprintf("step-%d", i+1)
+		}
+		if why := s.problem(p.Steps); why != "" {
+			problems = append(problems, fmt.Sprintf("croft.toml: the [[provision.step]] %s is ignored: %s", quote(s.Name), why))
+			continue
+		}
+		p.Steps = append(p.Steps, s.withDefaults())
+	}
+	for i, probe := range doc.Provision.Probe {
+		if (probe.Run == "") == (probe.Inside == "") {
+			problems = append(problems, fmt.Sprintf("croft.toml: the [[provision.probe]] %d is ignored: it has run or inside", i+1))
+			continue
+		}
+		p.Probes = append(p.Probes, probe)
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc.Env)) {
 		if why := variableProblem(name); why != "" {
@@ -81,6 +159,52 @@ func (t ProvisionPath) problem() string {
 		return "else is copy or skip"
 	}
 	return ""
+}
+
+var stepName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// problem says why a step cannot be used beside those before it.
+func (s ProvisionStep) problem(before []ProvisionStep) string {
+	for _, p := range slices.Concat(s.Key, s.Makes) {
+		if p == "" || path.IsAbs(p) || path.Clean(p) != p || p == "." || p == ".." || strings.HasPrefix(p, "../") || strings.ContainsAny(p, "\\\x00") {
+			return quote(p) + " is not a path in the project"
+		}
+	}
+	if s.Timeout != "" {
+		if d, err := time.ParseDuration(s.Timeout); err != nil || d <= 0 {
+			return "timeout is no duration, such as 5m"
+		}
+	}
+	switch {
+	case !stepName.MatchString(s.Name):
+		return "its name has other characters than a-z, 0-9, _ and -"
+	case slices.ContainsFunc(before, func(o ProvisionStep) bool { return o.Name == s.Name }):
+		return "another one has its name"
+	case strings.TrimSpace(s.Run) == "":
+		return "it has nothing to run"
+	case !slices.Contains([]StepWhen{"", WhenAlways, WhenKeyChanged, WhenMissing}, s.When):
+		return "when is always, key-changed or missing"
+	case s.When == WhenKeyChanged && len(s.Key) == 0:
+		return "key-changed needs a key"
+	case s.When == WhenMissing && len(s.Makes) == 0:
+		return "missing needs makes"
+	case !slices.Contains([]OnFail{OnFailReport, "report", OnFailStop}, s.OnFail):
+		return "on_fail is report or stop"
+	}
+	return ""
+}
+
+func (s ProvisionStep) withDefaults() ProvisionStep {
+	if s.When == "" {
+		s.When = WhenAlways
+		if len(s.Key) > 0 {
+			s.When = WhenKeyChanged
+		}
+	}
+	if s.OnFail == "report" {
+		s.OnFail = OnFailReport
+	}
+	return s
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)

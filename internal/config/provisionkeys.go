@@ -18,6 +18,7 @@ type Provision struct {
 	MaxFiles int64  `key:"max_files"`
 	MinFree  string `key:"min_free"` // bytes, or a share such as "10%"
 
+	Foreign string   `key:"foreign"`  // "ask", "off", or names of files
 	EnvFile string   `key:"env_file"` // its name at the top of a workspace; empty: none is written
 	Timeout Duration `key:"timeout"`
 }
@@ -53,6 +54,10 @@ func provisionKeys() []Key {
 			Name: "provision.min_free", Type: TypeString, Default: "10%", Guard: GuardUser,
 			Doc:   "How much of the file system must stay free when files of more than 1 MiB are copied: bytes, or a share such as `10%`.",
 			check: checkShare,
+		},
+		{
+			Name: "provision.foreign", Type: TypeString, Default: "ask",
+			Doc: "Whether the set-up files of other tools are used in a repository without steps of its own: `ask` (their commands wait for an approval), `off`, or the paths of files, separated by commas.",
 		},
 		{
 			Name: "provision.env_file", Type: TypeString, Default: ".croft.env",

@@ -20,7 +20,8 @@ func Schema() []byte {
 		}
 		at[key.last()] = key.schema()
 	}
-	tableSchema(properties, "provision")["path"] = pathSchema()
+	provision := tableSchema(properties, "provision")
+	provision["path"], provision["step"], provision["probe"] = pathSchema(), stepSchema(), probeSchema()
 	text, err := json.MarshalIndent(map[string]any{
 		"$schema":              "https://json-schema.org/draft/2020-12/schema",
 		"title":                "croft.toml",
@@ -49,6 +50,37 @@ func pathSchema() map[string]any {
 				"else": map[string]any{"enum": []string{"copy", "skip"}, "description": "What is done if that is not possible."},
 				"key":  map[string]any{"type": "array", "items": text("A file that must be the same in the repository and in the workspace's commit.")},
 			},
+		},
+	}
+}
+
+// stepSchema is the schema of [[provision.step]].
+func stepSchema() map[string]any {
+	text := func(doc string) map[string]any { return map[string]any{"type": "string", "description": doc} }
+	list := func(doc string) map[string]any { return map[string]any{"type": "array", "items": text(doc)} }
+	return map[string]any{
+		"type": "array", "description": "Commands that set a new workspace up, in order, once a person has approved them.",
+		"items": map[string]any{
+			"type": "object", "additionalProperties": false, "required": []string{"run"},
+			"properties": map[string]any{
+				"name": text("Default: step-1 and so on."), "run": text("For a shell, in the workspace."),
+				"when":  map[string]any{"enum": []string{string(WhenAlways), string(WhenKeyChanged), string(WhenMissing)}},
+				"key":   list("A file whose content decides whether it has to run again."),
+				"makes": list("A path that it makes."), "timeout": text("Such as 5m."),
+				"on_fail": map[string]any{"enum": []string{"report", string(OnFailStop)}},
+			},
+		},
+	}
+}
+
+// probeSchema is the schema of [[provision.probe]].
+func probeSchema() map[string]any {
+	text := func(doc string) map[string]any { return map[string]any{"type": "string", "description": doc} }
+	return map[string]any{
+		"type": "array", "description": "Commands that must succeed once a workspace is set up.",
+		"items": map[string]any{
+			"type": "object", "additionalProperties": false,
+			"properties": map[string]any{"run": text("For a shell, in the workspace."), "inside": text("Prints a path that must lie in the workspace.")},
 		},
 	}
 }

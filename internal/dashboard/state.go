@@ -37,6 +37,7 @@ var states = map[croft.Condition]state{
 	croft.ConditionBlocked:     {"checkout in the way", "t-amber", "held", false},
 	croft.ConditionStuck:       {"stuck", "t-red", "failed", false},
 	croft.ConditionFailed:      {"agent failed", "t-amber", "failed", false},
+	croft.ConditionUnready:     {"not set up", "t-amber", "broken", false},
 	croft.ConditionKilled:      {"agent killed", "t-amber", "stopped", false},
 	croft.ConditionDirty:       {"uncommitted", "t-amber", "commit", false},
 	croft.ConditionReverted:    {"reverted", "t-grey", "undo", false},

@@ -34,6 +34,7 @@ import (
 // Equipment makes workspaces usable.
 type Equipment struct {
 	*project.Projects
+	Approvals Approvals // required
 }
 
 // mostSkipped is how many skipped files of a path a record names.
@@ -69,7 +70,11 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 			return err
 		}
 	}
-	asked, problems := askedBy(rec.Workspace.Path)
+	asked, err := AskedAt(ctx, s.Project, rec.Workspace.Base)
+	if err != nil {
+		return err
+	}
+	problems := asked.Remarks
 	if takes {
 		var foreign []string
 		asked.Paths, foreign = ownPaths(s.Path, asked.Paths)
@@ -79,6 +84,7 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 		}
 	}
 	rec.Workspace.Notes = append(rec.Workspace.Notes, append(problems, setVariables(rec, asked.Env)...)...)
+	markPending(rec, asked)
 	return svc.writeEnvFile(s.Project, rec)
 }
 

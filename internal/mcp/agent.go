@@ -55,7 +55,7 @@ func status(ctx context.Context, c *call, _ statusIn) (*statusOut, error) {
 			out.Env[cut(name, maxText/4)] = cut(value, maxText/4)
 		}
 	}
-	out.Ports = portsOf(ws.Ports)
+	out.Ports, out.Provision = portsOf(ws.Ports), stepsOf(ws.Provision)
 	work, err := c.Status(ctx, croft.StatusRequest{Workspace: ws.ID})
 	if err != nil {
 		return out, nil // a workspace that is broken has a state, and no work that can be told
@@ -333,6 +333,41 @@ func submit(ctx context.Context, c *call, in submitIn) (*submitOut, error) {
 	done := mergeAnswer(m)
 	out.Merge = &submitted{ID: done.ID, Status: done.Status, Commit: done.Commit, Files: done.Files, Log: done.Log}
 	return out, nil
+}
+
+func provision(ctx context.Context, c *call, in provisionIn) (*provisionOut, error) {
+	ref, err := c.subject(ctx)
+	if err != nil {
+		return nil, err
+	}
+	req := croft.ProvisionRequest{Repo: c.repo(), Workspace: ref, Steps: in.Steps}
+	if in.DryRun {
+		req.Mode = croft.ProvisionCheck
+	}
+	got, err := c.Provision(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return &provisionOut{Steps: stepsOf(got), Unapproved: cutEach(got.Unapproved, maxNames)}, nil
+}
+
+// stepsOf describes the steps of a set-up.
+func stepsOf(p *croft.Provision) []map[string]any {
+	if p == nil {
+		return nil
+	}
+	var out []map[string]any
+	for _, step := range p.Steps[:min(len(p.Steps), maxNames)] {
+		one := map[string]any{"name": cut(step.Name, maxText/4), "state": string(step.State)}
+		if step.Why != "" {
+			one["why"] = cut(step.Why, maxText/4)
+		}
+		if step.Tail != "" && len(out) < 4 {
+			one["log"] = tail(step.Tail, maxLog)
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // portsOf returns ports by their names, or by their places among all.

@@ -39,9 +39,9 @@ func list(ctx context.Context, c *call, in listIn) (*listOut, error) {
 }
 
 func create(ctx context.Context, c *call, in createIn) (*createOut, error) {
-	if in.Provision == "wait" || in.Provision == "background" {
+	if in.Provision == "background" {
 		return nil, &croft.Error{
-			Code: croft.Unsupported, Op: "create", Message: "this version makes workspaces without set-up steps", Details: "Nothing was made.", Hint: "leave provision out", Fields: map[string]string{"field": "provision"},
+			Code: croft.Unsupported, Op: "create", Message: "this version sets workspaces up while its caller waits, or not at all", Details: "Nothing was made.", Hint: "provision is wait or none", Fields: map[string]string{"field": "provision"},
 		}
 	}
 	req := croft.CreateAllRequest{Key: in.Key, Repo: c.repo()}
@@ -54,6 +54,14 @@ func create(ctx context.Context, c *call, in createIn) (*createOut, error) {
 	}
 	out := &createOut{}
 	for _, ws := range made.Workspaces {
+		if ws.Provision != nil && ws.Provision.State == croft.ProvisionPending && in.Provision != "none" {
+			if _, err := c.Provision(ctx, croft.ProvisionRequest{Repo: c.repo(), Workspace: croft.ByID(ws.ID)}); err != nil {
+				return nil, err
+			}
+			if now, err := c.Workspace(ctx, croft.WorkspaceRequest{Repo: c.repo(), Ref: croft.ByID(ws.ID)}); err == nil {
+				ws = *now
+			}
+		}
 		out.Workspaces = append(out.Workspaces, briefOf(ws))
 	}
 	return out, nil

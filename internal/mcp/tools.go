@@ -84,6 +84,7 @@ func tools() []tool {
 		define(about{"conflicts", "Who else changes this", "Workspaces whose work would collide with yours or with the target, uncommitted work included.", forAgents, reads}, conflicts),
 		define(about{"report", "Say how it goes", "Tells the people who watch what you are doing, or that you wait and for what.", forAgents, writes}, report),
 		define(about{"submit", "Hand in work", "Declares your task done: saves, then queues a merge or leaves it for review, as the project's policy says. Answers at once; status tells how it went.", forAgents, writes}, submit),
+		define(about{"provision", "Make ready again", "Repeats the set-up steps of your workspace that failed or whose inputs changed. Commands nobody approved are not run but named.", forAgents, writes}, provision),
 		define(about{"list", "List workspaces", "Workspaces of the repository with state, agent state, work and merge status.", forOrchestrators, reads}, list),
 		define(about{"create", "Make workspaces", "Makes workspaces, all or none, each with a checkout and a branch of its own, and sets them up.", forOrchestrators, writes}, create),
 		define(about{"merge", "Merge work", "Queues the merge of a workspace into its target. head: refuse if the work moved since you looked.", forOrchestrators, writes}, merge),

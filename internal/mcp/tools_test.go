@@ -78,7 +78,7 @@ func TestAgentTools(t *testing.T) {
 	f := newFixture(t)
 	c := f.connect(f.scopeOf(KindAgent))
 	listed, err := c.ListTools(t.Context(), nil)
-	if err != nil || len(listed.Tools) != 6 {
+	if err != nil || len(listed.Tools) != 7 {
 		t.Fatalf("%+v, %v", listed, err)
 	}
 	f.write(f.a, "new.txt", "one\n")

@@ -68,6 +68,16 @@ type reportOut struct {
 	State string `json:"state,omitempty"`
 }
 
+type provisionIn struct {
+	Steps  []string `json:"steps"`
+	DryRun bool     `json:"dryRun"`
+}
+
+type provisionOut struct {
+	Steps      []map[string]any `json:"steps,omitempty"`
+	Unapproved []string         `json:"unapproved,omitempty"`
+}
+
 type submitIn struct {
 	Summary string `json:"summary" maxLength:"4000"`
 	Outcome string `json:"outcome" required:"yes" enum:"done|failed|partial"`

@@ -57,7 +57,7 @@ func TestHandshake(t *testing.T) {
 		if v := got[1]["result"].(object)["protocolVersion"]; v != given {
 			t.Errorf("%s: %v", asked, v)
 		}
-		if n := len(got[2]["result"].(object)["tools"].([]any)); n != 6 {
+		if n := len(got[2]["result"].(object)["tools"].([]any)); n != 7 {
 			t.Errorf("%s: %d tools", asked, n)
 		}
 		if got[3]["result"].(object)["structuredContent"].(object)["name"] != "a" {
@@ -83,7 +83,7 @@ func TestWithoutHandshake(t *testing.T) {
 	if !slices.Contains(versions, any("2026-07-28")) || !slices.Contains(versions, any("2025-11-25")) {
 		t.Errorf("%v", got[1])
 	}
-	if n := len(got[2]["result"].(object)["tools"].([]any)); n != 6 {
+	if n := len(got[2]["result"].(object)["tools"].([]any)); n != 7 {
 		t.Errorf("%d tools", n)
 	}
 	if got[3]["result"].(object)["structuredContent"].(object)["name"] != "a" {

@@ -35,6 +35,13 @@ func isGroupGone(p *os.Process) bool {
 // Shell is how the platform's shell runs a line.
 func Shell(line string) (path string, args []string) { return "sh", []string{"-c", line} }
 
+// GroupShell is as Shell, for RunGroup: if its caller dies, the whole group is ended and not only the
+// shell. The line runs in the background of another shell, which a signal finds waiting.
+func GroupShell(line string) (path string, args []string) {
+	const watch = `trap 'trap "" TERM; kill -TERM 0; sleep 2; kill -KILL 0' TERM; sh -c "$1" & wait $!`
+	return "sh", []string{"-c", watch, "sh", line}
+}
+
 // setDetached makes cmd start without the caller's terminal.
 func setDetached(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -26,6 +26,9 @@ func Shell(line string) (path string, args []string) {
 	return "cmd.exe", []string{"/d", "/s", "/c", line}
 }
 
+// GroupShell is as Shell.
+func GroupShell(line string) (path string, args []string) { return Shell(line) }
+
 // setDetached makes cmd start without the caller's terminal.
 func setDetached(cmd *exec.Cmd) {
 	const detachedProcess = 0x00000008

@@ -17,6 +17,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/actor"
 	"github.com/croft-sh/croft/internal/base"
+	"github.com/croft-sh/croft/internal/equip"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -111,7 +112,7 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 	if err != nil {
 		return nil, nil, err
 	}
-	plan := &croft.CheckPlan{Target: req.Target, Checks: []string{}}
+	plan := &croft.CheckPlan{Target: req.Target, Of: req.Of, Checks: []string{}}
 	if plan.Target == "" {
 		if plan.Target, err = svc.usualTarget(ctx, s); err != nil {
 			return nil, nil, err
@@ -129,11 +130,11 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 	if err != nil {
 		return nil, nil, err
 	}
-	rules, err := svc.MergeSettings(ctx, s.Project, plan.Target, plan.Commit)
+	commands, err := svc.commandsAt(ctx, s.Project, plan)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan.Checks = append(plan.Checks, rules.Checks...)
+	plan.Checks = append(plan.Checks, commands...)
 	plan.Hash, plan.IsApproved, err = svc.ChecksTrusted(ctx, s.Project, plan.Checks)
 	plan.IsNamed = slices.Contains(svc.NamedByEnviron(), plan.Hash)
 	if plan.IsApproved && plan.Hash != "" {
@@ -141,6 +142,16 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 		plan.ApprovedBy, plan.ApprovedAt = given.Actor, given.At
 	}
 	return s.Project, plan, err
+}
+
+// commandsAt returns the commands of a plan's set that its commit asks for.
+func (svc *Rules) commandsAt(ctx context.Context, r *project.Project, plan *croft.CheckPlan) ([]string, error) {
+	if plan.Of != croft.OfSetup {
+		rules, err := svc.MergeSettings(ctx, r, plan.Target, plan.Commit)
+		return rules.Checks, err
+	}
+	asked, err := equip.AskedAt(ctx, r, plan.Commit)
+	return asked.Commands(), err
 }
 
 // usualTarget returns the target of the workspace that the caller is in, or the one
@@ -181,7 +192,7 @@ func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (
 }
 
 func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
-	r, plan, err := svc.checkPlan(ctx, croft.ChecksRequest{Repo: req.Repo, Target: req.Target})
+	r, plan, err := svc.checkPlan(ctx, croft.ChecksRequest{Repo: req.Repo, Target: req.Target, Of: req.Of})
 	if err == nil && plan.Hash != req.Hash {
 		err = &croft.Error{
 			Code: croft.ChecksUntrusted, Message: fmt.Sprintf("branch %q asks for other checks by now", plan.Target),

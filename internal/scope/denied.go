@@ -164,6 +164,10 @@ func (denied) Prompt(ctx, croft.WorkspaceRequest) (*croft.Prompt, error) {
 	return no[croft.Prompt]("Prompt")
 }
 
+func (denied) Provision(ctx, croft.ProvisionRequest) (*croft.Provision, error) {
+	return no[croft.Provision]("Provision")
+}
+
 func (denied) Reap(ctx, croft.ReapRequest) (*croft.CleanResult, error) {
 	return no[croft.CleanResult]("Reap")
 }

@@ -164,6 +164,10 @@ func (r *recorder) Prompt(c ctx, req croft.WorkspaceRequest) (*croft.Prompt, err
 	return record[croft.Prompt](r, c, "Prompt", req)
 }
 
+func (r *recorder) Provision(c ctx, req croft.ProvisionRequest) (*croft.Provision, error) {
+	return record[croft.Provision](r, c, "Provision", req)
+}
+
 func (r *recorder) Reap(c ctx, req croft.ReapRequest) (*croft.CleanResult, error) {
 	return record[croft.CleanResult](r, c, "Reap", req)
 }

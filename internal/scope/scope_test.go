@@ -93,6 +93,7 @@ var decisions = map[string]struct{ read, workspace string }{
 	"Uninstall":       {refuse, refuse},
 	"Unlock":          {refuse, refuse}, // a person's
 	"Adopt":           {refuse, refuse},
+	"Provision":       {refuse, narrow},
 	"ReportAgent":     {refuse, narrow},
 	"UpdateWorkspace": {refuse, narrow},
 	"WaitMerge":       {passes, narrow},
@@ -292,7 +293,7 @@ func fill(req reflect.Type, ref string) []any {
 		f := req.Field(i)
 		v := reflect.New(req).Elem()
 		switch name := f.Name; {
-		case name == "Key" || name == "Message" || name == "Reason" || name == "Page" || name == "Paths" || name == "Path" || name == "Host" || name == "Head" || name == "Object":
+		case name == "Key" || name == "Message" || name == "Reason" || name == "Page" || name == "Paths" || name == "Path" || name == "Host" || name == "Head" || name == "Object" || name == "Steps":
 			continue
 		case f.Type == reflect.TypeFor[croft.ID]() || f.Type.Kind() == reflect.String && slices.Contains([]string{"Repo", "Ref", "Workspace", "Target", "Role", "Session"}, name):
 			v.Field(i).SetString(ref)

@@ -248,6 +248,16 @@ func (w *workspace) ReportAgent(ctx context.Context, req croft.ReportRequest) (*
 	return w.svc.ReportAgent(ctx, req)
 }
 
+func (w *workspace) Provision(ctx context.Context, req croft.ProvisionRequest) (*croft.Provision, error) {
+	ctx, me, err := w.target(ctx, "provision", req.Repo, req.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	req.Repo, req.Workspace = me.repo(), me.ref()
+	req.Key = w.ownKey(req.Key)
+	return w.svc.Provision(ctx, req)
+}
+
 func (w *workspace) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
 	ctx, me, err := w.target(ctx, "update", req.Repo, req.Workspace)
 	if err != nil {

@@ -99,6 +99,7 @@ func (c *collection) kinds(m *roots) ([]kind, error) {
 		works = append(works, strings.TrimSuffix(survey, ".json"))
 	}
 	secrets, mounts, copies := namesIn(c.SecretsDir(c.r, "")), fsx.Ledger{Dir: workspace.MountsDir(c.r)}, fsx.Ledger{Dir: equip.CopiesDir(c.r)}
+	setups := fsx.Ledger{Dir: equip.SetupDir(c.r)}
 	made, dirs, deleted := c.r.Git.Made(), c.r.TrashDirLedger(), c.r.DeletedLedger()
 	return []kind{
 		{names: works, needed: (*roots).needsWork, delete: deleteEach(c.deleteWork)},
@@ -108,6 +109,7 @@ func (c *collection) kinds(m *roots) ([]kind, error) {
 		{names: secrets, needed: (*roots).needsSecrets, delete: deleteEach(c.deleteSecrets)},
 		{names: namesIn(mounts.Dir), needed: (*roots).needsMount, delete: deleteEach(func(_ context.Context, _ *roots, id string) error { return mounts.Delete(id) })},
 		{names: namesIn(copies.Dir), needed: (*roots).needsCopies, delete: deleteEach(func(_ context.Context, _ *roots, id string) error { return copies.Delete(id) })},
+		{names: namesIn(setups.Dir), needed: (*roots).needsCopies, delete: deleteEach(func(_ context.Context, _ *roots, id string) error { return setups.Delete(id) })},
 		{names: namesIn(made.Dir), needed: (*roots).needsMade, delete: deleteEach(deleteFromLedger(made))},
 		{names: namesIn(dirs.Dir), needed: (*roots).needsTrashDir, delete: deleteEach(deleteFromLedger(dirs))},
 		{names: namesIn(deleted.Dir), needed: (*roots).needsTrashDir, delete: deleteEach(deleteFromLedger(deleted))},

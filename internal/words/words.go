@@ -26,6 +26,7 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.ApproveMode](): {string(croft.ApproveWithdraw)},
 		reflect.TypeFor[croft.BranchMode]():  {string(croft.BranchKeep)},
 		reflect.TypeFor[croft.Carry]():       {string(croft.CarryDirty)},
+		reflect.TypeFor[croft.CommandSet]():  {string(croft.OfSetup)},
 		reflect.TypeFor[croft.Condition]():   wordsOf(croft.Conditions()),
 		reflect.TypeFor[croft.Context]():     {string(croft.ContextNone)},
 		reflect.TypeFor[croft.Detail]():      {string(croft.DetailHunks), string(croft.DetailStat)},
@@ -47,7 +48,8 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.Mode](): {
 			string(croft.ModeAuto), string(croft.ModeWorktree), string(croft.ModeIsolated), string(croft.ModeLegacy),
 		},
-		reflect.TypeFor[croft.Outcome](): {string(croft.Succeeded), string(croft.Failed), string(croft.Killed)},
+		reflect.TypeFor[croft.Outcome]():       {string(croft.Succeeded), string(croft.Failed), string(croft.Killed)},
+		reflect.TypeFor[croft.ProvisionMode](): {string(croft.ProvisionAgain), string(croft.ProvisionCheck)},
 		reflect.TypeFor[croft.QueueAction](): {
 			string(croft.QueueHold), string(croft.QueueRelease), string(croft.QueueCancel), string(croft.QueueFirst),
 		},

@@ -45,6 +45,7 @@ __all__ = [
     "CleanResult",
     "Code",
     "Collision",
+    "CommandSet",
     "Commit",
     "Commits",
     "Condition",
@@ -116,8 +117,10 @@ __all__ = [
     "PromptCheckout",
     "Provision",
     "ProvisionHow",
+    "ProvisionMode",
     "ProvisionState",
     "ProvisionedPath",
+    "ProvisionedStep",
     "Question",
     "QueueAction",
     "QueueResult",
@@ -153,6 +156,7 @@ __all__ = [
     "SnapshotList",
     "State",
     "Status",
+    "StepState",
     "Strategy",
     "TrashItem",
     "TrashItemList",
@@ -189,6 +193,7 @@ Action: TypeAlias = Literal[
     "show",
     "unlock",
     "review",
+    "set-up",
     "restore",
 ]
 
@@ -333,6 +338,11 @@ Code: TypeAlias = Literal[
     "INTERNAL",
 ]
 
+# CommandSet says which commands of a croft.toml are meant.
+CommandSet: TypeAlias = Literal[
+    "setup",
+]
+
 # Condition says in a word what a workspace is like now, so that a person or a program knows
 # whether to act. State is what the record says; a condition is decided from the record, the
 # newest merge, the refs, and the files and commits as far as they were looked at. Of the
@@ -357,6 +367,7 @@ Condition: TypeAlias = Literal[
     "unapproved",
     "blocked",
     "stuck",
+    "not-set-up",
     "failed",
     "killed",
     "dirty",
@@ -582,6 +593,12 @@ ProvisionHow: TypeAlias = Literal[
     "skip",
 ]
 
+# ProvisionMode says what Provision does.
+ProvisionMode: TypeAlias = Literal[
+    "again",
+    "check",
+]
+
 # ProvisionState says how far a workspace was set up: whether the files, dependencies and
 # services that its configuration asks for are there.
 ProvisionState: TypeAlias = Literal[
@@ -683,6 +700,15 @@ State: TypeAlias = Literal[
     "trashed",
     "planned",
     "broken",
+]
+
+# StepState says what became of a command that sets a workspace up.
+StepState: TypeAlias = Literal[
+    "pending",
+    "unapproved",
+    "running",
+    "done",
+    "failed",
 ]
 
 # Strategy says what commits a merge makes.
@@ -1059,7 +1085,8 @@ class CheckPlan(Model):
     target: str
     # its tip, which the checks were read from
     commit: str
-    # commands for the shell
+    of_: CommandSet | None
+    # commands for the shell; of a set-up each with the table that it is of
     checks: list[str]
     # of the checks; empty if there are none
     hash: str
@@ -1076,6 +1103,7 @@ class CheckPlan(Model):
     _fields = {
         "target": ("target", ""),
         "commit": ("commit", ""),
+        "of_": ("of", ""),
         "checks": ("checks", "["),
         "hash": ("hash", ""),
         "approved": ("approved", "bool"),
@@ -2319,10 +2347,18 @@ class Provision(Model):
     # a few words about state, unless it is ready
     why: str | None
     paths: list[ProvisionedPath]
+    steps: list[ProvisionedStep]
+    # the commands that nobody has approved. hash is theirs: Approve takes it.
+    unapproved: list[str]
+    # theirs: Approve takes it
+    hash: str | None
     _fields = {
         "state": ("state", ""),
         "why": ("why", ""),
         "paths": ("paths", "[ProvisionedPath"),
+        "steps": ("steps", "[ProvisionedStep"),
+        "unapproved": ("unapproved", "["),
+        "hash": ("hash", ""),
     }
 
 
@@ -2355,6 +2391,37 @@ class ProvisionedPath(Model):
         "bytes": ("bytes", ""),
         "skipped": ("skipped", "[Skipped"),
         "left": ("left", ""),
+    }
+
+
+class ProvisionedStep(Model):
+    """ProvisionedStep is what became of a command that sets a workspace up, or of a probe."""
+
+    # of a probe: probe-1 and so on
+    name: str
+    run: str
+    state: StepState
+    # why it failed
+    why: str | None
+    # the end of what it printed, if it failed
+    tail: str | None
+    # the file with all of it
+    log: str | None
+    # the digest of its key files when it succeeded
+    key: str | None
+    # when it ended
+    at: datetime | None
+    took: timedelta | None
+    _fields = {
+        "name": ("name", ""),
+        "run": ("run", ""),
+        "state": ("state", ""),
+        "why": ("why", ""),
+        "tail": ("tail", ""),
+        "log": ("log", ""),
+        "key": ("key", ""),
+        "at": ("at", "time"),
+        "took": ("took", "duration"),
     }
 
 
@@ -3406,6 +3473,7 @@ class Calls:
         *,
         repo: str | None = None,
         target: str | None = None,
+        of_: CommandSet | None = None,
     ) -> CheckPlan:
         """Shows the checks that a target's tip asks for.
 
@@ -3414,6 +3482,7 @@ class Calls:
         fields: dict[str, Any] = {
             "repo": repo,
             "target": target,
+            "of": of_,
         }
         return self._send("GET", "/v1/checks", fields, CheckPlan)
 
@@ -3424,6 +3493,7 @@ class Calls:
         repo: str | None = None,
         target: str | None = None,
         hash: str,
+        of_: CommandSet | None = None,
         mode: ApproveMode | None = None,
         from_: str | None = None,
     ) -> CheckPlan:
@@ -3446,6 +3516,7 @@ class Calls:
             "repo": repo,
             "target": target,
             "hash": hash,
+            "of": of_,
             "mode": mode,
             "from": from_,
         }
@@ -5181,6 +5252,30 @@ class Calls:
             "look": look,
         }
         return self._send("GET", f"/v1/workspaces/{segment(workspace)}/prompt", fields, Prompt)
+
+    def provision(
+        self,
+        workspace: str,
+        *,
+        key: str | None = None,
+        repo: str | None = None,
+        steps: Sequence[str] | None = None,
+        mode: ProvisionMode | None = None,
+    ) -> Provision:
+        """Runs the commands by which a workspace is set up, as the croft.toml of the commit
+        says that it began with. Commands that nobody has approved are not run, but named.
+        One that fails is no error: the answer says so, and the workspace stays usable.
+
+          workspace: a name, an ID or a path; default: where repo lies
+          steps: only these; default: all
+        """
+        fields: dict[str, Any] = {
+            "key": key,
+            "repo": repo,
+            "steps": steps,
+            "mode": mode,
+        }
+        return self._send("POST", f"/v1/workspaces/{segment(workspace)}/provision", fields, Provision)
 
     def report_agent(
         self,

@@ -106,6 +106,7 @@ export type Action =
   | "show"
   | "unlock"
   | "review"
+  | "set-up"
   | "restore"
   | (string & {}); // a newer daemon may have more words
 
@@ -276,6 +277,7 @@ export interface ApproveRequest {
    * approved.
    */
   hash: string;
+  of?: CommandSet;
   mode?: ApproveMode;
   /**
    * the working directory of the person who approves. It is checked in addition to that of the
@@ -433,7 +435,8 @@ export interface CheckPlan {
   target: string;
   /** its tip, which the checks were read from */
   commit: string;
-  /** commands for the shell */
+  of?: CommandSet;
+  /** commands for the shell; of a set-up each with the table that it is of */
   checks: string[];
   /** of the checks; empty if there are none */
   hash: string;
@@ -581,6 +584,11 @@ export interface Collision {
   reason?: Reason;
 }
 
+/** CommandSet says which commands of a croft.toml are meant. */
+export type CommandSet =
+  | "setup"
+  | (string & {}); // a newer daemon may have more words
+
 /**
  * commit is a commit of a workspace. Its texts and its times are its author's: any text, and
  * any time.
@@ -680,6 +688,7 @@ export type Condition =
   | "unapproved"
   | "blocked"
   | "stuck"
+  | "not-set-up"
   | "failed"
   | "killed"
   | "dirty"
@@ -1785,6 +1794,11 @@ export interface Provision {
   /** a few words about state, unless it is ready */
   why?: string;
   paths?: ProvisionedPath[];
+  steps?: ProvisionedStep[];
+  /** the commands that nobody has approved. hash is theirs: Approve takes it. */
+  unapproved?: string[];
+  /** theirs: Approve takes it */
+  hash?: string;
 }
 
 /** ProvisionHow says how a path of the project comes into a workspace. */
@@ -1795,6 +1809,20 @@ export type ProvisionHow =
   | "install"
   | "skip"
   | (string & {}); // a newer daemon may have more words
+
+/** ProvisionMode says what Provision does. */
+export type ProvisionMode =
+  | "again"
+  | "check";
+
+/** ProvisionRequest sets a workspace up. */
+export interface ProvisionRequest {
+  key?: string;
+  repo?: string;
+  /** only these; default: all */
+  steps?: string[];
+  mode?: ProvisionMode;
+}
 
 /**
  * ProvisionState says how far a workspace was set up: whether the files, dependencies and
@@ -1827,6 +1855,25 @@ export interface ProvisionedPath {
   skipped?: Skipped[];
   /** how many more were skipped than skipped names */
   left?: number;
+}
+
+/** ProvisionedStep is what became of a command that sets a workspace up, or of a probe. */
+export interface ProvisionedStep {
+  /** of a probe: probe-1 and so on */
+  name: string;
+  run: string;
+  state: StepState;
+  /** why it failed */
+  why?: string;
+  /** the end of what it printed, if it failed */
+  tail?: string;
+  /** the file with all of it */
+  log?: string;
+  /** the digest of its key files when it succeeded */
+  key?: string;
+  /** when it ended */
+  at?: string;
+  took?: string;
 }
 
 /** Question is what an agent asked and waits for. Its text is the agent's: show it as text. */
@@ -2515,6 +2562,15 @@ export interface Status {
   stamp?: string;
 }
 
+/** StepState says what became of a command that sets a workspace up. */
+export type StepState =
+  | "pending"
+  | "unapproved"
+  | "running"
+  | "done"
+  | "failed"
+  | (string & {}); // a newer daemon may have more words
+
 /** Strategy says what commits a merge makes. */
 export type Strategy =
   | "no-ff"
@@ -2955,6 +3011,7 @@ export interface ChecksQuery {
   repo?: string;
   /** a branch; default: that of the workspace, or of one that would be made */
   target?: string;
+  of?: CommandSet;
 }
 
 /** What commits takes. */
@@ -3868,6 +3925,15 @@ export abstract class Calls {
   /** Describes a workspace of an open round to its agent. */
   prompt(workspace: string, request: PromptQuery = {}, options?: CallOptions): Promise<Prompt> {
     return this.send({ method: "GET", path: `/v1/workspaces/${segment(workspace)}/prompt`, fields: request, keyed: false, options });
+  }
+
+  /**
+   * Runs the commands by which a workspace is set up, as the croft.toml of the commit says
+   * that it began with. Commands that nobody has approved are not run, but named. One that
+   * fails is no error: the answer says so, and the workspace stays usable.
+   */
+  provision(workspace: string, request: ProvisionRequest = {}, options?: CallOptions): Promise<Provision> {
+    return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/provision`, fields: request, keyed: true, options });
   }
 
   /**

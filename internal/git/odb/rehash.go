@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/croft-sh/croft/internal/git/gitdir"
@@ -102,19 +103,33 @@ func (r *Repository) ReadFileAt(ctx context.Context, commit, name string) (objec
 	if err != nil {
 		return object.Object{}, err
 	}
-	tree, err := r.ReadVerified(ctx, c.Tree)
-	if err != nil {
-		return object.Object{}, err
+	oid := c.Tree
+	for part := range strings.SplitSeq(name, "/") {
+		if oid, err = r.entryOf(ctx, oid, part); err != nil {
+			return object.Object{}, fmt.Errorf("%s:%s: %w", commit, name, err)
+		}
 	}
-	entries, err := object.ParseTree(tree.Data, r.ObjectFormat().Size())
+	return r.ReadVerified(ctx, oid)
+}
+
+// entryOf returns the object that a tree has under a name, or fails with fs.ErrNotExist.
+func (r *Repository) entryOf(ctx context.Context, tree, name string) (string, error) {
+	o, err := r.ReadVerified(ctx, tree)
 	if err != nil {
-		return object.Object{}, err
+		return "", err
+	}
+	if o.Type != "tree" {
+		return "", fs.ErrNotExist
+	}
+	entries, err := object.ParseTree(o.Data, r.ObjectFormat().Size())
+	if err != nil {
+		return "", err
 	}
 	i := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == name })
 	if i < 0 {
-		return object.Object{}, fmt.Errorf("%s:%s: %w", commit, name, fs.ErrNotExist)
+		return "", fs.ErrNotExist
 	}
-	return r.ReadVerified(ctx, entries[i].OID)
+	return entries[i].OID, nil
 }
 
 // ReadVerified reads an object and fails unless its content matches its name.

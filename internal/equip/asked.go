@@ -1,0 +1,214 @@
+package equip
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/provision/foreign"
+	"github.com/croft-sh/croft/internal/shellword"
+)
+
+// Asked is what a commit asks for to make workspaces usable.
+type Asked struct {
+	config.Provisioning
+	// Foreign is the set-up file of another tool, whose commands are used if the commit has no
+	// steps of its own.
+	Foreign *foreign.Setup
+	// Remarks are sentences about what cannot be used, or is not.
+	Remarks []string
+
+	scripts map[string]string // the digests of the scripts that commands name, by their paths
+}
+
+// AskedAt returns what a commit asks for. What lies in a checkout does not count: an agent may have
+// written it.
+func AskedAt(ctx context.Context, r *project.Project, commit string) (Asked, error) {
+	if r.Git == nil || commit == "" {
+		return Asked{}, nil
+	}
+	files := commitFiles{ctx, r, commit}
+	text, err := files.Read(settingsFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Asked{}, err
+	}
+	asked := Asked{scripts: map[string]string{}}
+	asked.Provisioning, asked.Remarks = config.ParseProvisioning(text)
+	if err := asked.readNamedScripts(files); err != nil {
+		return asked, err
+	}
+	allowed, isRead := foreignFiles(r.Config.Provision.Foreign)
+	if !isRead || len(asked.Steps) > 0 {
+		return asked, nil
+	}
+	found := foreign.Read(files, allowed)
+	asked.Foreign = found.Used
+	asked.Remarks = append(asked.Remarks, found.Remarks...)
+	for _, other := range found.Others {
+		asked.Remarks = append(asked.Remarks, fmt.Sprintf("%s is not used: %s comes first", other, found.Used.Source))
+	}
+	return asked, asked.readScripts(files)
+}
+
+// foreignFiles reads the value of provision.foreign: "ask" stands for all files, "off" for none.
+func foreignFiles(value string) (allowed []string, isRead bool) {
+	switch value {
+	case "", "off":
+		return nil, false
+	case "ask":
+		return nil, true
+	}
+	for name := range strings.SplitSeq(value, ",") {
+		allowed = append(allowed, strings.TrimSpace(name))
+	}
+	return allowed, true
+}
+
+// readNamedScripts digests the scripts of the repository that the commands of croft.toml name.
+func (a *Asked) readNamedScripts(files commitFiles) error {
+	for _, command := range a.Provisioning.Commands() {
+		for _, name := range pathsIn(command) {
+			text, err := files.Read(name)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if err == nil && isScript(name, text) {
+				a.scripts[name] = digest(text)
+			}
+		}
+	}
+	return nil
+}
+
+// isScript reports whether a file is run rather than read.
+func isScript(name string, text []byte) bool {
+	return bytes.HasPrefix(text, []byte("#!")) ||
+		slices.Contains([]string{".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".ps1"}, path.Ext(name))
+}
+
+// pathsIn returns the words of a command that may be paths in the repository.
+func pathsIn(command string) []string {
+	var names []string
+	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=$", r) }) {
+		if name := path.Clean(word); fs.ValidPath(name) && name != "." && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// readScripts digests the scripts that a set-up file names: an approval covers their content.
+func (a *Asked) readScripts(files commitFiles) error {
+	if a.Foreign == nil {
+		return nil
+	}
+	for _, c := range a.Foreign.Setup {
+		if c.Script == "" {
+			continue
+		}
+		text, err := files.Read(c.Script)
+		if errors.Is(err, fs.ErrNotExist) {
+			a.Remarks = append(a.Remarks, fmt.Sprintf("%s is not used: there is no %s", a.Foreign.Source, c.Script))
+			a.Foreign = nil
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		a.scripts[c.Script] = digest(text)
+	}
+	return nil
+}
+
+// Commands returns what a person approves: every command with where it comes from, and the digests of
+// the scripts that they name.
+func (a Asked) Commands() []string {
+	list := a.Provisioning.Commands()
+	if a.Foreign != nil {
+		for _, c := range a.Foreign.Setup {
+			list = append(list, fmt.Sprintf("%s: %s", a.Foreign.Source, cmp.Or(c.Script, fmt.Sprint(c.Run))))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.scripts)) {
+		list = append(list, fmt.Sprintf("script %s: sha256 %s", name, a.scripts[name]))
+	}
+	return list
+}
+
+// stepsFor returns the steps of a workspace: those of croft.toml, or of another tool's file with the
+// workspace's own values in them.
+func (a Asked) stepsFor(rec journal.Record) []config.ProvisionStep {
+	if a.Foreign == nil {
+		return a.Steps
+	}
+	value := foreignValues(rec)
+	var steps []config.ProvisionStep
+	for i, c := range a.Foreign.Setup {
+		run := c.Run.Fill(func(name string) string { return shellword.Quote(value(name)) })
+		if c.Script != "" {
+			run = "sh " + shellword.Quote(c.Script)
+		}
+		steps = append(steps, config.ProvisionStep{Name: fmt.Sprintf("setup-%d", i+1), Run: run, When: config.WhenAlways})
+	}
+	return steps
+}
+
+// foreignEnv returns the variables that another tool promises to its commands.
+func (a Asked) foreignEnv(rec journal.Record) []string {
+	if a.Foreign == nil {
+		return nil
+	}
+	var env []string
+	for name, t := range a.Foreign.Env {
+		env = append(env, name+"="+t.Fill(foreignValues(rec)))
+	}
+	return env
+}
+
+// foreignValues returns the values of the variables of other tools' files.
+func foreignValues(rec journal.Record) func(name string) string {
+	w := rec.Workspace
+	values := map[string]string{
+		"name": w.Name, "slug": w.Slug, "id": string(w.ID), "path": w.Path, "repo": w.Repo, "branch": w.Branch, "target": w.Target, "base": w.Base,
+	}
+	if len(w.Ports) > 0 {
+		values["port"] = fmt.Sprint(w.Ports[0].Port)
+	}
+	if w.Slug == "" {
+		values["slug"] = w.Name
+	}
+	return func(name string) string { return values[name] }
+}
+
+// commitFiles reads the files of a commit.
+type commitFiles struct {
+	ctx    context.Context
+	r      *project.Project
+	commit string
+}
+
+// Read returns the content of a file at a path with slashes.
+func (f commitFiles) Read(path string) ([]byte, error) {
+	o, err := f.r.Git.ReadFileAt(f.ctx, f.commit, path)
+	if err == nil && o.Type != "blob" {
+		err = fs.ErrNotExist
+	}
+	return o.Data, err
+}

@@ -1,0 +1,376 @@
+package equip
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/check"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/once"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// Approvals says which commands a person has approved.
+type Approvals interface {
+	ChecksTrusted(ctx context.Context, r *project.Project, commands []string) (hash string, ok bool, err error)
+}
+
+// Provision runs the commands by which a workspace is set up, and records what became of each.
+func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec journal.Record, req croft.ProvisionRequest) (*croft.Provision, error) {
+	asked, err := AskedAt(ctx, s.Project, rec.Workspace.Base)
+	if err != nil {
+		return nil, err
+	}
+	steps := asked.stepsFor(rec)
+	if err := checkSteps(steps, req.Steps); err != nil {
+		return nil, err
+	}
+	hash, isApproved, err := svc.Approvals.ChecksTrusted(ctx, s.Project, asked.Commands())
+	if err != nil {
+		return nil, err
+	}
+	if !isApproved {
+		return svc.saveUnapproved(ctx, rec, asked, hash)
+	}
+	lock, err := svc.lockSetup(s.Project, rec)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	run := &setup{svc: svc, r: s.Project, rec: rec, asked: asked, steps: steps, req: req, until: time.Now().Add(time.Duration(s.Config.Provision.Timeout))}
+	return run.all(ctx)
+}
+
+// checkSteps refuses the name of a step that there is not.
+func checkSteps(steps []config.ProvisionStep, names []string) error {
+	for _, name := range names {
+		if !slices.ContainsFunc(steps, func(s config.ProvisionStep) bool { return s.Name == name }) {
+			var known []string
+			for _, s := range steps {
+				known = append(known, s.Name)
+			}
+			return &croft.Error{
+				Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no step %q", name), Details: strings.Join(known, "\n"),
+			}
+		}
+	}
+	return nil
+}
+
+// SetupDir returns the directory of the locks under which the workspaces of a project are set up,
+// by their IDs.
+func SetupDir(r *project.Project) string { return filepath.Join(r.Dir, "setup") }
+
+// lockSetup keeps two processes from setting up one workspace at the same time.
+func (svc *Equipment) lockSetup(r *project.Project, rec journal.Record) (*flock.Lock, error) {
+	if err := os.MkdirAll(SetupDir(r), 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := flock.Try(filepath.Join(SetupDir(r), string(rec.Workspace.ID)))
+	if errors.Is(err, flock.ErrHeld) {
+		err = &croft.Error{
+			Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: "it is being set up by another process", Hint: "croft show " + rec.Workspace.Name,
+		}
+	}
+	return lock, err
+}
+
+// saveUnapproved records that the commands of a workspace wait for a person.
+func (svc *Equipment) saveUnapproved(ctx context.Context, rec journal.Record, asked Asked, hash string) (*croft.Provision, error) {
+	return svc.change(ctx, rec.Workspace.ID, func(p *croft.Provision) {
+		p.State, p.Why, p.Hash, p.Unapproved = croft.ProvisionUnapproved, "nobody has approved its commands", hash, asked.Commands()
+		p.Steps = plan(p.Steps, asked.stepsFor(rec), asked.Probes)
+		for i := range p.Steps {
+			if p.Steps[i].State != croft.StepDone {
+				p.Steps[i].State = croft.StepUnapproved
+			}
+		}
+	})
+}
+
+// change changes what a record says of setting up, as it is now.
+func (svc *Equipment) change(ctx context.Context, id croft.ID, how func(p *croft.Provision)) (*croft.Provision, error) {
+	var out croft.Provision
+	return &out, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		rec, err := tx.Record(id)
+		if err != nil {
+			return err
+		}
+		if rec.Workspace.Provision != nil {
+			out = *rec.Workspace.Provision
+		}
+		out.Steps = slices.Clone(out.Steps)
+		how(&out)
+		rec.Workspace.Provision = &out
+		return errors.Join(tx.SaveRecord(&rec), once.Answer(ctx, tx, &out))
+	})
+}
+
+// plan returns the steps and probes that are asked for, with what is recorded of each.
+func plan(recorded []croft.ProvisionedStep, steps []config.ProvisionStep, probes []config.ProvisionProbe) []croft.ProvisionedStep {
+	var list []croft.ProvisionedStep
+	add := func(name, run string) {
+		step := croft.ProvisionedStep{Name: name, Run: run, State: croft.StepPending}
+		if i := slices.IndexFunc(recorded, func(r croft.ProvisionedStep) bool { return r.Name == name && r.Run == run }); i >= 0 {
+			step = recorded[i]
+		}
+		list = append(list, step)
+	}
+	for _, s := range steps {
+		add(s.Name, s.Run)
+	}
+	for i, p := range probes {
+		add(fmt.Sprintf("probe-%d", i+1), p.Run+p.Inside)
+	}
+	return list
+}
+
+// markPending records that the commands of a new workspace have not run yet.
+func markPending(rec *journal.Record, asked Asked) {
+	steps := plan(nil, asked.stepsFor(*rec), asked.Probes)
+	if len(steps) == 0 {
+		return
+	}
+	p := rec.Workspace.Provision
+	if p == nil {
+		p = &croft.Provision{}
+		rec.Workspace.Provision = p
+	}
+	p.Steps = steps
+	judge(p)
+}
+
+// setup is one run through the commands of a workspace.
+type setup struct {
+	svc   *Equipment
+	r     *project.Project
+	rec   journal.Record
+	asked Asked
+	steps []config.ProvisionStep
+	req   croft.ProvisionRequest
+	until time.Time // when all commands together have taken too long
+}
+
+// all runs what has to run, and records each result as it comes.
+func (s *setup) all(ctx context.Context) (*croft.Provision, error) {
+	dir, err := fsx.OpenDirIs(s.rec.Workspace.Path, fsx.Identity(s.rec.Identity))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	out, err := s.svc.change(ctx, s.rec.Workspace.ID, func(p *croft.Provision) {
+		p.Steps, p.Unapproved, p.Hash = plan(p.Steps, s.steps, s.asked.Probes), nil, ""
+	})
+	isStopped := false
+	for i, step := range s.steps {
+		if err != nil {
+			return nil, err
+		}
+		if isStopped || !s.isDue(dir, step, out.Steps[i]) {
+			continue
+		}
+		if s.req.Mode == croft.ProvisionCheck {
+			out.Steps[i].State = croft.StepPending
+			continue
+		}
+		out, err = s.one(ctx, dir, i, step)
+		isStopped = err == nil && out.Steps[i].State == croft.StepFailed && step.OnFail == config.OnFailStop
+	}
+	for i := range s.asked.Probes {
+		if err == nil && !isStopped && s.req.Mode != croft.ProvisionCheck && len(s.req.Steps) == 0 {
+			out, err = s.probe(ctx, dir, len(s.steps)+i, s.asked.Probes[i])
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.req.Mode == croft.ProvisionCheck {
+		judge(out)
+		return out, nil
+	}
+	return s.svc.change(ctx, s.rec.Workspace.ID, judge)
+}
+
+// judge decides the state of all from those of the steps.
+func judge(p *croft.Provision) {
+	p.State, p.Why = croft.ProvisionReady, ""
+	for _, step := range p.Steps {
+		switch step.State {
+		case croft.StepFailed:
+			p.State, p.Why = croft.ProvisionFailed, step.Name+": "+step.Why
+			return
+		case croft.StepDone:
+		default:
+			p.State, p.Why = croft.ProvisionPending, step.Name+" has not run"
+		}
+	}
+}
+
+// isDue reports whether a step has to run.
+func (s *setup) isDue(dir *fsx.Dir, step config.ProvisionStep, was croft.ProvisionedStep) bool {
+	switch {
+	case len(s.req.Steps) > 0 && !slices.Contains(s.req.Steps, step.Name):
+		return false
+	case s.req.Mode == croft.ProvisionAgain || was.State != croft.StepDone || slices.Contains(s.req.Steps, step.Name):
+		return true
+	case step.When == config.WhenKeyChanged:
+		return was.Key != s.keyOf(step)
+	case step.When == config.WhenMissing:
+		return s.missing(step) != ""
+	}
+	return false // it was done, and nothing says that it has to be done again
+}
+
+// keyOf returns the digest of a step's key files as the workspace has them.
+func (s *setup) keyOf(step config.ProvisionStep) string {
+	const most = 64 << 20
+	tree := fsx.OpenTree(s.rec.Workspace.Path)
+	defer tree.Release()
+	sum := sha256.New()
+	for _, name := range step.Key {
+		text, err := tree.ReadFile(name, most)
+		fmt.Fprintf(sum, "%q %t %d\n", name, err == nil, len(text))
+		_, _ = sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// missing returns the first path that a step makes and that is not there.
+func (s *setup) missing(step config.ProvisionStep) string {
+	tree := fsx.OpenTree(s.rec.Workspace.Path)
+	defer tree.Release()
+	for _, name := range step.Makes {
+		if _, err := tree.Lstat(name); err != nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// one runs a step, which is recorded as running before, and with its result after.
+func (s *setup) one(ctx context.Context, dir *fsx.Dir, i int, step config.ProvisionStep) (*croft.Provision, error) {
+	limit := time.Until(s.until)
+	if own, err := time.ParseDuration(step.Timeout); err == nil {
+		limit = min(limit, own)
+	}
+	return s.recorded(ctx, i, func(done *croft.ProvisionedStep) error {
+		if err := s.run(ctx, dir, step.Run, limit, done, nil); err != nil || done.State == croft.StepFailed {
+			return err
+		}
+		if lacks := s.missing(step); lacks != "" {
+			done.State, done.Why = croft.StepFailed, fmt.Sprintf("it succeeded, and %s is not there", lacks)
+			return nil
+		}
+		done.Key = s.keyOf(step)
+		return nil
+	})
+}
+
+// probe runs a probe. One that prints a path fails unless that lies in the workspace: tests that
+// find another copy of the project say nothing about the work.
+func (s *setup) probe(ctx context.Context, dir *fsx.Dir, i int, p config.ProvisionProbe) (*croft.Provision, error) {
+	return s.recorded(ctx, i, func(done *croft.ProvisionedStep) error {
+		var printed strings.Builder
+		if err := s.run(ctx, dir, p.Run+p.Inside, time.Until(s.until), done, &printed); err != nil || done.State == croft.StepFailed || p.Inside == "" {
+			return err
+		}
+		at, err := filepath.EvalSymlinks(strings.TrimSpace(printed.String()))
+		top, terr := filepath.EvalSymlinks(s.rec.Workspace.Path)
+		if err != nil || terr != nil || at != top && !strings.HasPrefix(at, top+string(filepath.Separator)) {
+			done.State, done.Why = croft.StepFailed, fmt.Sprintf("%.200q lies outside of the workspace", strings.TrimSpace(printed.String()))
+		}
+		return nil
+	})
+}
+
+// recorded records a command as running, does it, and records its result.
+func (s *setup) recorded(ctx context.Context, i int, do func(done *croft.ProvisionedStep) error) (*croft.Provision, error) {
+	var step croft.ProvisionedStep
+	if _, err := s.svc.change(ctx, s.rec.Workspace.ID, func(p *croft.Provision) {
+		p.State, p.Why = croft.ProvisionPending, p.Steps[i].Name+" is running"
+		p.Steps[i].State = croft.StepRunning
+		step = p.Steps[i]
+	}); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("equip.step"); err != nil {
+		return nil, err
+	}
+	step.Why, step.Tail, step.Key, step.State = "", "", "", croft.StepDone
+	begun := time.Now()
+	if err := do(&step); err != nil {
+		return nil, err
+	}
+	step.At, step.Took = s.svc.Now(), croft.Duration(time.Since(begun))
+	return s.svc.change(context.WithoutCancel(ctx), s.rec.Workspace.ID, func(p *croft.Provision) { p.Steps[i] = step })
+}
+
+// errTime says that a command took longer than it may.
+var errTime = errors.New("it took too long")
+
+// run runs a command in the workspace. One that fails is a result, not an error.
+func (s *setup) run(ctx context.Context, dir *fsx.Dir, command string, limit time.Duration, done *croft.ProvisionedStep, printed io.Writer) error {
+	log, err := check.NewLog(filepath.Join(s.svc.Settings.Config().StateDir, "logs", "provision"), string(s.rec.Workspace.ID), command)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	done.Log = log.Path()
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer time.AfterFunc(limit, func() { cancel(errTime) }).Stop()
+	path, args := proc.GroupShell(command)
+	err = proc.RunGroup(limited, proc.Command{
+		Path: path, Args: args, Dir: s.rec.Workspace.Path, At: dir.File(), Stdout: log.Writer(printed), Env: s.environ(),
+	})
+	exit, exited := errors.AsType[*proc.ExitError](err)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil:
+		return nil
+	case errors.Is(err, errTime):
+		done.Why = fmt.Sprintf("it took longer than %s", limit.Round(time.Millisecond))
+	case exited && (exit.Code < 0 || exit.Code > 128): // by the shell's rule
+		done.Why = "it was killed by a signal"
+	case exited:
+		done.Why = fmt.Sprintf("exit status %d", exit.Code)
+	default:
+		return err
+	}
+	done.State, done.Tail = croft.StepFailed, log.Tail()
+	return nil
+}
+
+// environ returns the environment of a step: that of the user without what controls git, and the
+// workspace's own.
+func (s *setup) environ() []string {
+	var env []string
+	for _, kv := range s.svc.Environ {
+		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "GIT_") && name != "PWD" && name != "OLDPWD" {
+			env = append(env, kv)
+		}
+	}
+	w := s.rec.Workspace
+	env = append(env, "PWD="+w.Path, "CROFT=1", "CROFT_WORKSPACE="+string(w.ID), "CROFT_PATH="+w.Path, "CROFT_REPO="+w.Repo)
+	env = append(env, s.asked.foreignEnv(s.rec)...)
+	for name, value := range s.rec.Env {
+		env = append(env, name+"="+value)
+	}
+	return env
+}

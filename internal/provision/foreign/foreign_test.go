@@ -1,0 +1,190 @@
+package foreign
+
+import (
+	"encoding/json"
+	"io/fs"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// commit is the files of a commit.
+type commit map[string]string
+
+func (c commit) Read(path string) ([]byte, error) {
+	text, ok := c[path]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return []byte(text), nil
+}
+
+// TestRead reads one set-up file each, as its tool writes it.
+func TestRead(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the wanted results are those of Linux")
+	}
+	for _, tt := range []struct {
+		name  string
+		files commit
+		want  string // the set-up as JSON
+	}{
+		{
+			"Cursor",
+			commit{".cursor/worktrees.json": `{
+				// for all who clone it
+				"setup-worktree-windows": ["dir"],
+				"setup-worktree-unix": ["make deps", "cp \"$ROOT_WORKTREE_PATH/.env\" .env", /* later */],
+				"setup-worktree": "all.sh",
+			}`},
+			`{"source":".cursor/worktrees.json","setup":[{"run":"make deps"},{"run":"cp \"$ROOT_WORKTREE_PATH/.env\" .env"}],"env":{"ROOT_WORKTREE_PATH":"{repo}"}}`,
+		},
+		{
+			"CursorScript",
+			commit{".cursor/worktrees.json": `{"setup-worktree": "sub/all.sh"}`},
+			`{"source":".cursor/worktrees.json","setup":[{"script":".cursor/sub/all.sh"}],"env":{"ROOT_WORKTREE_PATH":"{repo}"},"hashes":[".cursor/worktrees.json",".cursor/sub/all.sh"]}`,
+		},
+		{
+			"Codex",
+			commit{".codex/environments/environment.toml": "version = 1\n[setup]\nscript = '''\nmake a\nmake b'''\n[setup.darwin]\nscript = 'brew'\n" +
+				"[cleanup]\nscript = 'x'\n[cleanup.linux]\nscript = 'make down'\n[[actions]]\nname = 'Go'\ncommand = 'make run'\n[[actions]]\nname = 'Mac'\ncommand = 'x'\nplatform = 'darwin'\n"},
+			`{"source":".codex/environments/environment.toml","setup":[{"run":"make a\nmake b"}],"teardown":[{"run":"make down"}],"actions":[{"name":"Go","run":"make run"}],"env":{"CODEX_SOURCE_TREE_PATH":"{repo}","CODEX_WORKTREE_PATH":"{path}"}}`,
+		},
+		{
+			"CodexEmpty",
+			commit{".codex/environments/environment.toml": "version = 1\n[setup]\nscript = ''\n"},
+			`{"source":".codex/environments/environment.toml","env":{"CODEX_SOURCE_TREE_PATH":"{repo}","CODEX_WORKTREE_PATH":"{path}"}}`,
+		},
+		{
+			"Conductor",
+			commit{
+				".conductor/settings.toml":       "file_include_globs = '''\n.env*\n'''\n[scripts]\nsetup = 'make deps'\narchive = 'make down'\n[scripts.run.web]\ncommand = 'make web'\n",
+				".conductor/settings.local.toml": "[scripts]\nsetup = 'make mine'\n",
+			},
+			`{"source":".conductor/settings.toml","setup":[{"run":"make mine"}],"teardown":[{"run":"make down"}],"actions":[{"name":"web","run":"make web"}],"include":[".env*"],` +
+				`"env":{"CONDUCTOR_DEFAULT_BRANCH":"{target}","CONDUCTOR_IS_LOCAL":"1","CONDUCTOR_PORT":"{port}","CONDUCTOR_ROOT_PATH":"{repo}","CONDUCTOR_WORKSPACE_NAME":"{name}","CONDUCTOR_WORKSPACE_PATH":"{path}"},` +
+				`"hashes":[".conductor/settings.toml",".conductor/settings.local.toml"]}`,
+		},
+		{
+			"ConductorLegacy",
+			commit{"conductor.json": `{"scripts": {"setup": "make deps", "run": "make web", "archive": "make down"}}`},
+			`{"source":"conductor.json","setup":[{"run":"make deps"}],"teardown":[{"run":"make down"}],"actions":[{"name":"run","run":"make web"}],"env":{"CONDUCTOR_ROOT_PATH":"{repo}"}}`,
+		},
+		{
+			"Worktrunk",
+			commit{".config/wt.toml": "pre-start = 'echo {literal} {{ branch }}'\npre-remove = 'down {{worktree_name}}'\n" +
+				"[[post-start]]\nfiles = 'wt step copy-ignored'\n[[post-start]]\nweb = 'serve {{ branch | hash_port }}'\n[[post-start]]\nodd = 'x {{ owner }}'\n"},
+			`{"source":".config/wt.toml","setup":[{"run":"echo {literal} {branch}"}],"teardown":[{"run":"down {slug}"}],` +
+				`"skipped":[{"key":"post-start[0].files","why":"covered by .worktreeinclude"},{"key":"post-start[1].web","why":"template filter hash_port"},{"key":"post-start[2].odd","why":"template variable owner"}]}`,
+		},
+		{
+			"Claude",
+			commit{".claude/settings.json": `{"worktree": {"symlinkDirectories": ["node_modules"], "sparsePaths": ["app"], "baseRef": "head"}, "hooks": {}}`},
+			`{"source":".claude/settings.json","links":["node_modules"],"sparse":["app"],"baseRef":"head"}`,
+		},
+		{"Links", commit{".worktreelink": "# large\nmodels/\n\n!models/own\r\n"}, `{"source":".worktreelink","links":["models/","!models/own"]}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			found := Read(tt.files, nil)
+			var got *Setup
+			switch {
+			case found.Used != nil && len(found.Plain) == 0:
+				got = found.Used
+			case found.Used == nil && len(found.Plain) == 1:
+				got = &found.Plain[0]
+			default:
+				t.Fatalf("found: %+v", found)
+			}
+			text, err := json.Marshal(got)
+			if err != nil || string(text) != tt.want || len(found.Remarks) > 0 {
+				t.Errorf("got  %s\nwant %s\n%v %v", text, tt.want, found.Remarks, err)
+			}
+		})
+	}
+}
+
+// TestReadNone reads files that their tools do not read, or that lead outside.
+func TestReadNone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		files  commit
+		remark string // empty: the file is none of the tool's, or says nothing
+	}{
+		"nothing":           {commit{}, ""},
+		"cursor list":       {commit{".cursor/worktrees.json": `["make"]`}, "it is no JSON"},
+		"cursor number":     {commit{".cursor/worktrees.json": `{"setup-worktree": 7}`}, "shape"},
+		"cursor outside":    {commit{".cursor/worktrees.json": `{"setup-worktree": "../../x.sh"}`}, "outside"},
+		"cursor absolute":   {commit{".cursor/worktrees.json": `{"setup-worktree": "/x.sh"}`}, "no path in the repository"},
+		"cursor other key":  {commit{".cursor/worktrees.json": `{"x": 1}`}, ""},
+		"cursor open":       {commit{".cursor/worktrees.json": `{"setup-worktree": ["make"] /* `}, "it is no JSON"},
+		"codex version":     {commit{".codex/environments/environment.toml": "version = 9\n[setup]\nscript = 'make'\n"}, "version"},
+		"codex no version":  {commit{".codex/environments/environment.toml": "[setup]\nscript = 'make'\n"}, "version"},
+		"codex syntax":      {commit{".codex/environments/environment.toml": "version = 1\n[setup\n"}, "TOML, line 2"},
+		"another conductor": {commit{"conductor.json": `{"name": "a workflow", "tasks": []}`}, "shape"},
+		"claude, other":     {commit{".claude/settings.json": `{"hooks": {}}`}, ""},
+		"long":              {commit{".worktreelink": strings.Repeat("x\n", MaxFile)}, "longer than 256 KiB"},
+		"no text":           {commit{".worktreelink": "\xff\xfe"}, "UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := Read(tt.files, nil)
+			if found.Used != nil || len(found.Plain) > 0 {
+				t.Errorf("used: %+v", found)
+			}
+			if got := strings.Join(found.Remarks, "\n"); !strings.Contains(got, tt.remark) || (got == "") != (tt.remark == "") {
+				t.Errorf("remarks: %q, want one with %q", got, tt.remark)
+			}
+		})
+	}
+}
+
+// TestReadFirst sees that the first file with commands is used, that the others are named, and
+// that a person can choose.
+func TestReadFirst(t *testing.T) {
+	files := commit{
+		"conductor.json":        `{"scripts": {"setup": "make c"}}`,
+		".config/wt.toml":       "pre-start = 'make w'\n",
+		".claude/settings.json": `{"worktree": {"symlinkDirectories": ["models"]}}`,
+	}
+	found := Read(files, nil)
+	if found.Used == nil || found.Used.Source != "conductor.json" || strings.Join(found.Others, " ") != ".config/wt.toml" || len(found.Plain) != 1 {
+		t.Errorf("found: %+v", found)
+	}
+	found = Read(files, []string{".config/wt.toml"})
+	if found.Used == nil || found.Used.Source != ".config/wt.toml" || len(found.Others)+len(found.Plain) > 0 {
+		t.Errorf("chosen: %+v", found)
+	}
+	if found := Read(files, []string{}); found.Used != nil || len(found.Plain) > 0 {
+		t.Errorf("none is read: %+v", found)
+	}
+}
+
+// TestFill sees that only what the tool calls a variable is filled in.
+func TestFill(t *testing.T) {
+	if _, why := worktrunkTemplate("a {branch} {{ branch }}{{path}}"); why != "template variable path" {
+		t.Errorf("why: %q", why)
+	}
+	tmpl, why := worktrunkTemplate("a {branch} {{ branch }}")
+	if got := tmpl.Fill(func(name string) string { return "<" + name + ">" }); got != "a {branch} <branch>" || why != "" {
+		t.Errorf("%q, %q", got, why)
+	}
+	for _, open := range []string{"x {{ branch", "{% if x %}y{% endif %}", "{# x #}"} {
+		if _, why := worktrunkTemplate(open); why == "" {
+			t.Errorf("%s was taken", open)
+		}
+	}
+}
+
+// FuzzPlainJSON sees that what is JSON stays what it is.
+func FuzzPlainJSON(f *testing.F) {
+	for _, seed := range []string{`{"a": "// no comment", "b": [1, 2]}`, `"\\"`, `["/*", "*/", ",]"]`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		plain := plainJSON([]byte(text))
+		if !json.Valid([]byte(text)) {
+			return
+		}
+		if strings.TrimPrefix(text, "\ufeff") != string(plain) {
+			t.Errorf("%q became %q", text, plain)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package servicetest
+
+import (
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+type setupScenarios struct{}
+
+// settingUp commits a croft.toml with steps.
+func settingUp(f *fixture, tables string) {
+	f.Write("croft.toml", tables)
+	f.Write(".gitignore", "made*\n")
+	f.Git("add", ".")
+	f.Git("commit", "-q", "-m", "settings")
+}
+
+// approveSetup approves the commands that set workspaces up.
+func approveSetup(t *testing.T, f *fixture) *croft.CheckPlan {
+	t.Helper()
+	plan, err := f.Checks(t.Context(), croft.ChecksRequest{Target: "main", Of: croft.OfSetup})
+	must(t, err)
+	plan, err = f.Approve(t.Context(), croft.ApproveRequest{Target: "main", Of: croft.OfSetup, Hash: plan.Hash})
+	must(t, err)
+	return plan
+}
+
+const twoSteps = `
+[[provision.step]]
+name = "first"
+run = "echo x >>made-first"
+key = ["README.md"]
+
+[[provision.step]]
+name = "second"
+run = "cat made-first >made-second"
+makes = ["made-second"]
+`
+
+// Approved: commands run only once a person has approved them, in their order, once.
+func (setupScenarios) Approved(t *testing.T, f *fixture) {
+	settingUp(f, twoSteps)
+	w := f.create(croft.CreateRequest{Name: "a"})
+	if p := w.Provision; p == nil || p.State != croft.ProvisionPending || len(p.Steps) != 2 {
+		t.Fatalf("made: %+v", p)
+	}
+	got, err := f.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a"})
+	if err != nil || got.State != croft.ProvisionUnapproved || len(got.Unapproved) != 2 || got.Hash == "" {
+		t.Errorf("not approved: %+v, %v", got, err)
+	}
+	f.wantCondition(f.show("a"), croft.ConditionUnready, croft.ActionApprove)
+	if plan := approveSetup(t, f); plan.Hash != got.Hash || !slices.Equal(plan.Checks, got.Unapproved) {
+		t.Errorf("approved: %+v", plan)
+	}
+	for range 2 {
+		got, err = f.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a"})
+		if err != nil || got.State != croft.ProvisionReady || len(got.Unapproved) > 0 {
+			t.Errorf("approved: %+v, %v", got, err)
+		}
+	}
+	if text := f.ReadFile(path.Join(w.Path, "made-second")); text != "x\n" {
+		t.Errorf("made %q", text)
+	}
+	if p := f.show("a").Provision; p == nil || p.State != croft.ProvisionReady || p.Steps[0].State != croft.StepDone {
+		t.Errorf("recorded: %+v", p)
+	}
+}
+
+// Changed: a step runs again if its key has changed, if it is named, or if all are to run again;
+// what an agent has made of croft.toml does not count.
+func (setupScenarios) Changed(t *testing.T, f *fixture) {
+	settingUp(f, twoSteps)
+	approveSetup(t, f)
+	w := f.create(croft.CreateRequest{Name: "a"})
+	ran := func(req croft.ProvisionRequest, want string) {
+		t.Helper()
+		req.Workspace = "a"
+		if got, err := f.Provision(t.Context(), req); err != nil || got.State != croft.ProvisionReady {
+			t.Errorf("%+v: %+v, %v", req, got, err)
+		}
+		if text := f.ReadFile(path.Join(w.Path, "made-first")); text != want {
+			t.Errorf("%+v: %q", req, text)
+		}
+	}
+	ran(croft.ProvisionRequest{}, "x\n")
+	f.writeIn(w, "README.md", "changed\n")
+	check, err := f.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a", Mode: croft.ProvisionCheck})
+	if err != nil || check.State != croft.ProvisionPending || check.Steps[0].State != croft.StepPending {
+		t.Errorf("check: %+v, %v", check, err)
+	}
+	ran(croft.ProvisionRequest{}, "x\nx\n")
+	f.writeIn(w, "croft.toml", "[[provision.step]]\nname = \"first\"\nrun = \"rm made-first\"\n")
+	ran(croft.ProvisionRequest{Steps: []string{"first"}}, "x\nx\nx\n")
+	ran(croft.ProvisionRequest{Mode: croft.ProvisionAgain}, "x\nx\nx\nx\n")
+	wantCode(t, errOf(f.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a", Steps: []string{"third"}})), croft.InvalidRequest)
+}
+
+// Failing: a step that fails, that does not make what it says, or that takes too long is named,
+// and the workspace stays usable; on_fail = "stop" keeps those after it from running.
+func (setupScenarios) Failing(t *testing.T, f *fixture) {
+	settingUp(f, `
+[[provision.step]]
+name = "exits"
+run = "echo no; exit 7"
+
+[[provision.step]]
+name = "lacks"
+run = "true"
+makes = ["made-nothing"]
+
+[[provision.step]]
+name = "hangs"
+run = "sleep 60"
+timeout = "200ms"
+on_fail = "stop"
+
+[[provision.step]]
+name = "late"
+run = "touch made-late"
+`)
+	approveSetup(t, f)
+	w := f.create(croft.CreateRequest{Name: "a"})
+	got, err := f.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a"})
+	must(t, err)
+	want := map[string]string{"exits": "exit status 7", "lacks": "it succeeded, and made-nothing is not there", "hangs": "it took longer than 200ms"}
+	for _, step := range got.Steps {
+		if why := want[step.Name]; why != "" && (step.State != croft.StepFailed || step.Why != why) {
+			t.Errorf("%+v", step)
+		}
+	}
+	if got.State != croft.ProvisionFailed || got.Steps[0].Tail == "" || got.Steps[3].State != croft.StepPending {
+		t.Errorf("%+v", got)
+	}
+	f.wantCondition(f.show("a"), croft.ConditionUnready, croft.ActionSetUp)
+	f.writeIn(w, "work.txt", "work\n")
+	must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Policy: croft.MergeNever})))
+}
