@@ -41,11 +41,12 @@ type ProvisionHow string
 
 // The ways.
 const (
-	ProvisionCopy    ProvisionHow = "copy"    // its bytes are copied
-	ProvisionClone   ProvisionHow = "clone"   // its files share blocks with the project's until one of both is written
-	ProvisionLink    ProvisionHow = "link"    // a symbolic link leads to the project's: what is written there is written in the project
-	ProvisionInstall ProvisionHow = "install" // a step makes it
-	ProvisionSkip    ProvisionHow = "skip"    // it does not come in
+	ProvisionCopy     ProvisionHow = "copy"     // its bytes are copied
+	ProvisionClone    ProvisionHow = "clone"    // its files share blocks with the project's until one of both is written
+	ProvisionLink     ProvisionHow = "link"     // a symbolic link leads to the project's: what is written there is written in the project
+	ProvisionInstall  ProvisionHow = "install"  // a step makes it
+	ProvisionSkip     ProvisionHow = "skip"     // it does not come in
+	ProvisionCheckout ProvisionHow = "checkout" // the commit of a submodule is checked out, with a git directory of its own
 )
 
 // Skipped is a file of the project that was not brought into a workspace.

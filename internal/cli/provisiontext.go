@@ -35,8 +35,12 @@ func provisionLines(p *croft.Provision) []string {
 	if p == nil {
 		return nil
 	}
-	var lines, linked []string
+	var lines, linked, filled []string
 	for _, path := range p.Paths {
+		if path.How == croft.ProvisionCheckout {
+			filled = append(filled, printable(path.Path))
+			continue
+		}
 		if path.How == croft.ProvisionLink {
 			linked = append(linked, printable(path.Path))
 			continue
@@ -51,10 +55,26 @@ func provisionLines(p *croft.Provision) []string {
 	if len(linked) > 0 {
 		lines = append(lines, "linked "+strings.Join(linked, ", ")+": what is written there is written in the project")
 	}
+	if len(filled) > 0 {
+		lines = append(lines, "filled "+submodulesText(filled))
+	}
 	if p.State != croft.ProvisionReady {
 		lines = append(lines, strings.TrimSuffix(string(p.State)+": "+p.Why, ": "))
 	}
 	return lines
+}
+
+// submodulesText names submodules, the first ones of many.
+func submodulesText(paths []string) string {
+	const most = 5
+	text := "the submodule " + paths[0]
+	if len(paths) > 1 {
+		text = fmt.Sprintf("%d submodules: %s", len(paths), strings.Join(paths[:min(len(paths), most)], ", "))
+	}
+	if len(paths) > most {
+		text += fmt.Sprintf(" and %d more", len(paths)-most)
+	}
+	return text
 }
 
 // provisionedText says how a path came in.

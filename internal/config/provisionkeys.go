@@ -12,11 +12,13 @@ import (
 
 // Provision says what makes a workspace usable, besides the tables of arrays.
 type Provision struct {
-	Include  bool   `key:"include"`
-	Secrets  bool   `key:"secrets"`
-	MaxBytes int64  `key:"max_bytes"`
-	MaxFiles int64  `key:"max_files"`
-	MinFree  string `key:"min_free"` // bytes, or a share such as "10%"
+	Include bool `key:"include"`
+	Secrets bool `key:"secrets"`
+	// Submodules says whether submodules are filled from the project's own copies.
+	Submodules bool   `key:"submodules"`
+	MaxBytes   int64  `key:"max_bytes"`
+	MaxFiles   int64  `key:"max_files"`
+	MinFree    string `key:"min_free"` // bytes, or a share such as "10%"
 
 	Foreign string   `key:"foreign"`  // "ask", "off", or names of files
 	EnvFile string   `key:"env_file"` // its name at the top of a workspace; empty: none is written
@@ -39,6 +41,10 @@ func provisionKeys() []Key {
 		{
 			Name: "provision.secrets", Type: TypeBoolean, Default: "false", Guard: GuardUser,
 			Doc: "Whether isolated workspaces get copies of ignored files, too. Such files often are secrets, and an isolated workspace may be given to somebody else.",
+		},
+		{
+			Name: "provision.submodules", Type: TypeBoolean, Default: "false",
+			Doc: "Whether the submodules of a new workspace are filled from the project's own copies of them, without a network.",
 		},
 		{
 			Name: "provision.max_bytes", Type: TypeInteger, Default: "2147483648", Guard: GuardMax,

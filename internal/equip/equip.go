@@ -64,6 +64,9 @@ func (svc *Equipment) PlaceFiles(ctx context.Context, s project.Location, record
 
 // equip brings in files, and sets the variables of one workspace. If chosen is nil, no file is included.
 func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journal.Record, chosen func() ([]string, error)) error {
+	if err := svc.placeSubmodules(ctx, s.Project, rec); err != nil {
+		return err
+	}
 	takes := hasSources(s) && takesFiles(s.Project, rec)
 	if takes && chosen != nil {
 		if err := svc.placeIncluded(ctx, s.Project, rec, chosen); err != nil {

@@ -189,12 +189,25 @@ var scratchKeys = []string{
 }
 
 func (s *Scratch) ownConfig() (string, error) {
-	h, err := s.repo.EnsureHostDir()
+	own, err := s.repo.fileConfig()
 	if err != nil {
 		return "", err
 	}
+	var b bytes.Buffer
+	for _, e := range own {
+		gitconfig.Write(&b, e)
+	}
+	return b.String(), nil
+}
+
+// fileConfig returns the settings of a git directory for other files of the repository: its format, and scratchKeys.
+func (r *Repository) fileConfig() ([]gitconfig.Entry, error) {
+	h, err := r.EnsureHostDir()
+	if err != nil {
+		return nil, err
+	}
 	own := []gitconfig.Entry{{Key: "core.repositoryformatversion", Value: "0"}, {Key: "core.bare", Value: "false"}}
-	if f := s.repo.Format.ObjectFormat; f != "" && f != "sha1" {
+	if f := r.Format.ObjectFormat; f != "" && f != "sha1" {
 		own[0].Value = "1"
 		own = append(own, gitconfig.Entry{Key: "extensions.objectformat", Value: f})
 	}
@@ -203,11 +216,7 @@ func (s *Scratch) ownConfig() (string, error) {
 			own = append(own, e)
 		}
 	}
-	var b bytes.Buffer
-	for _, e := range own {
-		gitconfig.Write(&b, e)
-	}
-	return b.String(), nil
+	return own, nil
 }
 
 // copyIndex copies the index, with its mtime, to the git directory inside.

@@ -591,6 +591,7 @@ ProvisionHow: TypeAlias = Literal[
     "link",
     "install",
     "skip",
+    "checkout",
 ]
 
 # ProvisionMode says what Provision does.

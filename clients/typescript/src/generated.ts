@@ -1808,6 +1808,7 @@ export type ProvisionHow =
   | "link"
   | "install"
   | "skip"
+  | "checkout"
   | (string & {}); // a newer daemon may have more words
 
 /** ProvisionMode says what Provision does. */
