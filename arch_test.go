@@ -223,6 +223,7 @@ var mayImport = map[string][]string{
 	// Long tests of the whole, through the built binary.
 	"internal/attack":  {},
 	"internal/battery": {},
+	"internal/samples": {},
 
 	// JSON Schemas of the answers, made and checked by tests.
 	"internal/jsonschema": {"."},
@@ -235,9 +236,10 @@ var mayImport = map[string][]string{
 	// Changes of the code that tests must find.
 	"internal/mutant": {},
 
-	// A built croft, a browser for the tests of pages, and sandboxes like those of agents.
+	// A built croft, a browser for the tests of pages, a registry of npm's, and sandboxes like those of agents.
 	"internal/buildtest":   {},
 	"internal/browsertest": {"internal/proc"},
+	"internal/npmtest":     {},
 	"internal/sandboxtest": {"internal/proc"},
 
 	// What programs that use Croft look like.
@@ -300,7 +302,7 @@ var rooms = []string{
 // testSupport are the packages that only tests import. Nothing else may link
 // the testing package.
 var testSupport = []string{
-	"internal/browsertest", "internal/buildtest", "internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "internal/openapi", "internal/openapi/clientgen", "internal/sandboxtest", "servicetest", "servicetest/harness", "servicetest/wire",
+	"internal/browsertest", "internal/buildtest", "internal/checkout/checkouttest", "internal/git/gittest", "internal/jsonschema", "internal/layout/layouttest", "internal/mutant", "internal/npmtest", "internal/openapi", "internal/openapi/clientgen", "internal/sandboxtest", "servicetest", "servicetest/harness", "servicetest/wire",
 }
 
 // onlyIn names, for imports that have one place, that place. A row ends in
@@ -322,7 +324,7 @@ var onlyIn = map[string][]string{
 }
 
 // web are the packages that speak HTTP.
-var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/agents", "internal/daemon/guard", "internal/daemon/process", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/dashboard/...", "internal/openapi"}
+var web = []string{"client", "internal/api", "internal/daemon", "internal/daemon/agents", "internal/daemon/guard", "internal/daemon/process", "internal/daemon/rest", "internal/daemon/stream", "internal/daemon/web", "internal/dashboard", "internal/dashboard/...", "internal/npmtest", "internal/openapi"}
 
 // anywhere lists the third-party modules that every package but the root may
 // import. A module that is neither here nor in onlyIn fails the test.

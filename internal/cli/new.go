@@ -155,6 +155,7 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 	}
 	a.noteWorkspaceNotes(workspaces.Workspaces...)
 	a.noteProvision(workspaces.Workspaces...)
+	a.noteSetupNext(workspaces.Workspaces...)
 	if len(workspaces.Workspaces) > 0 {
 		a.startUpkeep(workspaces.Workspaces[0].Repo)
 	}

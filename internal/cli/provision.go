@@ -102,7 +102,7 @@ func (a *app) setUp(ctx context.Context, svc provisioner, workspaces []croft.Wor
 func (a *app) noteSetup(p *croft.Provision) {
 	switch p.State {
 	case croft.ProvisionUnapproved:
-		a.note("%s not run: nobody has approved them", countNoun(len(p.Unapproved), "command"))
+		a.note("%s not run: nobody has approved them", countNoun(len(p.Steps), "command"))
 		a.note("hint: croft config trust --setup")
 	case croft.ProvisionFailed:
 		for _, step := range p.Steps {

@@ -30,6 +30,28 @@ func (a *app) noteProvision(workspaces ...croft.Workspace) {
 	}
 }
 
+// noteSetupNext shows the last output of the commands that failed in new workspaces, and says what to run where
+// commands failed or wait for approval.
+func (a *app) noteSetupNext(workspaces ...croft.Workspace) {
+	var next []string
+	for _, ws := range workspaces {
+		if ws.Provision == nil {
+			continue
+		}
+		switch ws.Provision.State {
+		case croft.ProvisionUnapproved:
+			next = append(next, "croft config trust --setup")
+		case croft.ProvisionFailed:
+			a.noteSetup(ws.Provision)
+			next = append(next, "croft provision "+shellWord(ws.Name))
+		}
+	}
+	slices.Sort(next)
+	for _, command := range slices.Compact(next) {
+		a.note("hint: %s", command)
+	}
+}
+
 // provisionLines says what was done to make a workspace usable, a line for each kind.
 func provisionLines(p *croft.Provision) []string {
 	if p == nil {
@@ -106,4 +128,12 @@ func skippedText(p croft.ProvisionedPath) string {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
 	return "not copied: " + strings.Join(slices.Compact(parts), ", ")
+}
+
+// failedSteps returns the commands of a workspace that failed.
+func failedSteps(p *croft.Provision) []croft.ProvisionedStep {
+	if p == nil || p.State != croft.ProvisionFailed {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.Steps), func(s croft.ProvisionedStep) bool { return s.State != croft.StepFailed })
 }

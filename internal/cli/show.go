@@ -100,6 +100,9 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	for _, line := range provisionLines(ws.Provision) {
 		add("set up", line)
 	}
+	for _, step := range failedSteps(ws.Provision) {
+		add("output", a.shownPath(step.Log))
+	}
 	add("merge", mergeOutcomeText(ws))
 	if !ws.CreatedAt.IsZero() {
 		add("created", fmt.Sprintf("%s (%s ago)", ws.CreatedAt.Format(time.RFC3339), ageText(a.env.Now(), ws.CreatedAt)))

@@ -137,7 +137,8 @@ func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksReq
 	switch {
 	case agreed == consentDryRun:
 	case !plan.IsApproved:
-		a.note("not approved; CROFT_TRUST=%s %s config trust --target %s approves them where there is no terminal", plan.Hash, a.env.Program, shellWord(plan.Target))
+		setup := map[croft.CommandSet]string{croft.OfSetup: "--setup "}[plan.Of]
+		a.note("not approved; CROFT_TRUST=%s %s config trust %s--target %s approves them where there is no terminal", plan.Hash, a.env.Program, setup, shellWord(plan.Target))
 		return statusError(croft.ChecksUntrusted.ExitCode())
 	case isNews:
 		a.note("approved")

@@ -98,8 +98,8 @@ func PortRange(text string) (first, last int, err error) {
 	from, to, ok := strings.Cut(text, "-")
 	first, ferr := strconv.Atoi(from)
 	last, err = strconv.Atoi(to)
-	if !ok || ferr != nil || err != nil || first < 1024 || last > 65535 || last-first < 100 {
-		return 0, 0, errors.New("not a range of at least 100 ports from 1024 to 65535, such as 20000-29999")
+	if !ok || ferr != nil || err != nil || first < 1024 || last > 65535 || last-first+1 < 100 {
+		return 0, 0, errors.New("is not a range of at least 100 ports from 1024 to 65535, such as 20000-29999")
 	}
 	return first, last, nil
 }
@@ -130,7 +130,7 @@ func FreeBytes(text string, total int64) (int64, error) {
 	share, isShare := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseInt(share, 10, 64)
 	if err != nil || n < 0 || isShare && n > 100 {
-		return 0, errors.New("neither a number of bytes nor a share such as 10%")
+		return 0, errors.New("is neither a number of bytes nor a share such as 10%")
 	}
 	if isShare {
 		return total / 100 * n, nil

@@ -73,7 +73,7 @@ func (svc *Rules) RequireTrusted(ctx context.Context, r *project.Project, target
 	}
 	return &croft.Error{
 		Code: croft.ChecksUntrusted, Message: "the target's checks were not approved",
-		Details: strings.Join(checks, "\n") + "\n" + TrustVariable + "=" + hash, Hint: trustIn(r.Path, target),
+		Details: strings.Join(checks, "\n") + "\n" + TrustVariable + "=" + hash, Hint: trustIn(r.Path, croft.OfChecks, target),
 	}
 }
 
@@ -84,10 +84,18 @@ func (svc *Rules) approvalFile(r *project.Project, hash string) string {
 	return filepath.Join(svc.DirOf(r.ID), "trust", hash)
 }
 
-// trustIn returns the command that approves the checks of a target. It names the target,
+// trustIn returns the command that approves commands of a target in a project.
+func trustIn(dir string, of croft.CommandSet, target string) string {
+	return "cd " + shellword.Quote(dir) + " && " + trustCommand(of, target)
+}
+
+// trustCommand returns the command that approves commands of a target. It names the target,
 // because the project may have another branch checked out.
-func trustIn(dir, target string) string {
-	command := "cd " + shellword.Quote(dir) + " && croft config trust"
+func trustCommand(of croft.CommandSet, target string) string {
+	command := "croft config trust"
+	if of == croft.OfSetup {
+		command += " --setup"
+	}
 	if target != "" {
 		command += " --target " + shellword.Quote(target)
 	}
@@ -196,7 +204,7 @@ func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft
 	if err == nil && plan.Hash != req.Hash {
 		err = &croft.Error{
 			Code: croft.ChecksUntrusted, Message: fmt.Sprintf("branch %q asks for other checks by now", plan.Target),
-			Details: strings.Join(plan.Checks, "\n"), Hint: "croft config trust --target " + plan.Target,
+			Details: strings.Join(plan.Checks, "\n"), Hint: trustCommand(req.Of, plan.Target),
 		}
 	}
 	if err != nil {
@@ -211,10 +219,60 @@ func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft
 	plan.IsApproved = true
 	done := svc.readApproval(r, plan.Hash)
 	plan.ApprovedBy, plan.ApprovedAt = done.Actor, done.At
+	waiting, err := svc.waitingFor(ctx, r, plan)
+	if err != nil {
+		return nil, err
+	}
 	given := croft.Approval{Kind: croft.ApprovalChecks, Target: plan.Target, Commit: plan.Commit, Hash: plan.Hash, Checks: plan.Checks}
 	return plan, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(svc.Note(tx, "trust", r.ID), tx.Approve(r.ID, given), once.Answer(ctx, tx, plan))
+		return errors.Join(svc.Note(tx, "trust", r.ID), tx.Approve(r.ID, given), markApproved(tx, waiting, plan.Hash), once.Answer(ctx, tx, plan))
 	})
+}
+
+// waitingFor returns the workspaces whose commands were not run because nobody had approved those of a plan.
+func (svc *Rules) waitingFor(ctx context.Context, r *project.Project, plan *croft.CheckPlan) ([]croft.ID, error) {
+	if plan.Of != croft.OfSetup {
+		return nil, nil
+	}
+	records, err := svc.Journal.Records(ctx, r.ID)
+	var ids []croft.ID
+	for _, rec := range records {
+		if isWaitingFor(rec, plan.Hash) {
+			ids = append(ids, rec.Workspace.ID)
+		}
+	}
+	return ids, err
+}
+
+func isWaitingFor(rec journal.Record, hash string) bool {
+	p := rec.Workspace.Provision
+	return p != nil && p.State == croft.ProvisionUnapproved && p.Hash == hash
+}
+
+// markApproved records of workspaces that their commands may run, and have not.
+func markApproved(tx *journal.Tx, workspaces []croft.ID, hash string) error {
+	for _, id := range workspaces {
+		rec, err := tx.Record(id)
+		if errors.Is(err, journal.ErrNotFound) || err == nil && !isWaitingFor(rec, hash) {
+			continue // it was removed or set up meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		p := *rec.Workspace.Provision
+		p.State, p.Why, p.Hash, p.Unapproved = croft.ProvisionPending, "its commands are approved, and have not run", "", nil
+		p.Steps = slices.Clone(p.Steps)
+		for i := range p.Steps {
+			if p.Steps[i].State == croft.StepUnapproved {
+				p.Steps[i].State = croft.StepPending
+			}
+		}
+		rec.Workspace.Provision = &p
+		if err := tx.SaveRecord(&rec); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // withdraw deletes the approval of the checks of a plan, and tells of it if there was one. The
@@ -271,7 +329,7 @@ func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) e
 	}
 	return &croft.Error{
 		Code: croft.ChecksUntrusted, Message: "checks cannot be approved from inside a workspace, where agents work", Details: rec.Workspace.Path,
-		Hint: trustIn(known.Path, cmp.Or(req.Target, rec.Workspace.Target)),
+		Hint: trustIn(known.Path, req.Of, cmp.Or(req.Target, rec.Workspace.Target)),
 	}
 }
 

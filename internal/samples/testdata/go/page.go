@@ -1,0 +1,3 @@
+package main
+
+func page() string { return "HELLO go!" }

@@ -1,0 +1,3 @@
+const greet = require("greet");
+
+module.exports = () => greet("node");
