@@ -102,6 +102,15 @@ type Port struct {
 	Port int    `json:"port"`
 }
 
+// PortsMode says what becomes of a workspace's ports.
+type PortsMode string
+
+// The modes.
+const (
+	PortsKeep PortsMode = ""     // they stay
+	PortsMove PortsMode = "move" // it gets others in their place; its variables, and the file that has them, are written anew
+)
+
 // Access says what the holder of a token may do. It decides before a call is made: a Service
 // itself knows no tokens, and who calls is its [Actor].
 type Access string

@@ -298,6 +298,8 @@ type UpdateRequest struct {
 	Workspace Ref    `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
 	// Meta are the entries to set. An empty value deletes the entry; others stay.
 	Meta map[string]string `json:"meta,omitempty"`
+	// Ports says what becomes of the ports of the workspace. They are moved in a request without Meta.
+	Ports PortsMode `json:"ports,omitempty"`
 
 	IfRevision int `json:"ifRevision,omitempty"` // fails with RevisionChanged if the workspace is at another revision
 }
@@ -472,8 +474,10 @@ type Workspaces interface {
 	// checkout, Croft's worktrees and everybody else's.
 	Worktrees(ctx context.Context, req WorktreesRequest) (*List[Worktree], error)
 
-	// UpdateWorkspace changes the entries of a workspace's Meta that the request names. A
-	// key or a value that cannot be recorded is InvalidName.
+	// UpdateWorkspace changes the entries of a workspace's Meta that the request names, or
+	// gives it other ports. A key or a value that cannot be recorded is InvalidName. A
+	// workspace without ports that is to get others is InvalidRequest; LimitReached says that
+	// none are free. If it fails, the workspace has the ports that it had.
 	UpdateWorkspace(ctx context.Context, req UpdateRequest) (*Workspace, error)
 
 	// Status looks for uncommitted work. Role files that Croft put there do

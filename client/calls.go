@@ -119,7 +119,7 @@ func (c *Client) Provision(ctx context.Context, req croft.ProvisionRequest) (*cr
 	return send[croft.ProvisionRequest, croft.Provision](ctx, c, "Provision", req)
 }
 
-// UpdateWorkspace changes what callers record with a workspace.
+// UpdateWorkspace changes what callers record with a workspace, or moves its ports.
 func (c *Client) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
 	return send[croft.UpdateRequest, croft.Workspace](ctx, c, "UpdateWorkspace", req)
 }

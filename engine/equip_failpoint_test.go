@@ -5,6 +5,7 @@ package engine_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -46,6 +47,39 @@ func TestKilledWhileEquipping(t *testing.T) {
 			if read(t, filepath.Join(w.Path, name)) != want || read(t, filepath.Join(r.Dir, name)) != want {
 				t.Errorf("%s is another one", name)
 			}
+		}
+	})
+}
+
+// TestKilledWhileMovingPorts kills a process at every point of a move of ports. After the next call the record and the
+// file with variables agree, on the ports of before or on others, and a repeated request with the key moves once.
+func TestKilledWhileMovingPorts(t *testing.T) {
+	t.Parallel()
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := provisioned(t)
+		r.Write("croft.toml", "[ports]\ncount = 3\n")
+		r.Commit("settings")
+		create(t, engineIn(t, r, 0), croft.CreateRequest{Name: "a"})
+		return r, task{Call: "UpdateWorkspace", Request: []byte(`{"key":"k","workspace":"a","ports":"move"}`)}
+	}
+	everyPoint(t, 1, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+		before := show(t, engineIn(t, r, 0), "a")
+		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
+		e := engineIn(t, r, 0)
+		gc(t, e)
+		then := show(t, e, "a")
+		if w := then; envPort(t, w) != fmt.Sprint(w.Ports[0].Port) || w.Env["PORT"] != envPort(t, w) {
+			t.Errorf("ports %v, variables %v, file %s", w.Ports, w.Env, envPort(t, w))
+		}
+		got, err := e.UpdateWorkspace(t.Context(), croft.UpdateRequest{Key: "k", Workspace: "a", Ports: croft.PortsMove})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := show(t, e, "a"); !slices.Equal(w.Ports, got.Ports) || envPort(t, w) != got.Env["PORT"] || slices.Equal(got.Ports, before.Ports) {
+			t.Errorf("from %v to %v, answered %v", before.Ports, w.Ports, got.Ports)
+		}
+		if !slices.Equal(then.Ports, before.Ports) && !slices.Equal(then.Ports, got.Ports) {
+			t.Errorf("moved twice: from %v to %v to %v", before.Ports, then.Ports, got.Ports)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,8 +65,9 @@ type task struct {
 	Hold     croft.ID                `json:"hold,omitempty"`
 	Lease    *croft.LeaseRequest     `json:"lease,omitempty"`
 	GC       bool                    `json:"gc,omitempty"`
-	Read     bool                    `json:"read,omitempty"` // make every call that only reads
-	Call     string                  `json:"call,omitempty"` // the name of a method, which is called with Request
+	Serve    int                     `json:"serve,omitempty"` // a port to listen at
+	Read     bool                    `json:"read,omitempty"`  // make every call that only reads
+	Call     string                  `json:"call,omitempty"`  // the name of a method, which is called with Request
 	Request  json.RawMessage         `json:"request,omitempty"`
 	Dir      string                  `json:"dir,omitempty"`
 	Wait     bool                    `json:"wait,omitempty"` // until it is killed, or its stdin ends
@@ -151,6 +153,13 @@ func help(text string) error {
 		if _, err := croft.Hold(ctx, e, croft.LeaseRequest{Workspace: string(job.Hold)}); err != nil {
 			return err
 		}
+	}
+	if job.Serve != 0 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", job.Serve))
+		if err != nil {
+			return err
+		}
+		defer l.Close()
 	}
 	if job.Wait {
 		fmt.Println("ready")

@@ -104,9 +104,13 @@ func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Ro
 	return doOn(ctx, e, call{op: "role", workspace: req.Workspace, repo: req.Repo, key: req.Key, needs: gitRepository, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.UpdateRole)
 }
 
-// UpdateWorkspace changes what callers record with a workspace.
+// UpdateWorkspace changes what callers record with a workspace, or moves its ports.
 func (e *Engine) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
-	return doOn(ctx, e, call{op: "update", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}, req, e.workspaces.UpdateRecord)
+	c := call{op: "update", workspace: req.Workspace, repo: req.Repo, key: req.Key, seen: seen{req.IfRevision, []string{req.Workspace}}, does: writes}
+	if req.Ports == croft.PortsMove {
+		c.recovers = beforeActing
+	}
+	return doOn(ctx, e, c, req, e.workspaces.UpdateRecord)
 }
 
 // ReportAgent records what the agent of a workspace does.

@@ -42,7 +42,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.rewinds = &rewind.Rewinds{Projects: p, Removals: e.removals, Trash: e.trash, Views: e.views}
 	e.workspaces.Snapshots = e.rewinds
 	e.equipment = &equip.Equipment{Projects: p}
-	e.workspaces.Equipment = e.equipment
+	e.workspaces.Equipment, e.trash.Ports = e.equipment, e.equipment
 	e.rules = &rules.Rules{Projects: p}
 	e.views.Approvals, e.equipment.Approvals = e.rules, e.rules
 	e.lanes = &lane.Lanes{Projects: p, Commits: e.commits, Workspaces: e.workspaces, Removals: e.removals, Rules: e.rules}
@@ -82,5 +82,6 @@ func (e *Engine) newOplog() *oplog.Log[*project.Project] {
 		"rewind":  settle(e.rewinds.RecoverRewind),
 		"publish": settle(e.lanes.RecoverPublish),
 		"resolve": settle(e.resolver.RecoverResolve),
+		"ports":   e.equipment.RecoverPorts,
 	})
 }

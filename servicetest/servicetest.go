@@ -140,6 +140,7 @@ func groups() []group {
 		groupOf("Reports", reportScenarios{}),
 		groupOf("Adopt", adoptScenarios{}),
 		groupOf("Setups", setupScenarios{}),
+		groupOf("Ports", portScenarios{}),
 		groupOf("Everywhere", everywhereScenarios{}),
 		groupOf("CheckLog", checkLogScenarios{}),
 		groupOf("Diffs", diffScenarios{}),

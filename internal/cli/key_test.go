@@ -17,7 +17,7 @@ var keyless = map[string]string{
 	"queue run": "merges what was submitted, each under the key of its own request",
 	"init":      "makes a file, unless it is there",
 
-	"env": reads, "ports": reads,
+	"env": reads,
 
 	"agent": reads, "agent report": "only the last report counts",
 

@@ -10,19 +10,52 @@ import (
 )
 
 func newPortsCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var req croft.UpdateRequest
+	cmd := &cobra.Command{
 		Use:   "ports [NAME...]",
-		Short: "List the ports of workspaces",
+		Short: "List the ports of workspaces, or move them",
 		Long: `List the TCP ports that workspaces have for themselves: no two workspaces of this
-machine have the same. ports.count in croft.toml says how many each gets.`,
+machine have the same. ports.count in croft.toml says how many each gets.
+
+--move gives the workspace that is named other ports, for example because another program
+listens at one of them ("croft doctor" tells). Its variables and its .croft.env, which is
+written whole, get the new numbers; programs that run already keep the old ones.`,
+		Example: `  croft ports
+  croft ports --move fix-login`,
 		ValidArgsFunction: a.completeMany,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if req.Ports == croft.PortsMove {
+				return takesOne("workspace", "its name")(cmd, args)
+			}
+			return nil
+		},
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			if req.Ports == croft.PortsMove {
+				req.Repo, req.Workspace = a.dir(), a.workspaceRef(args[0])
+				return a.runPortsMove(ctx, svc, req)
+			}
 			return a.runPorts(ctx, svc, args)
 		}),
 	}
+	addWordFlag(cmd, &req.Ports, croft.PortsMove, "move", "", "give a workspace other ports")
+	addKeyFlag(cmd, &req.Key)
+	return cmd
 }
 
-func (a *app) runPorts(ctx context.Context, svc croft.Service, names []string) error {
+// runPortsMove gives a workspace other ports, and shows them.
+func (a *app) runPortsMove(ctx context.Context, svc croft.Workspaces, req croft.UpdateRequest) error {
+	ws, err := svc.UpdateWorkspace(ctx, req)
+	if err != nil {
+		return err
+	}
+	a.printPorts([]croft.Workspace{*ws})
+	if !a.json {
+		a.note("programs that run in it already keep the ports that they have")
+	}
+	return nil
+}
+
+func (a *app) runPorts(ctx context.Context, svc croft.Workspaces, names []string) error {
 	var found []croft.Workspace
 	if len(names) == 0 {
 		list := func(p croft.Page) (*croft.List[croft.Workspace], error) {
@@ -42,6 +75,12 @@ func (a *app) runPorts(ctx context.Context, svc croft.Service, names []string) e
 		}
 		found = append(found, *ws)
 	}
+	a.printPorts(found)
+	return nil
+}
+
+// printPorts prints the ports of workspaces that have some.
+func (a *app) printPorts(found []croft.Workspace) {
 	result := portsResult{Workspaces: []portsOf{}}
 	var rows [][]cell
 	for _, ws := range found {
@@ -53,13 +92,12 @@ func (a *app) runPorts(ctx context.Context, svc croft.Service, names []string) e
 	}
 	if a.json {
 		a.emit(result)
-		return nil
+		return
 	}
 	a.printTable(rows)
 	if len(rows) == 0 {
 		a.note("no workspace has ports; ports.count in croft.toml gives them to new ones")
 	}
-	return nil
 }
 
 // portsText is "20010-20019, web 20010".

@@ -38,7 +38,7 @@ var verbs = map[string]struct{ verb, icon string }{
 	"unlock": {"unlocked", "lock"}, "resolve": {"brought the target into", "branch"}, "apply": {"applied a part of", "merged"},
 	"finish": {"finished", "ready"}, "save": {"committed the work of", "ready"}, "queue hold": {"held the merge of", "held"}, "queue release": {"released the merge of", "arrow"},
 	"queue cancel": {"canceled the merge of", "x"}, "queue first": {"put first", "queued"}, "trust": {"allowed checks", "shield"}, "withdraw trust": {"withdrew checks", "shield"},
-	"accept": {"accepted a change", "shield"}, "role": {"copied a role into", "agent"}, "update": {"changed", "settings"},
+	"accept": {"accepted a change", "shield"}, "role": {"copied a role into", "agent"}, "update": {"changed", "settings"}, "ports": {"moved the ports of", "settings"},
 }
 
 // daysOf sorts acts by day, the last first.

@@ -230,7 +230,7 @@ func (s *story) end(what string, e *croft.Event, did string) {
 
 // addAct tells of an act that no event tells of.
 func (s *story) addAct(op croft.Operation, repos []croft.Repo) {
-	if s.told[op.ID] || !slices.Contains([]string{"resolve", "role", "undo", "rewind", "restore", "update", "queue first"}, op.Kind) {
+	if s.told[op.ID] || !slices.Contains([]string{"resolve", "role", "undo", "rewind", "restore", "update", "ports", "queue first"}, op.Kind) {
 		return
 	}
 	a := actOf(op, repos)

@@ -37,8 +37,8 @@ func setVariables(rec *journal.Record, templates map[string]string) (problems []
 		}
 		env[name] = value
 	}
-	if len(env) > 0 {
-		rec.Env = env
+	if rec.Env = env; len(env) == 0 {
+		rec.Env = nil
 	}
 	return problems
 }
@@ -88,17 +88,7 @@ func (svc *Equipment) writeEnvFile(r *project.Project, rec *journal.Record) erro
 	if name == "" || len(rec.Env) == 0 {
 		return nil
 	}
-	w := rec.Workspace
-	env := map[string]string{
-		"CROFT": "1", "CROFT_WORKSPACE": string(w.ID), "CROFT_NAME": w.Name, "CROFT_PATH": w.Path, "CROFT_REPO": w.Repo, "CROFT_BRANCH": w.Branch,
-		"CROFT_TARGET": w.Target, "CROFT_BASE": w.Base,
-	}
-	maps.Copy(env, rec.Env)
-	var b strings.Builder
-	for _, k := range slices.Sorted(maps.Keys(env)) {
-		fmt.Fprintf(&b, "%s='%s'\n", k, strings.ReplaceAll(env[k], "'", `'\''`))
-	}
-	dir, err := fsx.OpenDirIs(w.Path, fsx.Identity(rec.Identity))
+	dir, err := fsx.OpenDirIs(rec.Workspace.Path, fsx.Identity(rec.Identity))
 	if err != nil {
 		return err
 	}
@@ -106,11 +96,20 @@ func (svc *Equipment) writeEnvFile(r *project.Project, rec *journal.Record) erro
 	if dir.Has(name) {
 		return nil // the commit has a file of that name
 	}
-	if err := dir.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+	if err := dir.WriteFile(name, []byte(envFile(*rec)), 0o600); err != nil {
 		return err
 	}
 	if !slices.Contains(rec.Copied, name) {
 		rec.Copied = append(rec.Copied, name)
 	}
 	return nil
+}
+
+// formatEnv returns variables as lines that a shell reads, sorted.
+func formatEnv(env map[string]string) string {
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		fmt.Fprintf(&b, "%s='%s'\n", k, strings.ReplaceAll(env[k], "'", `'\''`))
+	}
+	return b.String()
 }

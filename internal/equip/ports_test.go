@@ -1,9 +1,13 @@
 package equip
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
+	"os/exec"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -15,6 +19,9 @@ func TestFreeBlock(t *testing.T) {
 	t.Parallel()
 	leased := map[int]croft.ID{}
 	free := func(int) bool { return true }
+	freeBlock := func(conf config.Ports, name string, leased map[int]croft.ID, isUsable func(int) bool) ([]croft.Port, error) {
+		return blocks{conf, 20000, 29999, hashOf(name)}.find(func(port int) bool { return leased[port] == "" }, isUsable)
+	}
 	first := map[string]int{}
 	for i := range 900 {
 		name := fmt.Sprint("r/", i)
@@ -51,9 +58,11 @@ func TestFreeBlock(t *testing.T) {
 // TestIsUnused: a server on one address makes the port one that is used.
 func TestIsUnused(t *testing.T) {
 	t.Parallel()
-	for _, host := range []string{"127.0.0.1", "::1"} {
-		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	for _, host := range []string{"127.0.0.1", "::1", "0.0.0.0", "::"} {
+		network := map[bool]string{true: "tcp6", false: "tcp4"}[strings.Contains(host, ":")] // [::] alone, not with 0.0.0.0
+		l, err := net.Listen(network, net.JoinHostPort(host, "0"))
 		if err != nil {
+			t.Logf("%s is not looked at: %v", host, err)
 			continue
 		}
 		if isUnused(l.Addr().(*net.TCPAddr).Port) {
@@ -61,4 +70,36 @@ func TestIsUnused(t *testing.T) {
 		}
 		_ = l.Close()
 	}
+}
+
+// TestIsUnusedBesideForks: a port is unused also while this process starts others, which have its sockets until they run
+// their own program.
+func TestIsUnusedBesideForks(t *testing.T) {
+	t.Parallel()
+	program, err := exec.LookPath("true")
+	if err != nil {
+		t.Skip(err)
+	}
+	const port = 30000              // below the ports that systems give to clients, and in no other test
+	_ = exec.Command(program).Run() // the first one makes Go fork to find out what the kernel can do
+	if !isUnused(port) {
+		t.Skipf("%d is used", port)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_ = exec.CommandContext(ctx, program).Run()
+			}
+		})
+	}
+	for range 2000 {
+		if !isUnused(port) {
+			t.Error("a port at which nothing listens is said to be used")
+			break
+		}
+	}
+	stop()
+	wg.Wait()
 }

@@ -101,6 +101,12 @@ func NameOf(id Identity) string {
 	return nameOf(id.PID)
 }
 
+// Listener is a process that listens at a port.
+type Listener struct {
+	PID  int
+	Name string // of its program, as the kernel has it
+}
+
 // Occupant is a process that is at work in a directory.
 type Occupant struct {
 	PID  int

@@ -31,6 +31,12 @@ func Occupants(string) ([]Occupant, bool) { return nil, false }
 // OccupantsOf cannot tell on this platform.
 func OccupantsOf([]string) (map[string][]Occupant, bool) { return nil, false }
 
+// Listeners cannot tell on this platform.
+func Listeners([]int) (map[int][]Listener, bool) { return nil, false }
+
+// IsAtWorkIn cannot tell on this platform, and says so of no process.
+func IsAtWorkIn(int, string, string) bool { return true }
+
 // BootTime is when this machine was started; zero if it cannot be told.
 func BootTime() time.Time { return time.Time{} }
 

@@ -87,7 +87,9 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	how.madeBranch = errors.Is(err, refs.ErrNoRef) || begun && rec.Trash.BranchGone
 	if err = svc.requireVacant(ctx, r, rec); err == nil {
 		begun = true
-		err = svc.restoreWorkspace(ctx, r, op, &rec)
+		if err = svc.restoreWorkspace(ctx, r, op, &rec); err == nil {
+			err = svc.reclaimPorts(ctx, r, &rec)
+		}
 	}
 	if err != nil {
 		if begun {
@@ -110,12 +112,21 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	trash := rec.Trash
 	rec.Trash, rec.Seen = nil, journal.Seen{Head: trash.Tip}
 	err = svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
-		return errors.Join(tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", svc.Now()))
+		return errors.Join(svc.Ports.RequireOwnPorts(tx, rec), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", svc.Now()))
 	})
 	if err == nil {
 		clearTrashDir(r, trash)
 		_ = svc.DeleteWork(ctx, r, rec.Workspace.ID) // else the next gc does it
 	}
+	return err
+}
+
+// reclaimPorts gives a workspace its ports again, or others, once its directory is restored.
+func (svc *Trash) reclaimPorts(ctx context.Context, r *project.Project, rec *journal.Record) error {
+	back := *rec
+	back.Identity = string(r.Trees.At(project.SpecOf(*rec)).Made())
+	err := svc.Ports.ReclaimPorts(ctx, r, &back)
+	rec.Workspace.Ports, rec.Env = back.Workspace.Ports, back.Env
 	return err
 }
 

@@ -37,6 +37,13 @@ type Trash struct {
 	*project.Projects
 	Removals   *removal.Removals     // required
 	Workspaces *workspace.Workspaces // required: roles are placed again
+	Ports      Ports                 // required
+}
+
+// Ports gives restored workspaces ports that are nobody else's. Package equip implements it.
+type Ports interface {
+	ReclaimPorts(ctx context.Context, r *project.Project, rec *journal.Record) error
+	RequireOwnPorts(tx *journal.Tx, rec journal.Record) error
 }
 
 // A removed workspace lies in the trash as <trash>/<id>/{tree,admin}. It is deleted in

@@ -20,9 +20,10 @@ import (
 	"github.com/croft-sh/croft/internal/provision"
 )
 
-// Equipment brings files of the project into new workspaces. Package equip implements it.
+// Equipment brings files of the project into new workspaces, and gives workspaces ports. Package equip implements it.
 type Equipment interface {
 	PlaceFiles(ctx context.Context, s project.Location, records []*journal.Record) error
+	MovePorts(ctx context.Context, r *project.Project, rec journal.Record, then func(*journal.Tx, journal.Record) error) error
 }
 
 // equipWorkspace makes the links to shared files, the scratch directories and the role

@@ -22,6 +22,9 @@ func (svc *Workspaces) UpdateRecord(ctx context.Context, s project.Location, rec
 	if err != nil {
 		return nil, err
 	}
+	if req.Ports == croft.PortsMove {
+		return w, svc.movePorts(ctx, s.Project, rec, w, req)
+	}
 	return w, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		now, err := tx.Record(rec.Workspace.ID)
 		if err != nil {
@@ -48,5 +51,18 @@ func (svc *Workspaces) UpdateRecord(ctx context.Context, s project.Location, rec
 		}
 		w.Revision = now.Generation
 		return errors.Join(svc.Note(tx, "update", s.ID, now), once.Answer(ctx, tx, w))
+	})
+}
+
+// movePorts gives a workspace other ports, and puts them into its view.
+func (svc *Workspaces) movePorts(ctx context.Context, r *project.Project, rec journal.Record, w *croft.Workspace, req croft.UpdateRequest) error {
+	if len(req.Meta) > 0 {
+		return &croft.Error{Code: croft.InvalidRequest, Message: "a request changes the meta of a workspace or moves its ports, not both"}
+	}
+	return svc.Equipment.MovePorts(ctx, r, rec, func(tx *journal.Tx, now journal.Record) error {
+		maps.DeleteFunc(w.Env, func(name, _ string) bool { return rec.Env[name] != "" })
+		maps.Copy(w.Env, now.Env)
+		w.Ports, w.Revision = now.Workspace.Ports, now.Generation
+		return once.Answer(ctx, tx, w)
 	})
 }

@@ -111,6 +111,7 @@ __all__ = [
     "Outcome",
     "Owner",
     "Port",
+    "PortsMode",
     "Problem",
     "Progress",
     "Prompt",
@@ -582,6 +583,11 @@ Outcome: TypeAlias = Literal[
     "succeeded",
     "failed",
     "killed",
+]
+
+# PortsMode says what becomes of a workspace's ports.
+PortsMode: TypeAlias = Literal[
+    "move",
 ]
 
 # ProvisionHow says how a path of the project comes into a workspace.
@@ -5036,19 +5042,25 @@ class Calls:
         key: str | None = None,
         repo: str | None = None,
         meta: Mapping[str, str] | None = None,
+        ports: PortsMode | None = None,
         if_revision: int | None = None,
     ) -> Workspace:
-        """Changes the entries of a workspace's Meta that the request names. A key or a value
-        that cannot be recorded is INVALID_NAME.
+        """Changes the entries of a workspace's Meta that the request names, or gives it other
+        ports. A key or a value that cannot be recorded is INVALID_NAME. A workspace without
+        ports that is to get others is INVALID_REQUEST; LIMIT_REACHED says that none are
+        free. If it fails, the workspace has the ports that it had.
 
           workspace: a name, an ID or a path; default: where repo lies
           meta: the entries to set. An empty value deletes the entry; others stay.
+          ports: what becomes of the ports of the workspace. They are moved in a request
+            without meta.
           if_revision: fails with REVISION_CHANGED if the workspace is at another revision
         """
         fields: dict[str, Any] = {
             "key": key,
             "repo": repo,
             "meta": meta,
+            "ports": ports,
             "ifRevision": if_revision,
         }
         return self._send("PATCH", f"/v1/workspaces/{segment(workspace)}", fields, Workspace)

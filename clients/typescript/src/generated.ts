@@ -1688,6 +1688,10 @@ export interface Port {
   port: number;
 }
 
+/** PortsMode says what becomes of a workspace's ports. */
+export type PortsMode =
+  | "move";
+
 /** PresentRequest asks for the workspace in which a session's result is finished. */
 export interface PresentRequest {
   /** of this session */
@@ -2780,6 +2784,8 @@ export interface UpdateRequest {
   repo?: string;
   /** the entries to set. An empty value deletes the entry; others stay. */
   meta?: Record<string, string>;
+  /** what becomes of the ports of the workspace. They are moved in a request without meta. */
+  ports?: PortsMode;
   /** fails with REVISION_CHANGED if the workspace is at another revision */
   ifRevision?: number;
 }
@@ -3870,8 +3876,10 @@ export abstract class Calls {
   }
 
   /**
-   * Changes the entries of a workspace's Meta that the request names. A key or a value that
-   * cannot be recorded is INVALID_NAME.
+   * Changes the entries of a workspace's Meta that the request names, or gives it other ports.
+   * A key or a value that cannot be recorded is INVALID_NAME. A workspace without ports that
+   * is to get others is INVALID_REQUEST; LIMIT_REACHED says that none are free. If it fails,
+   * the workspace has the ports that it had.
    */
   updateWorkspace(workspace: string, request: UpdateRequest = {}, options?: CallOptions): Promise<Workspace> {
     return this.send({ method: "PATCH", path: `/v1/workspaces/${segment(workspace)}`, fields: request, keyed: true, options });
