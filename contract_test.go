@@ -56,7 +56,7 @@ func TestContract(t *testing.T) {
 // withoutKey are the methods whose requests need no Key, with the reason: those that only
 // read, and those for which a second call means the same as the first.
 var withoutKey = map[string]string{
-	"Repo": reads, "Repos": reads, "CheckRepo": reads, "Branch": reads, "PlanCreate": reads, "Workspaces": reads, "Workspace": reads,
+	"Repo": reads, "Repos": reads, "CheckRepo": reads, "Branch": reads, "PlanCreate": reads, "PlanProvision": reads, "Workspaces": reads, "Workspace": reads,
 	"Worktrees": reads, "Status": reads, "CountActive": reads, "Role": reads, "Mounts": reads, "Snapshot": reads,
 	"Snapshots": reads, "Conflicts": reads, "Trash": reads, "History": reads, "Operation": reads, "PlanUndo": reads,
 	"WaitMerge": reads, "Merges": reads, "Lanes": reads, "PlanRevert": reads, "Merge": reads, "CheckLog": reads, "Diff": reads, "Commits": reads, "File": reads, "Review": reads,

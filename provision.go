@@ -101,6 +101,28 @@ type Provision struct {
 	// Unapproved are the commands that nobody has approved. Hash is theirs: Approve takes it.
 	Unapproved []string `json:"unapproved,omitempty"`
 	Hash       string   `json:"hash,omitempty"`
+	// Drift are the files that were brought in and differ by now, in the answers of Provision and
+	// PlanProvision. DriftLeft is how many more there are than it names.
+	Drift     []Drift `json:"drift,omitempty"`
+	DriftLeft int     `json:"driftLeft,omitempty"`
+}
+
+// DriftState says how a file that was brought into a workspace differs from what came in.
+type DriftState string
+
+// The ways in which files differ.
+const (
+	DriftStale    DriftState = "stale"    // the project's was changed since
+	DriftEdited   DriftState = "edited"   // the workspace's was changed
+	DriftDiverged DriftState = "diverged" // both were
+	DriftMissing  DriftState = "missing"  // the workspace has it no more
+	DriftMoved    DriftState = "moved"    // it is a link that leads elsewhere
+)
+
+// Drift is a file that was brought into a workspace and differs by now.
+type Drift struct {
+	Path  string     `json:"path"`
+	State DriftState `json:"state"`
 }
 
 // ProvisionMode says what Provision does.
@@ -108,9 +130,10 @@ type ProvisionMode string
 
 // The modes.
 const (
-	ProvisionMissing ProvisionMode = ""      // runs what is pending, failed, or has a changed key
-	ProvisionAgain   ProvisionMode = "again" // runs all steps
-	ProvisionCheck   ProvisionMode = "check" // runs nothing, and says what it would
+	ProvisionMissing ProvisionMode = ""         // brings in what is missing, and runs what is pending, failed, or has a changed key
+	ProvisionAgain   ProvisionMode = "again"    // as ProvisionMissing, and runs all steps
+	ProvisionRefresh ProvisionMode = "refresh"  // as ProvisionMissing, and renews copies that nobody has changed in the workspace
+	ProvisionSteps   ProvisionMode = "commands" // only runs what is pending, failed, or has a changed key
 )
 
 // ProvisionRequest sets a workspace up.
@@ -122,11 +145,38 @@ type ProvisionRequest struct {
 	Mode      ProvisionMode `json:"mode,omitempty"`
 }
 
+// PlanProvisionRequest asks what would be done to make a workspace usable.
+type PlanProvisionRequest struct {
+	Repo      Ref `json:"repo,omitempty"`
+	Workspace Ref `json:"workspace,omitempty"` // default: a workspace that would be made now
+}
+
+// ProvisionPlan says what would be done to make a workspace usable, and what asks for it.
+type ProvisionPlan struct {
+	Workspace string          `json:"workspace,omitempty"` // its name; empty for one that would be made now
+	Commit    string          `json:"commit"`              // whose files were read
+	Provision Provision       `json:"provision"`           // as it would be found: steps that would run are pending
+	Items     []ProvisionItem `json:"items"`               // in the order in which they are done
+	Remarks   []string        `json:"remarks,omitempty"`   // what has no effect, and why
+}
+
+// ProvisionItem is a part of a file that asks for something.
+type ProvisionItem struct {
+	Source string `json:"source"`        // the file, and the line: croft.toml:12
+	What   string `json:"what"`          // such as path node_modules, or step deps
+	Does   string `json:"does"`          // what it does here
+	Why    string `json:"why,omitempty"` // why that is not what it asks for
+}
+
 // Provisioning is the part of Service that sets workspaces up.
 type Provisioning interface {
-	// Provision runs the commands by which a workspace is set up, as the croft.toml of the commit
-	// says that it began with. Commands that nobody has approved are not run, but named. One
-	// that fails is no error: the answer says so, and the workspace stays usable.
+	// PlanProvision says what Provision would do, and writes nothing.
+	PlanProvision(ctx context.Context, req PlanProvisionRequest) (*ProvisionPlan, error)
+	// Provision brings in the files that are missing, and runs the commands by which a workspace is
+	// set up, as the croft.toml of the commit says that it began with. Commands that nobody has
+	// approved are not run, but named. One that fails is no error: the answer says so, and the
+	// workspace stays usable. What a workspace has is never overwritten, but for copies that
+	// nobody has changed, if they are to be renewed.
 	Provision(ctx context.Context, req ProvisionRequest) (*Provision, error)
 }
 

@@ -146,6 +146,10 @@ func (refusing) PlanCreate(ctx, CreateAllRequest) (*CreateResult, error) {
 	return no[CreateResult]("PlanCreate")
 }
 
+func (refusing) PlanProvision(ctx, PlanProvisionRequest) (*ProvisionPlan, error) {
+	return no[ProvisionPlan]("PlanProvision")
+}
+
 func (refusing) PlanRevert(ctx, RevertRequest) (*RevertPlan, error) {
 	return no[RevertPlan]("PlanRevert")
 }

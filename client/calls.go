@@ -119,6 +119,11 @@ func (c *Client) Provision(ctx context.Context, req croft.ProvisionRequest) (*cr
 	return send[croft.ProvisionRequest, croft.Provision](ctx, c, "Provision", req)
 }
 
+// PlanProvision says what would be done to make a workspace usable.
+func (c *Client) PlanProvision(ctx context.Context, req croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
+	return send[croft.PlanProvisionRequest, croft.ProvisionPlan](ctx, c, "PlanProvision", req)
+}
+
 // UpdateWorkspace changes what callers record with a workspace, or moves its ports.
 func (c *Client) UpdateWorkspace(ctx context.Context, req croft.UpdateRequest) (*croft.Workspace, error) {
 	return send[croft.UpdateRequest, croft.Workspace](ctx, c, "UpdateWorkspace", req)

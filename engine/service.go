@@ -123,6 +123,14 @@ func (e *Engine) Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.Adop
 	return doIn(ctx, e, call{op: "adopt", repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing, does: writes}, req, e.adoptions.Adopt)
 }
 
+// PlanProvision says what would be done to make a workspace usable.
+func (e *Engine) PlanProvision(ctx context.Context, req croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
+	if req.Workspace == "" {
+		return doIn(ctx, e, call{op: "provision", repo: req.Repo, needs: gitRepository}, req, e.equipment.PlanNew)
+	}
+	return doOn(ctx, e, call{op: "provision", workspace: req.Workspace, repo: req.Repo}, req, e.equipment.Plan)
+}
+
 // Provision runs the commands by which a workspace is set up.
 func (e *Engine) Provision(ctx context.Context, req croft.ProvisionRequest) (*croft.Provision, error) {
 	return doOn(ctx, e, call{op: "provision", workspace: req.Workspace, repo: req.Repo, key: req.Key, does: writes}, req, e.equipment.Provision)

@@ -87,9 +87,9 @@ func (setupScenarios) Changed(t *testing.T, f *fixture) {
 	}
 	ran(croft.ProvisionRequest{}, "x\n")
 	f.writeIn(w, "README.md", "changed\n")
-	check, err := f.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a", Mode: croft.ProvisionCheck})
-	if err != nil || check.State != croft.ProvisionPending || check.Steps[0].State != croft.StepPending {
-		t.Errorf("check: %+v, %v", check, err)
+	plan, err := f.PlanProvision(t.Context(), croft.PlanProvisionRequest{Workspace: "a"})
+	if err != nil || plan.Provision.State != croft.ProvisionPending || plan.Provision.Steps[0].State != croft.StepPending {
+		t.Errorf("plan: %+v, %v", plan, err)
 	}
 	ran(croft.ProvisionRequest{}, "x\nx\n")
 	f.writeIn(w, "croft.toml", "[[provision.step]]\nname = \"first\"\nrun = \"rm made-first\"\n")

@@ -72,6 +72,7 @@ var calls = []Call{
 	{"Workspace", get, "/v1/workspaces/{ref}", "workspaces", AnswerOK},
 	{"UpdateWorkspace", patch, "/v1/workspaces/{workspace}", "workspaces", AnswerOK},
 	{"ReportAgent", post, "/v1/workspaces/{workspace}/report", "workspaces", AnswerOK},
+	{"PlanProvision", post, "/v1/workspaces/plan-provision", "workspaces", AnswerOK},
 	{"Provision", post, "/v1/workspaces/{workspace}/provision", "workspaces", AnswerOK},
 	{"Status", get, "/v1/workspaces/{workspace}/status", "workspaces", AnswerOK},
 	{"Prompt", get, "/v1/workspaces/{ref}/prompt", "workspaces", AnswerOK},

@@ -51,7 +51,7 @@ func Answers() []Answer {
 		{"unlock", []Form{workspace}},
 		{"meta", []Form{workspace}},
 		{"repos", []Form{form[reposResult]("")}},
-		{"provision", []Form{form[provisionResult]("")}},
+		{"provision", []Form{form[provisionResult](""), form[provisionPlanResult]("--check, --explain")}},
 		{"adopt", []Form{form[adoptResult]("")}},
 		{"agent report", []Form{form[activityResult]("")}},
 		{"remove", []Form{form[removeResult](""), plan}},

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -13,15 +15,30 @@ type provisionResult struct {
 	Provision croft.Provision `json:"provision"`
 }
 
+// provisionPlanResult is the answer of `croft provision --check` and `--explain`.
+type provisionPlanResult struct {
+	Plan croft.ProvisionPlan `json:"plan"`
+}
+
 func newProvisionCommand(a *app) *cobra.Command {
 	var req croft.ProvisionRequest
+	var isCheck, isExplain bool
 	cmd := &cobra.Command{
 		Use:   "provision [NAME]",
-		Short: "Set a workspace up: run what has not run, failed, or has new inputs",
-		Long: `Run the commands by which a workspace is set up ([[provision.step]] and
+		Short: "Set a workspace up: bring in what is missing, run what has to run",
+		Long: `Bring the files into a workspace that are missing there (.worktreeinclude and
+[[provision.path]]), and run the commands by which it is set up ([[provision.step]] and
 [[provision.probe]] in the croft.toml of the commit that it began with): those that
 have not run, that failed, and whose key files have changed. A second run right after
-it runs nothing but the probes.
+it writes nothing and runs nothing but the probes.
+
+Nothing that a workspace has is overwritten. With --refresh copies are renewed which the
+project has changed since and nobody has in the workspace; those that were edited are
+left, and named.
+
+--check writes nothing, and says what differs and what would run; its status is 3 if there
+is something. --explain names all that is read, in order, with what it does here and why;
+without a NAME for a workspace that would be made now.
 
 Commands that nobody has approved are not run, but named: "croft config trust --setup"
 shows and approves them.`,
@@ -32,13 +49,21 @@ shows and approves them.`,
 			if len(args) > 0 {
 				req.Workspace = a.workspaceRef(args[0])
 			}
+			switch {
+			case isExplain:
+				return a.explainProvision(ctx, svc, croft.PlanProvisionRequest{Repo: req.Repo, Workspace: req.Workspace})
+			case isCheck:
+				return a.checkProvision(ctx, svc, croft.PlanProvisionRequest{Repo: req.Repo, Workspace: cmp.Or(req.Workspace, croft.Ref(a.env.Dir))})
+			}
 			return a.runProvision(ctx, svc, req)
 		}),
 	}
 	cmd.Flags().StringSliceVar(&req.Steps, "step", nil, "only these `steps`, also if they succeeded")
 	addWordFlag(cmd, &req.Mode, croft.ProvisionAgain, "again", "", "run all steps again")
-	addWordFlag(cmd, &req.Mode, croft.ProvisionCheck, "check", "", "run nothing, and tell what would run")
-	cmd.MarkFlagsMutuallyExclusive("again", "check")
+	addWordFlag(cmd, &req.Mode, croft.ProvisionRefresh, "refresh", "", "renew copies that nobody has changed in the workspace")
+	cmd.Flags().BoolVar(&isCheck, "check", false, "write and run nothing, and tell what differs")
+	cmd.Flags().BoolVar(&isExplain, "explain", false, "write and run nothing, and tell what asks for what")
+	cmd.MarkFlagsMutuallyExclusive("again", "refresh", "check", "explain")
 	registerCompletion(cmd, "step", cobra.NoFileCompletions)
 	addKeyFlag(cmd, &req.Key)
 	return cmd
@@ -58,12 +83,75 @@ func (a *app) runProvision(ctx context.Context, svc provisioner, req croft.Provi
 		a.emit(provisionResult{*got})
 	} else {
 		a.printTable(stepRows(*got))
+		a.printTable(driftRows(*got))
 	}
 	a.noteSetup(got)
 	if got.State != croft.ProvisionReady {
 		return statusError(croft.ExitFailure)
 	}
 	return nil
+}
+
+// planner is the part of croft.Service that says what Provision would do.
+type planner interface {
+	PlanProvision(ctx context.Context, req croft.PlanProvisionRequest) (*croft.ProvisionPlan, error)
+}
+
+// checkProvision tells what differs in a workspace, and what would run.
+func (a *app) checkProvision(ctx context.Context, svc planner, req croft.PlanProvisionRequest) error {
+	plan, err := svc.PlanProvision(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(provisionPlanResult{*plan})
+	} else {
+		a.printTable(stepRows(plan.Provision))
+		a.printTable(driftRows(plan.Provision))
+	}
+	isBehind := plan.Provision.State != croft.ProvisionReady || slices.ContainsFunc(plan.Provision.Drift, func(d croft.Drift) bool {
+		return d.State == croft.DriftStale || d.State == croft.DriftMissing
+	})
+	if isBehind {
+		return statusError(croft.ExitConflict)
+	}
+	return nil
+}
+
+// explainProvision tells what is read to set a workspace up, and what it does.
+func (a *app) explainProvision(ctx context.Context, svc planner, req croft.PlanProvisionRequest) error {
+	plan, err := svc.PlanProvision(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(provisionPlanResult{*plan})
+		return nil
+	}
+	rows := [][]cell{}
+	for _, item := range plan.Items {
+		rows = append(rows, []cell{plainCell(printable(item.Source)), plainCell(printable(item.What)), plainCell(printable(item.Does)), styledCell(printable(item.Why), styleDim)})
+	}
+	a.printTable(rows)
+	for _, remark := range plan.Remarks {
+		a.note("%s", printable(remark))
+	}
+	if len(rows) == 0 {
+		a.note("nothing is asked for: there is no .worktreeinclude, and croft.toml at %.7s has no steps or paths", plan.Commit)
+	}
+	return nil
+}
+
+// driftRows are the files that differ from what came in, one a line.
+func driftRows(p croft.Provision) [][]cell {
+	var rows [][]cell
+	for _, d := range p.Drift {
+		rows = append(rows, []cell{plainCell(printable(d.Path)), plainCell(string(d.State))})
+	}
+	if p.DriftLeft > 0 {
+		rows = append(rows, []cell{plainCell(fmt.Sprintf("and %d more", p.DriftLeft))})
+	}
+	return rows
 }
 
 // stepRows are the steps, one a line.
@@ -83,7 +171,7 @@ func (a *app) setUp(ctx context.Context, svc provisioner, workspaces []croft.Wor
 		if ws.Provision == nil || ws.Provision.State != croft.ProvisionPending {
 			continue
 		}
-		req := croft.ProvisionRequest{Workspace: croft.ByID(ws.ID)}
+		req := croft.ProvisionRequest{Workspace: croft.ByID(ws.ID), Mode: croft.ProvisionSteps}
 		if key != "" {
 			req.Key = key + "/" + ws.Name
 		}

@@ -30,6 +30,7 @@ type Asked struct {
 	// Remarks are sentences about what cannot be used, or is not.
 	Remarks []string
 
+	text    []byte            // of croft.toml
 	scripts map[string]string // the digests of the scripts that commands name, by their paths
 }
 
@@ -44,7 +45,7 @@ func AskedAt(ctx context.Context, r *project.Project, commit string) (Asked, err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Asked{}, err
 	}
-	asked := Asked{scripts: map[string]string{}}
+	asked := Asked{text: text, scripts: map[string]string{}}
 	asked.Provisioning, asked.Remarks = config.ParseProvisioning(text)
 	if err := asked.readNamedScripts(files); err != nil {
 		return asked, err

@@ -68,8 +68,9 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 		return err
 	}
 	takes := hasSources(s) && takesFiles(s.Project, rec)
+	in := &placing{svc: svc, r: s.Project, rec: rec}
 	if takes && chosen != nil {
-		if err := svc.placeIncluded(ctx, s.Project, rec, chosen); err != nil {
+		if err := in.included(ctx, chosen); err != nil {
 			return err
 		}
 	}
@@ -82,7 +83,7 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 		var foreign []string
 		asked.Paths, foreign = ownPaths(s.Path, asked.Paths)
 		problems = append(problems, foreign...)
-		if err := svc.placePaths(ctx, s.Project, rec, asked.Paths); err != nil {
+		if err := in.paths(ctx, asked.Paths); err != nil {
 			return err
 		}
 	}
@@ -116,37 +117,47 @@ func (svc *Equipment) included(ctx context.Context, r *project.Project) ([]strin
 	return provision.Include(ctx, r.Git.Main(), patterns, filepath.Join(r.Dir, "tmp"))
 }
 
-// placeIncluded copies the files that .worktreeinclude selects.
-func (svc *Equipment) placeIncluded(ctx context.Context, r *project.Project, rec *journal.Record, chosen func() ([]string, error)) error {
+// placing brings files into one workspace, and adds to its record what came in.
+type placing struct {
+	svc   *Equipment
+	r     *project.Project
+	rec   *journal.Record
+	known map[string]provision.Copy // what came in earlier, by path
+}
+
+// included copies the files that .worktreeinclude selects.
+func (in *placing) included(ctx context.Context, chosen func() ([]string, error)) error {
 	done := croft.ProvisionedPath{Path: provision.IncludeFile, Wanted: croft.ProvisionCopy, How: croft.ProvisionCopy}
 	paths, err := chosen()
 	if errors.Is(err, croft.ConfigInvalid) { // it is no reason to make no workspace
 		done.How, done.Why = croft.ProvisionSkip, croft.AsError("provision", err).Message
-		rec.AddProvisioned(done)
+		in.rec.AddProvisioned(done)
 		return nil
 	}
 	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { // what is linked needs no copy
 		top, _, _ := strings.Cut(p, "/")
-		return slices.Contains(rec.Links, top)
+		return slices.Contains(in.rec.Links, top)
 	})
 	if err != nil || len(paths) == 0 {
 		return err
 	}
-	cp, err := svc.copier(r, *rec)
+	cp, err := in.svc.copier(in.r, *in.rec)
 	if err != nil {
 		return err
 	}
 	defer cp.From.Release()
 	defer cp.To.Release()
-	copies, err := copyAll(ctx, cp, paths, fsx.ContentCopied, &done)
+	copies, err := in.copyAll(ctx, cp, paths, fsx.ContentCopied, &done)
 	if err != nil {
 		return err
 	}
-	rec.AddProvisioned(done)
-	if err := svc.addCopies(r, rec.Workspace.ID, copies); err != nil {
-		return err
-	}
-	return svc.markPlaced(ctx, r, rec, copies)
+	return in.add(ctx, done, copies)
+}
+
+// add records what became of a path.
+func (in *placing) add(ctx context.Context, done croft.ProvisionedPath, copies []provision.Copy) error {
+	in.rec.AddProvisioned(done)
+	return errors.Join(in.svc.addCopies(in.r, in.rec.Workspace.ID, copies), in.svc.markPlaced(ctx, in.r, in.rec, copies))
 }
 
 // copier returns a copier from a project to a workspace. The caller releases both trees.
@@ -162,8 +173,9 @@ func (svc *Equipment) copier(r *project.Project, rec journal.Record) (*provision
 	return &provision.Copier{From: fsx.OpenTree(r.Path), To: to, Limits: limits}, nil
 }
 
-// copyAll copies files, and counts them in done. It names those that were skipped.
-func copyAll(ctx context.Context, cp *provision.Copier, paths []string, how fsx.Content, done *croft.ProvisionedPath) ([]provision.Copy, error) {
+// copyAll copies files, and counts them in done, with those that came in earlier and are there. It names those that
+// were skipped.
+func (in *placing) copyAll(ctx context.Context, cp *provision.Copier, paths []string, how fsx.Content, done *croft.ProvisionedPath) ([]provision.Copy, error) {
 	var copies []provision.Copy
 	for _, p := range paths {
 		if err := ctx.Err(); err != nil {
@@ -171,6 +183,11 @@ func copyAll(ctx context.Context, cp *provision.Copier, paths []string, how fsx.
 		}
 		made, err := cp.Copy(p, how)
 		if skip, ok := errors.AsType[*provision.SkipError](err); ok {
+			if was, isKnown := in.known[p]; isKnown && skip.Why == croft.SkipExists {
+				done.Files++
+				done.Bytes += was.Size
+				continue
+			}
 			if len(done.Skipped) < mostSkipped {
 				done.Skipped = append(done.Skipped, croft.Skipped{Path: p, Reason: skip.Why})
 			} else {

@@ -15,8 +15,6 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/journal"
-	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/provision"
 )
 
@@ -57,12 +55,12 @@ func ownPaths(checkout string, paths []config.ProvisionPath) (own []config.Provi
 	return own, problems
 }
 
-// placePaths brings the paths in that a workspace's croft.toml names.
-func (svc *Equipment) placePaths(ctx context.Context, r *project.Project, rec *journal.Record, paths []config.ProvisionPath) error {
+// paths brings the paths in that a workspace's croft.toml names.
+func (in *placing) paths(ctx context.Context, paths []config.ProvisionPath) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	cp, err := svc.copier(r, *rec)
+	cp, err := in.svc.copier(in.r, *in.rec)
 	if err != nil {
 		return err
 	}
@@ -70,12 +68,11 @@ func (svc *Equipment) placePaths(ctx context.Context, r *project.Project, rec *j
 	defer cp.To.Release()
 	for _, p := range paths {
 		for _, name := range expandPath(cp.From, p.Path) {
-			done, copies, err := svc.placePath(ctx, cp, rec, p, name)
-			if err != nil {
-				return err
+			done, copies, err := in.path(ctx, cp, p, name)
+			if err == nil {
+				err = in.add(ctx, done, copies)
 			}
-			rec.AddProvisioned(done)
-			if err := errors.Join(svc.addCopies(r, rec.Workspace.ID, copies), svc.markPlaced(ctx, r, rec, copies)); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -100,8 +97,8 @@ func expandPath(from *fsx.Tree, pattern string) []string {
 	return names
 }
 
-// placePath brings one path in: as it was asked for, or else as the table's else says.
-func (svc *Equipment) placePath(ctx context.Context, cp *provision.Copier, rec *journal.Record, p config.ProvisionPath, name string) (croft.ProvisionedPath, []provision.Copy, error) {
+// path brings one path in: as it was asked for, or else as the table's else says.
+func (in *placing) path(ctx context.Context, cp *provision.Copier, p config.ProvisionPath, name string) (croft.ProvisionedPath, []provision.Copy, error) {
 	done := croft.ProvisionedPath{Path: name, Wanted: croft.ProvisionHow(p.How), How: croft.ProvisionHow(p.How)}
 	skip := func(why string) (croft.ProvisionedPath, []provision.Copy, error) {
 		done.How, done.Why = croft.ProvisionSkip, why
@@ -117,14 +114,14 @@ func (svc *Equipment) placePath(ctx context.Context, cp *provision.Copier, rec *
 	case differing != "":
 		done.How, done.Why = croft.ProvisionCopy, differing+" is another one in the commit"
 	case done.How == croft.ProvisionLink:
-		return svc.linkPath(cp, rec, done)
+		return in.link(cp, done)
 	}
 	files, size, err := filesBelow(ctx, cp.From, name)
 	if err != nil {
 		return done, nil, err
 	}
 	if done.How == croft.ProvisionClone {
-		copies, err := copyAll(ctx, cp, files, fsx.ContentCloned, &done)
+		copies, err := in.copyAll(ctx, cp, files, fsx.ContentCloned, &done)
 		if !errors.Is(err, fsx.ErrNoClone) {
 			return done, copies, err
 		}
@@ -136,7 +133,7 @@ func (svc *Equipment) placePath(ctx context.Context, cp *provision.Copier, rec *
 			return skip(fmt.Sprintf("%s, and %d files of %d MiB are too much to copy; else = \"copy\" copies them", done.Why, len(files), size>>20))
 		}
 	}
-	copies, err := copyAll(ctx, cp, files, fsx.ContentCopied, &done)
+	copies, err := in.copyAll(ctx, cp, files, fsx.ContentCopied, &done)
 	return done, copies, err
 }
 
@@ -153,8 +150,8 @@ func differingKey(cp *provision.Copier, keys []string) string {
 	return ""
 }
 
-// linkPath links a path of the project into a workspace.
-func (svc *Equipment) linkPath(cp *provision.Copier, rec *journal.Record, done croft.ProvisionedPath) (croft.ProvisionedPath, []provision.Copy, error) {
+// link links a path of the project into the workspace.
+func (in *placing) link(cp *provision.Copier, done croft.ProvisionedPath) (croft.ProvisionedPath, []provision.Copy, error) {
 	refuse := func(why string) (croft.ProvisionedPath, []provision.Copy, error) {
 		done.How, done.Why = croft.ProvisionSkip, why
 		return done, nil, nil
@@ -162,14 +159,20 @@ func (svc *Equipment) linkPath(cp *provision.Copier, rec *journal.Record, done c
 	if base := path.Base(done.Path); base == ".venv" || base == "venv" {
 		return refuse("a virtual environment names the project's directory: tests in the workspace would import the project's files")
 	}
-	if rec.Workspace.Mode == croft.ModeIsolated {
+	if in.rec.Workspace.Mode == croft.ModeIsolated {
 		return refuse("an isolated workspace has no links to the project")
 	}
-	err := cp.To.Symlink(filepath.Join(cp.From.Path(""), filepath.FromSlash(done.Path)), done.Path)
-	if err != nil {
+	target := filepath.Join(cp.From.Path(""), filepath.FromSlash(done.Path))
+	isKnown := slices.Contains(in.rec.Links, done.Path)
+	if at, err := cp.To.Readlink(done.Path); isKnown && err == nil && at == target {
+		return done, nil, nil
+	}
+	if err := cp.To.Symlink(target, done.Path); err != nil {
 		return refuse("the workspace has something at its path, or no directory for it")
 	}
-	rec.Links = append(rec.Links, done.Path)
+	if !isKnown {
+		in.rec.Links = append(in.rec.Links, done.Path)
+	}
 	return done, nil, nil
 }
 

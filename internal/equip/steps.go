@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -30,16 +31,35 @@ type Approvals interface {
 	ChecksTrusted(ctx context.Context, r *project.Project, commands []string) (hash string, ok bool, err error)
 }
 
-// Provision runs the commands by which a workspace is set up, and records what became of each.
+// Provision brings in what is missing, runs the commands by which a workspace is set up, and records what
+// became of each.
 func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec journal.Record, req croft.ProvisionRequest) (*croft.Provision, error) {
 	asked, err := AskedAt(ctx, s.Project, rec.Workspace.Base)
 	if err != nil {
 		return nil, err
 	}
-	steps := asked.stepsFor(rec)
-	if err := checkSteps(steps, req.Steps); err != nil {
+	if err := checkSteps(asked.stepsFor(rec), req.Steps); err != nil {
 		return nil, err
 	}
+	lock, err := svc.lockSetup(s.Project, rec)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	if req.Mode != croft.ProvisionSteps && len(req.Steps) == 0 {
+		if err := svc.bringFiles(ctx, s, &rec, asked, req.Mode); err != nil {
+			return nil, err
+		}
+	}
+	out, err := svc.runSteps(ctx, s, rec, asked, req)
+	if err == nil && req.Mode != croft.ProvisionSteps {
+		err = svc.addDrift(ctx, s.Project, rec, out)
+	}
+	return out, err
+}
+
+// runSteps runs the commands that have to run, if a person has approved all of them.
+func (svc *Equipment) runSteps(ctx context.Context, s project.Location, rec journal.Record, asked Asked, req croft.ProvisionRequest) (*croft.Provision, error) {
 	hash, isApproved, err := svc.Approvals.ChecksTrusted(ctx, s.Project, asked.Commands())
 	if err != nil {
 		return nil, err
@@ -47,12 +67,7 @@ func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec jou
 	if !isApproved {
 		return svc.saveUnapproved(ctx, rec, asked, hash)
 	}
-	lock, err := svc.lockSetup(s.Project, rec)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Unlock()
-	run := &setup{svc: svc, r: s.Project, rec: rec, asked: asked, steps: steps, req: req, until: time.Now().Add(time.Duration(s.Config.Provision.Timeout))}
+	run := &setup{svc: svc, rec: rec, asked: asked, steps: asked.stepsFor(rec), req: req, until: time.Now().Add(time.Duration(s.Config.Provision.Timeout))}
 	return run.all(ctx)
 }
 
@@ -111,13 +126,17 @@ func (svc *Equipment) change(ctx context.Context, id croft.ID, how func(p *croft
 		if err != nil {
 			return err
 		}
-		if rec.Workspace.Provision != nil {
-			out = *rec.Workspace.Provision
+		was := rec.Workspace.Provision
+		if was != nil {
+			out = *was
 		}
 		out.Steps = slices.Clone(out.Steps)
 		how(&out)
-		rec.Workspace.Provision = &out
-		return errors.Join(tx.SaveRecord(&rec), once.Answer(ctx, tx, &out))
+		if was == nil || !reflect.DeepEqual(*was, out) {
+			rec.Workspace.Provision = &out
+			err = tx.SaveRecord(&rec)
+		}
+		return errors.Join(err, once.Answer(ctx, tx, &out))
 	})
 }
 
@@ -158,7 +177,6 @@ func markPending(rec *journal.Record, asked Asked) {
 // setup is one run through the commands of a workspace.
 type setup struct {
 	svc   *Equipment
-	r     *project.Project
 	rec   journal.Record
 	asked Asked
 	steps []config.ProvisionStep
@@ -181,27 +199,19 @@ func (s *setup) all(ctx context.Context) (*croft.Provision, error) {
 		if err != nil {
 			return nil, err
 		}
-		if isStopped || !s.isDue(dir, step, out.Steps[i]) {
-			continue
-		}
-		if s.req.Mode == croft.ProvisionCheck {
-			out.Steps[i].State = croft.StepPending
+		if isStopped || s.whyDue(step, out.Steps[i]) == "" {
 			continue
 		}
 		out, err = s.one(ctx, dir, i, step)
 		isStopped = err == nil && out.Steps[i].State == croft.StepFailed && step.OnFail == config.OnFailStop
 	}
 	for i := range s.asked.Probes {
-		if err == nil && !isStopped && s.req.Mode != croft.ProvisionCheck && len(s.req.Steps) == 0 {
-			out, err = s.probe(ctx, dir, len(s.steps)+i, s.asked.Probes[i])
+		if err == nil && !isStopped && len(s.req.Steps) == 0 {
+			_, err = s.probe(ctx, dir, len(s.steps)+i, s.asked.Probes[i])
 		}
 	}
 	if err != nil {
 		return nil, err
-	}
-	if s.req.Mode == croft.ProvisionCheck {
-		judge(out)
-		return out, nil
 	}
 	return s.svc.change(ctx, s.rec.Workspace.ID, judge)
 }
@@ -221,19 +231,26 @@ func judge(p *croft.Provision) {
 	}
 }
 
-// isDue reports whether a step has to run.
-func (s *setup) isDue(dir *fsx.Dir, step config.ProvisionStep, was croft.ProvisionedStep) bool {
+// whyDue says why a step has to run. It is empty if it has not.
+func (s *setup) whyDue(step config.ProvisionStep, was croft.ProvisionedStep) string {
+	isNamed := slices.Contains(s.req.Steps, step.Name)
 	switch {
-	case len(s.req.Steps) > 0 && !slices.Contains(s.req.Steps, step.Name):
-		return false
-	case s.req.Mode == croft.ProvisionAgain || was.State != croft.StepDone || slices.Contains(s.req.Steps, step.Name):
-		return true
-	case step.When == config.WhenKeyChanged:
-		return was.Key != s.keyOf(step)
-	case step.When == config.WhenMissing:
-		return s.missing(step) != ""
+	case len(s.req.Steps) > 0 && !isNamed:
+		return ""
+	case s.req.Mode == croft.ProvisionAgain || isNamed:
+		return "it was asked for"
+	case was.State == croft.StepFailed:
+		return "it failed: " + was.Why
+	case was.State == croft.StepRunning:
+		return "it was interrupted"
+	case was.State != croft.StepDone:
+		return "it has not run"
+	case step.When == config.WhenKeyChanged && was.Key != s.keyOf(step):
+		return strings.Join(step.Key, " or ") + " has changed"
+	case step.When == config.WhenMissing && s.missing(step) != "":
+		return s.missing(step) + " is missing"
 	}
-	return false // it was done, and nothing says that it has to be done again
+	return ""
 }
 
 // keyOf returns the digest of a step's key files as the workspace has them.

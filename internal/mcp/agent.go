@@ -340,11 +340,14 @@ func provision(ctx context.Context, c *call, in provisionIn) (*provisionOut, err
 	if err != nil {
 		return nil, err
 	}
-	req := croft.ProvisionRequest{Repo: c.repo(), Workspace: ref, Steps: in.Steps}
 	if in.DryRun {
-		req.Mode = croft.ProvisionCheck
+		plan, err := c.PlanProvision(ctx, croft.PlanProvisionRequest{Repo: c.repo(), Workspace: ref})
+		if err != nil {
+			return nil, err
+		}
+		return &provisionOut{Steps: stepsOf(&plan.Provision), Unapproved: cutEach(plan.Provision.Unapproved, maxNames)}, nil
 	}
-	got, err := c.Provision(ctx, req)
+	got, err := c.Provision(ctx, croft.ProvisionRequest{Repo: c.repo(), Workspace: ref, Steps: in.Steps})
 	if err != nil {
 		return nil, err
 	}

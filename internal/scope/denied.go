@@ -148,6 +148,10 @@ func (denied) PlanCreate(ctx, croft.CreateAllRequest) (*croft.CreateResult, erro
 	return no[croft.CreateResult]("PlanCreate")
 }
 
+func (denied) PlanProvision(ctx, croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
+	return no[croft.ProvisionPlan]("PlanProvision")
+}
+
 func (denied) PlanRevert(ctx, croft.RevertRequest) (*croft.RevertPlan, error) {
 	return no[croft.RevertPlan]("PlanRevert")
 }

@@ -32,6 +32,10 @@ func (r readOnly) Branch(ctx context.Context, req croft.BranchRequest) (*croft.B
 	return r.svc.Branch(ctx, req)
 }
 
+func (r readOnly) PlanProvision(ctx context.Context, req croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
+	return r.svc.PlanProvision(ctx, req)
+}
+
 func (r readOnly) PlanCreate(ctx context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error) {
 	return r.svc.PlanCreate(ctx, req)
 }

@@ -148,6 +148,10 @@ func (r *recorder) PlanCreate(c ctx, req croft.CreateAllRequest) (*croft.CreateR
 	return record[croft.CreateResult](r, c, "PlanCreate", req)
 }
 
+func (r *recorder) PlanProvision(c ctx, req croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
+	return record[croft.ProvisionPlan](r, c, "PlanProvision", req)
+}
+
 func (r *recorder) PlanRevert(c ctx, req croft.RevertRequest) (*croft.RevertPlan, error) {
 	return record[croft.RevertPlan](r, c, "PlanRevert", req)
 }

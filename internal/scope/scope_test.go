@@ -93,6 +93,7 @@ var decisions = map[string]struct{ read, workspace string }{
 	"Uninstall":       {refuse, refuse},
 	"Unlock":          {refuse, refuse}, // a person's
 	"Adopt":           {refuse, refuse},
+	"PlanProvision":   {passes, narrow},
 	"Provision":       {refuse, narrow},
 	"ReportAgent":     {refuse, narrow},
 	"UpdateWorkspace": {refuse, narrow},

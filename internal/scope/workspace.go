@@ -248,6 +248,15 @@ func (w *workspace) ReportAgent(ctx context.Context, req croft.ReportRequest) (*
 	return w.svc.ReportAgent(ctx, req)
 }
 
+func (w *workspace) PlanProvision(ctx context.Context, req croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
+	ctx, me, err := w.target(ctx, "provision", req.Repo, req.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	req.Repo, req.Workspace = me.repo(), me.ref()
+	return w.svc.PlanProvision(ctx, req)
+}
+
 func (w *workspace) Provision(ctx context.Context, req croft.ProvisionRequest) (*croft.Provision, error) {
 	ctx, me, err := w.target(ctx, "provision", req.Repo, req.Workspace)
 	if err != nil {

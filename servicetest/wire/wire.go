@@ -184,6 +184,10 @@ func (w wire) Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.AdoptRe
 	return send(ctx, w, req, w.svc.Adopt)
 }
 
+func (w wire) PlanProvision(ctx context.Context, req croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
+	return send(ctx, w, req, w.svc.PlanProvision)
+}
+
 func (w wire) Provision(ctx context.Context, req croft.ProvisionRequest) (*croft.Provision, error) {
 	return send(ctx, w, req, w.svc.Provision)
 }

@@ -59,6 +59,8 @@ __all__ = [
     "Detail",
     "DiscardResult",
     "DoctorResult",
+    "Drift",
+    "DriftState",
     "DriveUntil",
     "DryRun",
     "Effort",
@@ -118,7 +120,9 @@ __all__ = [
     "PromptCheckout",
     "Provision",
     "ProvisionHow",
+    "ProvisionItem",
     "ProvisionMode",
+    "ProvisionPlan",
     "ProvisionState",
     "ProvisionedPath",
     "ProvisionedStep",
@@ -402,6 +406,15 @@ Detail: TypeAlias = Literal[
     "stat",
 ]
 
+# DriftState says how a file that was brought into a workspace differs from what came in.
+DriftState: TypeAlias = Literal[
+    "stale",
+    "edited",
+    "diverged",
+    "missing",
+    "moved",
+]
+
 # DriveUntil says when DriveLanes ends.
 DriveUntil: TypeAlias = Literal[
     "stopped",
@@ -603,7 +616,8 @@ ProvisionHow: TypeAlias = Literal[
 # ProvisionMode says what Provision does.
 ProvisionMode: TypeAlias = Literal[
     "again",
-    "check",
+    "refresh",
+    "commands",
 ]
 
 # ProvisionState says how far a workspace was set up: whether the files, dependencies and
@@ -1381,6 +1395,17 @@ class DoctorResult(Model):
     findings: list[Finding]
     _fields = {
         "findings": ("findings", "[Finding"),
+    }
+
+
+class Drift(Model):
+    """Drift is a file that was brought into a workspace and differs by now."""
+
+    path: str
+    state: DriftState
+    _fields = {
+        "path": ("path", ""),
+        "state": ("state", ""),
     }
 
 
@@ -2359,6 +2384,11 @@ class Provision(Model):
     unapproved: list[str]
     # theirs: Approve takes it
     hash: str | None
+    # the files that were brought in and differ by now, in the answers of Provision and
+    # PlanProvision. driftLeft is how many more there are than it names.
+    drift: list[Drift]
+    # how many more there are than it names
+    drift_left: int | None
     _fields = {
         "state": ("state", ""),
         "why": ("why", ""),
@@ -2366,6 +2396,49 @@ class Provision(Model):
         "steps": ("steps", "[ProvisionedStep"),
         "unapproved": ("unapproved", "["),
         "hash": ("hash", ""),
+        "drift": ("drift", "[Drift"),
+        "drift_left": ("driftLeft", ""),
+    }
+
+
+class ProvisionItem(Model):
+    """ProvisionItem is a part of a file that asks for something."""
+
+    # the file, and the line: croft.toml:12
+    source: str
+    # such as path node_modules, or step deps
+    what: str
+    # what it does here
+    does: str
+    # why that is not what it asks for
+    why: str | None
+    _fields = {
+        "source": ("source", ""),
+        "what": ("what", ""),
+        "does": ("does", ""),
+        "why": ("why", ""),
+    }
+
+
+class ProvisionPlan(Model):
+    """ProvisionPlan says what would be done to make a workspace usable, and what asks for it."""
+
+    # its name; empty for one that would be made now
+    workspace: str | None
+    # whose files were read
+    commit: str
+    # as it would be found: steps that would run are pending
+    provision: Provision
+    # in the order in which they are done
+    items: list[ProvisionItem]
+    # what has no effect, and why
+    remarks: list[str]
+    _fields = {
+        "workspace": ("workspace", ""),
+        "commit": ("commit", ""),
+        "provision": ("provision", "Provision"),
+        "items": ("items", "[ProvisionItem"),
+        "remarks": ("remarks", "["),
     }
 
 
@@ -4974,6 +5047,22 @@ class Calls:
         }
         return self._send("POST", "/v1/workspaces/plan", fields, CreateResult)
 
+    def plan_provision(
+        self,
+        *,
+        repo: str | None = None,
+        workspace: str | None = None,
+    ) -> ProvisionPlan:
+        """Says what Provision would do, and writes nothing.
+
+          workspace: default: a workspace that would be made now
+        """
+        fields: dict[str, Any] = {
+            "repo": repo,
+            "workspace": workspace,
+        }
+        return self._send("POST", "/v1/workspaces/plan-provision", fields, ProvisionPlan)
+
     def remove(
         self,
         *,
@@ -5275,9 +5364,11 @@ class Calls:
         steps: Sequence[str] | None = None,
         mode: ProvisionMode | None = None,
     ) -> Provision:
-        """Runs the commands by which a workspace is set up, as the croft.toml of the commit
-        says that it began with. Commands that nobody has approved are not run, but named.
-        One that fails is no error: the answer says so, and the workspace stays usable.
+        """Brings in the files that are missing, and runs the commands by which a workspace is
+        set up, as the croft.toml of the commit says that it began with. Commands that
+        nobody has approved are not run, but named. One that fails is no error: the answer
+        says so, and the workspace stays usable. What a workspace has is never overwritten,
+        but for copies that nobody has changed, if they are to be renewed.
 
           workspace: a name, an ID or a path; default: where repo lies
           steps: only these; default: all

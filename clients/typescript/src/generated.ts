@@ -840,6 +840,21 @@ export interface DoctorResult {
   findings: Finding[];
 }
 
+/** Drift is a file that was brought into a workspace and differs by now. */
+export interface Drift {
+  path: string;
+  state: DriftState;
+}
+
+/** DriftState says how a file that was brought into a workspace differs from what came in. */
+export type DriftState =
+  | "stale"
+  | "edited"
+  | "diverged"
+  | "missing"
+  | "moved"
+  | (string & {}); // a newer daemon may have more words
+
 /** DriveRequest chooses the lanes to drive. */
 export interface DriveRequest {
   repo?: string;
@@ -1681,6 +1696,13 @@ export interface Owner {
   start?: string;
 }
 
+/** PlanProvisionRequest asks what would be done to make a workspace usable. */
+export interface PlanProvisionRequest {
+  repo?: string;
+  /** default: a workspace that would be made now */
+  workspace?: string;
+}
+
 /** port is a TCP port that is a workspace's own. */
 export interface Port {
   /** what for, by the configuration */
@@ -1803,6 +1825,13 @@ export interface Provision {
   unapproved?: string[];
   /** theirs: Approve takes it */
   hash?: string;
+  /**
+   * the files that were brought in and differ by now, in the answers of Provision and
+   * PlanProvision. driftLeft is how many more there are than it names.
+   */
+  drift?: Drift[];
+  /** how many more there are than it names */
+  driftLeft?: number;
 }
 
 /** ProvisionHow says how a path of the project comes into a workspace. */
@@ -1815,10 +1844,37 @@ export type ProvisionHow =
   | "checkout"
   | (string & {}); // a newer daemon may have more words
 
+/** ProvisionItem is a part of a file that asks for something. */
+export interface ProvisionItem {
+  /** the file, and the line: croft.toml:12 */
+  source: string;
+  /** such as path node_modules, or step deps */
+  what: string;
+  /** what it does here */
+  does: string;
+  /** why that is not what it asks for */
+  why?: string;
+}
+
 /** ProvisionMode says what Provision does. */
 export type ProvisionMode =
   | "again"
-  | "check";
+  | "refresh"
+  | "commands";
+
+/** ProvisionPlan says what would be done to make a workspace usable, and what asks for it. */
+export interface ProvisionPlan {
+  /** its name; empty for one that would be made now */
+  workspace?: string;
+  /** whose files were read */
+  commit: string;
+  /** as it would be found: steps that would run are pending */
+  provision: Provision;
+  /** in the order in which they are done */
+  items: ProvisionItem[];
+  /** what has no effect, and why */
+  remarks?: string[];
+}
 
 /** ProvisionRequest sets a workspace up. */
 export interface ProvisionRequest {
@@ -3858,6 +3914,11 @@ export abstract class Calls {
     return this.send({ method: "POST", path: "/v1/workspaces/plan", fields: request, keyed: true, options });
   }
 
+  /** Says what Provision would do, and writes nothing. */
+  planProvision(request: PlanProvisionRequest = {}, options?: CallOptions): Promise<ProvisionPlan> {
+    return this.send({ method: "POST", path: "/v1/workspaces/plan-provision", fields: request, keyed: false, options });
+  }
+
   /**
    * Moves workspaces to the trash and answers for each. Calling it again for what is gone
    * succeeds. A workspace is kept, with the reason WORKSPACE_DIRTY, WORKSPACE_LOCKED or
@@ -3937,9 +3998,11 @@ export abstract class Calls {
   }
 
   /**
-   * Runs the commands by which a workspace is set up, as the croft.toml of the commit says
-   * that it began with. Commands that nobody has approved are not run, but named. One that
-   * fails is no error: the answer says so, and the workspace stays usable.
+   * Brings in the files that are missing, and runs the commands by which a workspace is set
+   * up, as the croft.toml of the commit says that it began with. Commands that nobody has
+   * approved are not run, but named. One that fails is no error: the answer says so, and the
+   * workspace stays usable. What a workspace has is never overwritten, but for copies that
+   * nobody has changed, if they are to be renewed.
    */
   provision(workspace: string, request: ProvisionRequest = {}, options?: CallOptions): Promise<Provision> {
     return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/provision`, fields: request, keyed: true, options });

@@ -20,6 +20,7 @@ func (s *server) routes() {
 	handle(s, "Workspace", croft.Service.Workspace)
 	handle(s, "UpdateWorkspace", croft.Service.UpdateWorkspace)
 	handle(s, "ReportAgent", croft.Service.ReportAgent)
+	handle(s, "PlanProvision", croft.Service.PlanProvision)
 	handle(s, "Provision", croft.Service.Provision)
 	handle(s, "Status", croft.Service.Status)
 	handle(s, "Prompt", croft.Service.Prompt)

@@ -1,0 +1,140 @@
+package equip
+
+import (
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/provision"
+)
+
+// bringFiles brings the files into a workspace that are missing there, and renews copies that nobody has changed
+// if mode says so. It changes rec and saves what it changed.
+func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *journal.Record, asked Asked, mode croft.ProvisionMode) error {
+	if !hasSources(s) || !takesFiles(s.Project, rec) {
+		return nil
+	}
+	copies, err := svc.Copies(s.Project, rec.Workspace.ID)
+	if err != nil {
+		return err
+	}
+	before := *rec
+	if p := rec.Workspace.Provision; p != nil {
+		own := *p
+		own.Paths = slices.Clone(p.Paths)
+		rec.Workspace.Provision = &own
+	}
+	rec.Copied, rec.Links = slices.Clone(rec.Copied), slices.Clone(rec.Links)
+	if err := svc.renew(ctx, s.Project, *rec, copies, mode); err != nil {
+		return err
+	}
+	in := &placing{svc: svc, r: s.Project, rec: rec, known: map[string]provision.Copy{}}
+	for _, c := range copies {
+		in.known[c.Path] = c
+	}
+	if s.Config.Provision.Include && provision.HasInclude(s.Path) {
+		if err := in.included(ctx, sync.OnceValues(func() ([]string, error) { return svc.included(ctx, s.Project) })); err != nil {
+			return err
+		}
+	}
+	own, _ := ownPaths(s.Path, asked.Paths)
+	if err := in.paths(ctx, own); err != nil {
+		return err
+	}
+	if err := svc.writeEnvFile(s.Project, rec); err != nil {
+		return err
+	}
+	if reflect.DeepEqual(before, *rec) {
+		return nil
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		now, err := tx.Record(rec.Workspace.ID)
+		if err != nil {
+			return err
+		}
+		now.Copied, now.Links = rec.Copied, rec.Links
+		for _, done := range pathsOf(*rec) {
+			now.AddProvisioned(done)
+		}
+		return tx.SaveRecord(&now)
+	})
+}
+
+func pathsOf(rec journal.Record) []croft.ProvisionedPath {
+	if rec.Workspace.Provision == nil {
+		return nil
+	}
+	return rec.Workspace.Provision.Paths
+}
+
+// renew replaces the copies that the project has changed since and nobody else has, if mode says so. It ends
+// what a process that died has begun.
+func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal.Record, copies []provision.Copy, mode croft.ProvisionMode) error {
+	cp, err := svc.copier(r, rec)
+	if err != nil {
+		return err
+	}
+	defer cp.From.Release()
+	defer cp.To.Release()
+	var fresh []provision.Copy
+	for _, c := range copies {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := cp.Recover(c); err != nil {
+			return err
+		}
+		if mode != croft.ProvisionRefresh || c.Link != "" || provision.Drift(c, cp.From, cp.To) != croft.DriftStale {
+			continue
+		}
+		made, err := cp.Renew(c, fsx.ContentCopied)
+		if _, isSkipped := errors.AsType[*provision.SkipError](err); isSkipped {
+			continue
+		}
+		if err != nil {
+			return errors.Join(err, svc.addCopies(r, rec.Workspace.ID, fresh))
+		}
+		fresh = append(fresh, made)
+	}
+	return svc.addCopies(r, rec.Workspace.ID, fresh)
+}
+
+// mostDrift is how many files with a drift an answer names.
+const mostDrift = 200
+
+// addDrift adds to an answer the files that were brought in and differ by now.
+func (svc *Equipment) addDrift(ctx context.Context, r *project.Project, rec journal.Record, to *croft.Provision) error {
+	copies, err := svc.Copies(r, rec.Workspace.ID)
+	if err != nil || len(copies) == 0 {
+		return err
+	}
+	from, in := fsx.OpenTree(r.Path), fsx.OpenTree(rec.Workspace.Path)
+	defer from.Release()
+	defer in.Release()
+	to.Drift, to.DriftLeft = nil, 0
+	for _, c := range copies {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		switch state := provision.Drift(c, from, in); {
+		case state == "":
+		case len(to.Drift) < mostDrift:
+			to.Drift = append(to.Drift, croft.Drift{Path: c.Path, State: state})
+		default:
+			to.DriftLeft++
+		}
+	}
+	for _, link := range rec.Links {
+		if _, err := in.Lstat(link); errors.Is(err, os.ErrNotExist) {
+			to.Drift = append(to.Drift, croft.Drift{Path: link, State: croft.DriftMissing})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package equip
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/provision"
+)
+
+// PlanNew says what would be done for a workspace that would be made from the project's commit.
+func (svc *Equipment) PlanNew(ctx context.Context, s project.Location, _ croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
+	head, err := s.Git.ReadRef(ctx, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	rec := journal.Record{}
+	rec.Workspace.Base, rec.Workspace.Repo, rec.Workspace.Mode = head, s.Path, croft.ModeWorktree
+	return svc.Plan(ctx, s, rec, croft.PlanProvisionRequest{})
+}
+
+// Plan says what would be done to make a workspace usable. It writes nothing.
+func (svc *Equipment) Plan(ctx context.Context, s project.Location, rec journal.Record, _ croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
+	asked, err := AskedAt(ctx, s.Project, rec.Workspace.Base)
+	if err != nil {
+		return nil, err
+	}
+	p := &planning{svc: svc, s: s, rec: rec, asked: asked}
+	p.out = &croft.ProvisionPlan{Workspace: rec.Workspace.Name, Commit: rec.Workspace.Base, Items: []croft.ProvisionItem{}, Remarks: asked.Remarks}
+	if recorded := rec.Workspace.Provision; recorded != nil {
+		p.out.Provision = *recorded
+	}
+	if err := p.files(ctx); err != nil {
+		return nil, err
+	}
+	p.variables()
+	if err := p.commands(ctx); err != nil {
+		return nil, err
+	}
+	if rec.Workspace.ID == "" {
+		return p.out, nil
+	}
+	return p.out, svc.addDrift(ctx, s.Project, rec, &p.out.Provision)
+}
+
+// planning collects what would be done.
+type planning struct {
+	svc   *Equipment
+	s     project.Location
+	rec   journal.Record
+	asked Asked
+	out   *croft.ProvisionPlan
+}
+
+func (p *planning) add(source, what, does, why string) {
+	p.out.Items = append(p.out.Items, croft.ProvisionItem{Source: source, What: what, Does: does, Why: why})
+}
+
+// files adds the files that are brought in.
+func (p *planning) files(ctx context.Context) error {
+	isTaken, whyNot := hasSources(p.s), "the project has no checkout"
+	if isTaken && !takesFiles(p.s.Project, &p.rec) {
+		isTaken, whyNot = false, "provision.secrets is not set, and the workspace is isolated"
+	}
+	if provision.HasInclude(p.s.Path) {
+		if err := p.include(ctx, isTaken, whyNot); err != nil {
+			return err
+		}
+	}
+	own, foreign := ownPaths(p.s.Path, p.asked.Paths)
+	p.out.Remarks = append(p.out.Remarks, foreign...)
+	from := fsx.OpenTree(p.s.Path)
+	defer from.Release()
+	for _, path := range own {
+		source, what := p.asked.source("provision.path", path.Path), "path "+path.Path
+		if !isTaken {
+			p.add(source, what, "nothing", whyNot)
+			continue
+		}
+		for _, name := range expandPath(from, path.Path) {
+			does, why, err := p.path(ctx, from, path, name)
+			if err != nil {
+				return err
+			}
+			p.add(source, "path "+name, does, why)
+		}
+	}
+	return nil
+}
+
+// include adds the files that .worktreeinclude selects.
+func (p *planning) include(ctx context.Context, isTaken bool, whyNot string) error {
+	switch {
+	case !p.s.Config.Provision.Include:
+		whyNot = "provision.include is false"
+		fallthrough
+	case !isTaken:
+		p.add(provision.IncludeFile, "files", "nothing", whyNot)
+		return nil
+	}
+	patterns, err := provision.ReadInclude(p.s.Path)
+	if err == nil {
+		var files []string
+		if files, err = provision.Include(ctx, p.s.Git.Main(), patterns, os.TempDir()); err == nil {
+			p.add(provision.IncludeFile, "files", fmt.Sprintf("copies %s", count(len(files), "file")), "")
+			return nil
+		}
+	}
+	if errors.Is(err, croft.ConfigInvalid) {
+		p.add(provision.IncludeFile, "files", "nothing", croft.AsError("provision", err).Message)
+		return nil
+	}
+	return err
+}
+
+// path says what a path does here.
+func (p *planning) path(ctx context.Context, from *fsx.Tree, path config.ProvisionPath, name string) (does, why string, err error) {
+	if _, err := from.Lstat(name); err != nil {
+		return "nothing", "the project has no such file", nil
+	}
+	if path.How == string(croft.ProvisionLink) {
+		return "links to the project's", "", nil
+	}
+	files, size, err := filesBelow(ctx, from, name)
+	if err != nil {
+		return "", "", err
+	}
+	much := fmt.Sprintf("%s (%d KiB)", count(len(files), "file"), (size+1023)>>10)
+	if path.How == string(croft.ProvisionClone) {
+		return "clones " + much, "or copies them, where the file system shares no blocks", nil
+	}
+	return "copies " + much, "", nil
+}
+
+// variables adds the ports and the variables.
+func (p *planning) variables() {
+	if n := p.s.Config.Ports.Count; n > 0 {
+		does := fmt.Sprintf("leases %s of %s", count(int(n), "port"), p.s.Config.Ports.Range)
+		if len(p.rec.Workspace.Ports) > 0 {
+			does = fmt.Sprintf("has %s from %d on", count(len(p.rec.Workspace.Ports), "port"), p.rec.Workspace.Ports[0].Port)
+		}
+		p.add("ports.count", "ports", does, "")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.asked.Env)) {
+		p.add(p.asked.source("env", name), "variable "+name, p.asked.Env[name], "")
+	}
+}
+
+// commands adds the steps and probes.
+func (p *planning) commands(ctx context.Context) error {
+	hash, isApproved, err := p.svc.Approvals.ChecksTrusted(ctx, p.s.Project, p.asked.Commands())
+	if err != nil {
+		return err
+	}
+	run := &setup{rec: p.rec, steps: p.asked.stepsFor(p.rec)}
+	at := &p.out.Provision
+	at.Steps, at.Unapproved, at.Hash = plan(at.Steps, run.steps, p.asked.Probes), nil, ""
+	if !isApproved {
+		at.Unapproved, at.Hash = p.asked.Commands(), hash
+	}
+	for i := range at.Steps {
+		step, isProbe := &at.Steps[i], i >= len(run.steps)
+		why := "to see whether all is there"
+		if !isProbe {
+			why = run.whyDue(run.steps[i], *step)
+		}
+		does := "runs " + step.Run
+		switch {
+		case !isApproved:
+			does, why, step.State = "waits for an approval: "+step.Run, "croft config trust --setup", croft.StepUnapproved
+		case why == "":
+			does = "has run: " + step.Run
+		case !isProbe && step.State == croft.StepDone:
+			step.State = croft.StepPending
+		}
+		what := "step " + step.Name
+		if isProbe {
+			what = step.Name
+		}
+		p.add(p.sourceOf(step, isProbe), what, does, why)
+	}
+	judge(at)
+	if !isApproved {
+		at.State, at.Why = croft.ProvisionUnapproved, "nobody has approved its commands"
+	}
+	return nil
+}
+
+func (p *planning) sourceOf(step *croft.ProvisionedStep, isProbe bool) string {
+	switch {
+	case p.asked.Foreign != nil:
+		return p.asked.Foreign.Source
+	case isProbe:
+		return p.asked.source("provision.probe", step.Run)
+	}
+	return p.asked.source("provision.step", step.Name)
+}
+
+// source returns the file and the line of the table that has a value, or of a key in a table.
+func (a Asked) source(table, value string) string {
+	at, header, n := "", 0, 0
+	for line := range bytes.Lines(a.text) {
+		n++
+		text := strings.TrimSpace(string(line))
+		if strings.HasPrefix(text, "[") {
+			at, header = strings.Trim(strings.SplitN(text, "#", 2)[0], "[] \t"), n
+			continue
+		}
+		key, given, isPair := strings.Cut(text, "=")
+		switch {
+		case !isPair || at != table:
+		case table == "env" && strings.Trim(strings.TrimSpace(key), `"'`) == value:
+			return settingsFile + ":" + strconv.Itoa(n)
+		case table != "env" && strings.Contains(given, value):
+			return settingsFile + ":" + strconv.Itoa(header)
+		}
+	}
+	return settingsFile
+}
+
+// count is a number and its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
