@@ -47,6 +47,9 @@ type Spec struct {
 	// Branches are other branches, by name, that a checkout with a git directory of its
 	// own has from the beginning.
 	Branches map[string]string
+	// Sparse are the directories that the checkout has besides the files at its top, or "/" for all; empty: it has
+	// what the project's own checkout has.
+	Sparse []string
 	// Source is the plain directory whose files are copied to the checkout, ignored
 	// ones included; Skip are the paths in it that are not copied. Without Source the
 	// files come from the base.

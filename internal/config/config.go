@@ -100,6 +100,7 @@ type History struct {
 type Checkout struct {
 	Workers int      `key:"workers"` // 0 means one for each core
 	Links   []string `key:"links"`   // what is linked from the top of the repository
+	Sparse  []string `key:"sparse"`  // the directories of a workspace; empty: those of the project's checkout; "/": all
 	// IsolatedObjects is what isolated workspaces borrow objects from: copies or hard
 	// links.
 	IsolatedObjects string `key:"isolated_objects"`

@@ -222,6 +222,12 @@ func engineKeys() []Key {
 			Doc: "Patterns of untracked files and directories at the top of the repository that are linked into a workspace, beside those of the layout.",
 		},
 		{
+			Name: "checkout.sparse", Type: TypeList,
+			Doc: "The directories that a workspace has of its commit, besides the files at the top, as `git sparse-checkout set --cone` takes them; `/` means everything. " +
+				"Empty means what the project's own checkout has. Setting it switches `extensions.worktreeConfig` on in the repository, as that command does.",
+			check: checkSparse,
+		},
+		{
 			Name: "checkout.scratch", Type: TypeString,
 			Doc:   "The name of the directory in each workspace that git ignores and that is archived when a round ends. Empty means the layout's.",
 			check: checkScratchName,

@@ -277,7 +277,7 @@ func (d *examination) registerAgain(ctx context.Context, id croft.ID) error {
 		return err
 	}
 	w := rec.Workspace
-	return d.r.Trees.At(project.SpecOf(rec)).Register(ctx, worktree.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})
+	return d.r.Trees.At(project.SpecOf(rec)).Register(ctx, worktree.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base, Sparse: rec.Sparse})
 }
 
 // findDamagedObjects verifies the packs of the project, and the copies of them that

@@ -29,6 +29,9 @@ func (r *Repository) Add(ctx context.Context, s worktree.AddSpec) (*Worktree, er
 		}
 		return r.with(w), nil
 	}
+	if err := r.prepareSparse(s); err != nil {
+		return nil, err
+	}
 	w := r.Linked(s.Admin, s.Path)
 	if _, err := os.Lstat(s.Path); err == nil {
 		return nil, fmt.Errorf("%s: %w", s.Path, worktree.ErrExists)

@@ -75,7 +75,7 @@ func (w *Worktree) FillSubmodules(ctx context.Context, s SubmoduleFill) ([]Fille
 	if f.config, err = w.Repo.fileConfig(); err != nil {
 		return nil, err
 	}
-	level := submoduleLevel{repo: w.Repo, project: w.Repo, commit: s.Commit, links: special.Links, top: top}
+	level := submoduleLevel{repo: w.Repo, project: w.Repo, commit: s.Commit, links: wantedLinks(special), top: top}
 	if err := f.fillLevel(ctx, level); err != nil {
 		return f.done, err
 	}
@@ -83,6 +83,15 @@ func (w *Worktree) FillSubmodules(ctx context.Context, s SubmoduleFill) ([]Fille
 		return f.done, activateSubmodules(top)
 	}
 	return f.done, nil
+}
+
+// wantedLinks returns the paths of submodules, without those that a sparse checkout leaves out.
+func wantedLinks(s index.Special) []string {
+	left := map[string]bool{}
+	for _, e := range s.Hidden {
+		left[e.Path] = e.Sparse && e.Mode == odb.LinkMode
+	}
+	return slices.DeleteFunc(slices.Clone(s.Links), func(path string) bool { return left[path] })
 }
 
 // activeSubmodules is the setting by which `git submodule` examines all submodules.

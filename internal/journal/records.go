@@ -60,6 +60,7 @@ type Record struct {
 	Carried    string            `json:"carried,omitempty"`    // the commit, of its project's uncommitted changes, that it starts from
 	Links      []string          `json:"links,omitempty"`      // names at the top of the checkout that Croft linked to the project's files
 	Copied     []string          `json:"copied,omitempty"`     // files that Croft copied into the checkout and that git does not ignore there
+	Sparse     []string          `json:"sparse,omitempty"`     // the directories that it has of its commits, if not those of the project's checkout
 	Env        map[string]string `json:"env,omitempty"`        // its own variables: ports, and those of its croft.toml
 	LeaseEpoch int               `json:"leaseEpoch,omitempty"` // how many exclusive leases it has had; only grows
 	ClaimedBy  string            `json:"claimedBy,omitempty"`  // the call with a key that claimed the revision before this one; see Claim

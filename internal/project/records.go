@@ -26,6 +26,7 @@ func SpecOf(rec journal.Record) checkout.Spec {
 	w := rec.Workspace
 	s := checkout.Spec{
 		ID: string(w.ID), Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Base: w.Base, Kind: kindOf(w.Mode), Identity: fsx.Identity(rec.Identity),
+		Sparse: rec.Sparse,
 	}
 	if rec.Trash != nil {
 		s.TrashedIn = fsx.Identity(rec.Trash.Identity)

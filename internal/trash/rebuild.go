@@ -100,7 +100,7 @@ func (svc *Trash) adoptRebuilt(ctx context.Context, r *project.Project, rec *jou
 	case checkout.Intact:
 		return r.Trees.IsReleased(spec), nil
 	case checkout.Unregistered:
-		return true, tree.Register(ctx, worktree.AddSpec{Admin: rec.Admin, Path: spec.Path, Branch: spec.Branch, Head: spec.Base})
+		return true, tree.Register(ctx, worktree.AddSpec{Admin: rec.Admin, Path: spec.Path, Branch: spec.Branch, Head: spec.Base, Sparse: spec.Sparse})
 	}
 	return false, project.NotOursError(spec.Path)
 }

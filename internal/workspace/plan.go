@@ -91,6 +91,9 @@ func (svc *Workspaces) planOne(ctx context.Context, s project.Location, req crof
 	if p.mode == croft.ModeLegacy {
 		return p, nil
 	}
+	if err := svc.checkSparse(s, p.mode); err != nil {
+		return nil, err
+	}
 	if p.start, err = base.StartFor(ctx, s, p.layout, req); err != nil {
 		return nil, err
 	}

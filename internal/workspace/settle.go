@@ -43,6 +43,9 @@ func (svc *Workspaces) settlePlan(tx *journal.Tx, s project.Location, p *plan) e
 		return nil
 	}
 	p.record.Admin = worktree.Admin(string(id))
+	if s.Git != nil && !svc.IsPlain(s.CommonDir) {
+		p.record.Sparse = s.Config.Checkout.Sparse
+	}
 	return p.settlePlace(tx, s, svc.Settings.Config().DataDir, now.Unix())
 }
 

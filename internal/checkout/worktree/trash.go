@@ -148,7 +148,7 @@ func (c *Checkouts) Rebuild(ctx context.Context, s checkout.Spec, dir string) er
 		return fmt.Errorf("%w: %s", checkout.ErrGone, s.Path)
 	}
 	err := w.Rebuild(ctx, filepath.Join(dir, stowedAdmin), BirthLock, worktree.AddSpec{
-		Admin: adminOf(s), Path: s.Path, Branch: s.Branch, Head: s.Base, Branches: s.Branches,
+		Admin: adminOf(s), Path: s.Path, Branch: s.Branch, Head: s.Base, Branches: s.Branches, Sparse: s.Sparse,
 	})
 	if !errors.Is(err, git.ErrForged) {
 		return contractError(s.Path, dir, err)
@@ -203,7 +203,7 @@ func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, dir string) erro
 	if err != nil {
 		return contractError(s.Path, at, err)
 	}
-	return w.Register(context.Background(), worktree.AddSpec{Admin: adminOf(s), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
+	return w.Register(context.Background(), worktree.AddSpec{Admin: adminOf(s), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock, Sparse: s.Sparse})
 }
 
 func (c *Checkouts) moveTreeBack(w *git.Worktree, beside *fsx.Dir, dir string) error {

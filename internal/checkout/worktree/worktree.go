@@ -57,7 +57,7 @@ func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
 // Prepare registers the worktree and locks it.
 func (c *Checkouts) Prepare(ctx context.Context, s checkout.Spec) error {
 	add := worktree.AddSpec{
-		Admin: adminOf(s), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock, Kind: git.KindLinked, Branches: s.Branches,
+		Admin: adminOf(s), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock, Kind: git.KindLinked, Branches: s.Branches, Sparse: s.Sparse,
 	}
 	if s.Kind == checkout.Isolated {
 		add.Kind = git.KindIsolated

@@ -264,11 +264,17 @@ func isWorktreeConfig(entries []gitconfig.Entry) bool {
 	return is
 }
 
+// HasWorktreeConfig reports whether each checkout of the repository has settings of its own, beside those of all.
+func (r *Repository) HasWorktreeConfig() (bool, error) {
+	h, err := r.EnsureHostDir()
+	return err == nil && isWorktreeConfig(h.Entries), err
+}
+
 // sparseNow reads the sparse-checkout settings of a checkout: from the repository's
 // configuration and, where checkouts have one of their own, from that. It uses nothing
 // else of that file.
 func (r *Repository) sparseNow(entries []gitconfig.Entry, gitDir string) []gitconfig.Setting {
-	if isWorktreeConfig(entries) {
+	if isWorktreeConfig(entries) || filepath.Dir(gitDir) == r.IsolatedDir() {
 		if own, err := gitconfig.ReadFile(filepath.Join(gitDir, "config.worktree")); err == nil {
 			entries = slices.Concat(entries, own)
 		}

@@ -95,6 +95,11 @@ func (w *Worktree) makePrivate(dir *fsx.Dir, s worktree.AddSpec, store string) e
 	if err != nil {
 		return err
 	}
+	sparse, patterns, err := w.sparseParts()
+	if err != nil {
+		return err
+	}
+	config += sparse
 	files := map[string]string{
 		"HEAD":                    s.Head + "\n",
 		"config":                  config,
@@ -117,6 +122,9 @@ func (w *Worktree) makePrivate(dir *fsx.Dir, s worktree.AddSpec, store string) e
 		files["refs/heads/"+name] = oid + "\n"
 	}
 	files["info/exclude"] = w.Repo.sharedExcludes()
+	if patterns != "" {
+		files["info/sparse-checkout"] = patterns
+	}
 	for name, text := range files {
 		if err := dir.WriteBelow(path.Dir(name), path.Base(name), []byte(text)); err != nil {
 			return err
@@ -166,6 +174,32 @@ func (r *Repository) privateConfig() (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// sparseParts returns the settings and the patterns by which the agent's git leaves out the files that Croft's leaves out.
+func (w *Worktree) sparseParts() (config, patterns string, err error) {
+	h, err := w.Repo.EnsureHostDir()
+	if err != nil {
+		return "", "", err
+	}
+	settings, err := w.Repo.CheckoutConfig(h, w.Admin)
+	if err != nil {
+		return "", "", err
+	}
+	var b bytes.Buffer
+	for _, s := range settings {
+		if s[0] == "core.sparsecheckout" || s[0] == "core.sparsecheckoutcone" {
+			gitconfig.Write(&b, gitconfig.Entry{Key: s[0], Value: s[1]})
+		}
+	}
+	if b.Len() == 0 {
+		return "", "", nil
+	}
+	text, err := fsx.ReadFile(filepath.Join(w.Admin, "info", "sparse-checkout"), worktree.MaxWorktreeConfig)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", "", nil
+	}
+	return b.String(), string(text), err
 }
 
 // sharedExcludes returns the ignore patterns of the repository's info/exclude and of

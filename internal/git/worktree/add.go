@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
 // AddSpec describes a linked worktree to register.
@@ -25,6 +23,9 @@ type AddSpec struct {
 	Kind   CheckoutKind
 	// Branches are other branches that an isolated checkout gets.
 	Branches map[string]string
+	// Sparse are the directories that the checkout has besides the files at its top, or AllFiles;
+	// empty: it has what the main checkout has.
+	Sparse []string
 	// Contents, if not nil, writes more files to the admin directory before git can see
 	// it: the state of a worktree that is restored.
 	Contents func(admin string) error
@@ -146,7 +147,7 @@ func (r *Repository) fillAdmin(w *Worktree, s AddSpec, staging *fsx.Dir) error {
 			return err
 		}
 	}
-	if err := r.copyWorktreeConfig(staging); err != nil || s.Contents == nil {
+	if err := r.writeSparse(w, s.Sparse, staging); err != nil || s.Contents == nil {
 		return err
 	}
 	own := r.OwnStaging(s.Admin)
@@ -171,35 +172,6 @@ func (w *Worktree) RelativeCommonDir() string {
 		return filepath.ToSlash(w.Repo.CommonDir)
 	}
 	return "../.."
-}
-
-// copyWorktreeConfig copies the per-worktree settings of the main checkout to a new
-// worktree, as git does, without those that name the main checkout's location.
-func (r *Repository) copyWorktreeConfig(admin *fsx.Dir) error {
-	sparse, err := fsx.ReadFile(filepath.Join(r.CommonDir, "info", "sparse-checkout"), MaxWorktreeConfig)
-	if err == nil {
-		err = admin.WriteBelow("info", "sparse-checkout", sparse)
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if !r.Format.WorktreeConfig {
-		return nil
-	}
-	entries, err := gitconfig.ReadFile(r.CommonPath("config.worktree"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var text bytes.Buffer
-	for _, e := range entries {
-		if e.Key != "core.bare" && e.Key != "core.worktree" {
-			gitconfig.Write(&text, e)
-		}
-	}
-	return admin.WriteFile("config.worktree", text.Bytes(), 0o666)
 }
 
 // MaxWorktreeConfig bounds the size of the settings that are copied.

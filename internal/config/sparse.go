@@ -1,0 +1,26 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// allFiles in checkout.sparse means everything.
+const allFiles = "/"
+
+// checkSparse accepts directories of a repository, or allFiles alone.
+func checkSparse(value any, _ string) error {
+	dirs, _ := value.([]string)
+	for _, dir := range dirs {
+		if dir == allFiles && len(dirs) == 1 {
+			return nil
+		}
+		clean := strings.TrimSuffix(dir, "/")
+		isPath := clean != "" && clean != "." && !path.IsAbs(clean) && path.Clean(clean) == clean && clean != ".." && !strings.HasPrefix(clean, "../")
+		if top, _, _ := strings.Cut(clean, "/"); !isPath || strings.EqualFold(top, ".git") || strings.ContainsAny(clean, "\x00\r\n\\") {
+			return fmt.Errorf("%s is not a directory in the repository; / alone means everything", quote(dir))
+		}
+	}
+	return nil
+}
