@@ -133,7 +133,7 @@ func (e *Engine) PlanProvision(ctx context.Context, req croft.PlanProvisionReque
 
 // Provision runs the commands by which a workspace is set up.
 func (e *Engine) Provision(ctx context.Context, req croft.ProvisionRequest) (*croft.Provision, error) {
-	return doOn(ctx, e, call{op: "provision", workspace: req.Workspace, repo: req.Repo, key: req.Key, does: writes}, req, e.equipment.Provision)
+	return doOn(ctx, e, call{op: "provision", workspace: req.Workspace, repo: req.Repo, key: req.Key, recovers: beforeActing}, req, e.equipment.Provision)
 }
 
 // Lock sets the user's lock of a workspace.

@@ -177,19 +177,15 @@ func (svc *Equipment) copier(r *project.Project, rec journal.Record) (*provision
 // were skipped.
 func (in *placing) copyAll(ctx context.Context, cp *provision.Copier, paths []string, how fsx.Content, done *croft.ProvisionedPath) ([]provision.Copy, error) {
 	var copies []provision.Copy
-	for _, p := range paths {
-		if err := ctx.Err(); err != nil {
-			return copies, err
-		}
-		made, err := cp.Copy(p, how)
+	for made, err := range cp.CopyEach(ctx, paths, how) {
 		if skip, ok := errors.AsType[*provision.SkipError](err); ok {
-			if was, isKnown := in.known[p]; isKnown && skip.Why == croft.SkipExists {
+			if was, isKnown := in.known[skip.Path]; isKnown && skip.Why == croft.SkipExists {
 				done.Files++
 				done.Bytes += was.Size
 				continue
 			}
 			if len(done.Skipped) < mostSkipped {
-				done.Skipped = append(done.Skipped, croft.Skipped{Path: p, Reason: skip.Why})
+				done.Skipped = append(done.Skipped, croft.Skipped{Path: skip.Path, Reason: skip.Why})
 			} else {
 				done.Left++
 			}

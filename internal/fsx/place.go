@@ -80,7 +80,9 @@ func fillFrom(in, out *os.File, info os.FileInfo, how Content, sum int64) (Place
 		}
 	case info.Size() <= sum:
 		var h hash.Hash = sha256.New()
-		_, err = io.Copy(out, io.TeeReader(io.LimitReader(in, info.Size()), h))
+		// Most files are small: a buffer of their size instead of 32 KiB for each. out would choose one by itself.
+		buffer := make([]byte, max(1, min(info.Size(), 64<<10)))
+		_, err = io.CopyBuffer(struct{ io.Writer }{out}, io.TeeReader(io.LimitReader(in, info.Size()), h), buffer)
 		placed.Sum = hex.EncodeToString(h.Sum(nil))
 	default: // on Linux the kernel copies
 		_, err = io.Copy(out, io.LimitReader(in, info.Size()))
@@ -166,6 +168,13 @@ func OpenTreeIs(path string, want Identity) (*Tree, error) {
 	t := OpenTree(path)
 	t.held = root
 	return t, nil
+}
+
+// Twin returns a tree of the same directory for another goroutine. It is closed by Close, before this tree is released.
+func (f *Tree) Twin() *Tree {
+	twin := OpenTree(f.root)
+	twin.held = f.held
+	return twin
 }
 
 // Release closes a tree for good.

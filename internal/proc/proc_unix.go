@@ -36,9 +36,10 @@ func isGroupGone(p *os.Process) bool {
 func Shell(line string) (path string, args []string) { return "sh", []string{"-c", line} }
 
 // GroupShell is as Shell, for RunGroup: if its caller dies, the whole group is ended and not only the
-// shell. The line runs in the background of another shell, which a signal finds waiting.
+// shell. The line runs in the background of another shell, which a signal finds waiting. At the end of the line that shell ends what
+// the line has left in the group: its caller, which does the same, may die right then.
 func GroupShell(line string) (path string, args []string) {
-	const watch = `trap 'trap "" TERM; kill -TERM 0; sleep 2; kill -KILL 0' TERM; sh -c "$1" & wait $!`
+	const watch = `trap 'trap "" TERM; kill -TERM 0; sleep 2; kill -KILL 0' TERM; sh -c "$1" & wait $!; s=$?; trap "" TERM; kill -TERM 0; exit $s`
 	return "sh", []string{"-c", watch, "sh", line}
 }
 

@@ -28,7 +28,8 @@ type Copier struct {
 	From, To *fsx.Tree
 	Limits   Limits
 
-	bytes, files int64 // copied so far
+	own    budget
+	shared *budget // of the copier that this one works for; nil: its own
 }
 
 // Copied describes a file or a link as it was copied, for finding out later whether it was changed.
@@ -73,14 +74,17 @@ func (c *Copier) Copy(name string, how fsx.Content) (Copy, error) {
 		return c.copyLink(name)
 	case !info.Mode().IsRegular():
 		return skip(croft.SkipSpecial)
-	case how == fsx.ContentCopied && c.Limits.Files > 0 && c.files >= c.Limits.Files:
-		return skip(croft.SkipTooMany)
-	case how == fsx.ContentCopied && c.Limits.Bytes > 0 && c.bytes+info.Size() > c.Limits.Bytes:
-		return skip(croft.SkipTooLarge)
-	case how == fsx.ContentCopied && info.Size() > smallFile && !c.hasRoom(info.Size()):
+	case how == fsx.ContentCloned:
+		return c.copyFile(name, how, 0)
+	}
+	if why := c.spent().take(info.Size(), c.Limits); why != "" {
+		return skip(why)
+	}
+	if info.Size() > smallFile && !c.hasRoom(info.Size()) {
+		c.spent().add(-info.Size(), -1)
 		return skip(croft.SkipNoRoom)
 	}
-	return c.copyFile(name, how)
+	return c.copyFile(name, how, info.Size())
 }
 
 func errOr(err error, other error) error {
@@ -123,7 +127,7 @@ func (c *Copier) copyLink(name string) (Copy, error) {
 	if err := c.From.CopyLink(name, target, c.To); err != nil {
 		return Copy{}, c.explain(name, err)
 	}
-	c.files++
+	c.spent().add(0, 1)
 	return Copy{Path: name, Link: target}, nil
 }
 
@@ -137,18 +141,21 @@ func staysInside(name, target string) bool {
 	return top != ".." && !strings.EqualFold(top, ".git")
 }
 
-func (c *Copier) copyFile(name string, how fsx.Content) (Copy, error) {
+// copyFile copies or clones a file. Of a copy, so many bytes were taken from the budget; the file may have grown since.
+func (c *Copier) copyFile(name string, how fsx.Content, taken int64) (Copy, error) {
 	left := int64(1 << 62)
 	if c.Limits.Bytes > 0 {
-		left = c.Limits.Bytes - c.bytes
+		left = taken + c.Limits.Bytes - c.spent().bytesSoFar()
 	}
 	placed, err := c.From.CopyFile(name, c.To, how, left, smallFile)
+	switch {
+	case err != nil && how == fsx.ContentCopied:
+		c.spent().add(-taken, -1)
+	case err == nil && how == fsx.ContentCopied:
+		c.spent().add(placed.Info.Size()-taken, 0)
+	}
 	if err != nil {
 		return Copy{}, c.explain(name, err)
-	}
-	if how == fsx.ContentCopied {
-		c.bytes += placed.Info.Size()
-		c.files++
 	}
 	return Copy{
 		Path: name, Mode: uint32(placed.Info.Mode().Perm()), Size: placed.Info.Size(), Time: placed.Info.ModTime().UnixNano(), Sum: placed.Sum,
