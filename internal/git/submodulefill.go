@@ -133,7 +133,7 @@ type submoduleLevel struct {
 
 // fillLevel fills the submodules of a checkout, and theirs.
 func (f *submoduleFiller) fillLevel(ctx context.Context, l submoduleLevel) error {
-	commits, err := l.repo.linkedCommits(ctx, l.commit, l.links)
+	commits, err := l.repo.linkedCommits(ctx, l.commit, l.links[:min(len(l.links), mostSubmodules)])
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (f *submoduleFiller) fillLevel(ctx context.Context, l submoduleLevel) error
 func (r *Repository) linkedCommits(ctx context.Context, commit string, links []string) (map[string]string, error) {
 	const atOnce = 100 // arguments have a limited size
 	commits := map[string]string{}
-	for some := range slices.Chunk(links[:min(len(links), mostSubmodules)], atOnce) {
+	for some := range slices.Chunk(links, atOnce) {
 		out, err := r.RunGit(ctx, append([]string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--"}, some...)...)
 		if err != nil {
 			return nil, err
@@ -419,13 +419,7 @@ func (f *submoduleFiller) checkOut(ctx context.Context, l submoduleLevel, sub *R
 	if len(special.Links) == 0 {
 		return nil
 	}
-	root := module
-	if at := filepath.Join(l.project.Root, filepath.FromSlash(path)); !l.project.Bare {
-		if place, err := gitdir.PlaceIn(at); err == nil && place.CommonDir == module {
-			root = at
-		}
-	}
-	inProject := At(f.w.Repo.Git, gitdir.PlaceAt(module, root), filepath.Join(filepath.Dir(sub.CommonDir), "module"))
+	inProject := At(f.w.Repo.Git, gitdir.PlaceAt(module, l.project.rootOf(path, module)), filepath.Join(filepath.Dir(sub.CommonDir), "module"))
 	return f.fillLevel(ctx, submoduleLevel{
 		repo: sub, project: inProject, commit: commit, links: special.Links, top: dir, prefix: l.prefix + path + "/", depth: l.depth + 1,
 	})

@@ -420,3 +420,46 @@ func TestFillShallow(t *testing.T) {
 	}
 	r.GitIn(filepath.Join(w.Path, "lib"), "fsck", "--strict")
 }
+
+// TestKeepSubmodulesOfSubmodules: a commit of a submodule in a submodule that only a worktree has is brought into the
+// project's copy of that, too.
+func TestKeepSubmodulesOfSubmodules(t *testing.T) {
+	for _, kind := range []worktree.CheckoutKind{KindLinked, KindIsolated} {
+		t.Run("kind "+string(kind), func(t *testing.T) {
+			r, _ := withSubmodules(t)
+			repo := open(t, r)
+			w := addKind(t, r, repo, "wt", kind)
+			filled(t, w, SubmoduleFill{})
+			for _, dir := range []string{"lib/inner", "lib", ""} {
+				at := filepath.Join(w.Path, dir)
+				gittest.WriteFile(t, filepath.Join(at, "new"), dir)
+				r.GitIn(at, "add", "--all")
+				r.GitIn(at, "commit", "--quiet", "--message", "work in "+dir)
+			}
+			if err := w.Pull(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.KeepSubmodules(t.Context(), headOf(t, w)); err != nil {
+				t.Fatal(err)
+			}
+			for dir, module := range map[string]string{"lib/inner": "modules/lib/modules/inner", "lib": "modules/lib"} {
+				commit := r.GitIn(filepath.Join(w.Path, dir), "rev-parse", "HEAD")
+				r.GitIn(filepath.Join(repo.CommonDir, module), "--git-dir=.", "rev-parse", "--verify", "--quiet", submoduleRefs+commit)
+				r.GitIn(filepath.Join(repo.CommonDir, module), "--git-dir=.", "rev-list", "--objects", "--quiet", commit)
+			}
+
+			// Where the project has no copy of the inner one, the work is held.
+			inner := filepath.Join(w.Path, "lib/inner")
+			r.GitIn(inner, "commit", "--quiet", "--allow-empty", "--message", "more")
+			r.GitIn(filepath.Join(w.Path, "lib"), "commit", "--quiet", "--all", "--message", "more")
+			r.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "more")
+			if err := errors.Join(os.RemoveAll(filepath.Join(repo.CommonDir, "modules/lib/modules")), w.Pull(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			alone, ok := errors.AsType[*SubmoduleError](w.KeepSubmodules(t.Context(), headOf(t, w)))
+			if !ok || alone.Path != "lib/inner" {
+				t.Errorf("%+v", alone)
+			}
+		})
+	}
+}

@@ -56,22 +56,34 @@ func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 	if err != nil || len(special.Links) == 0 {
 		return err
 	}
-	args := append([]string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--"}, special.Links...)
-	out, err := w.Repo.RunGit(ctx, args...)
+	level := keptLevel{repo: w.Repo, project: w.Repo, work: w.Path}
+	return w.keepLevel(ctx, level, commit, special.Links)
+}
+
+// keptLevel is a checkout whose submodules have commits to keep: the worktree, or a submodule in it.
+type keptLevel struct {
+	repo    *Repository // has the commit of the checkout
+	project *Repository // the project's own copy: where the git directories of its submodules are
+	work    string
+	prefix  string // of the paths of submodules, from the top of the worktree
+	depth   int
+}
+
+// keepLevel keeps the commits of the submodules at links, as far as a commit names them.
+func (w *Worktree) keepLevel(ctx context.Context, l keptLevel, commit string, links []string) error {
+	commits, err := l.repo.linkedCommits(ctx, commit, links)
 	if err != nil {
 		return err
 	}
-	names, err := w.Repo.submoduleNames(ctx, commit)
+	names, err := l.repo.submoduleNames(ctx, commit)
 	if err != nil {
 		return err
 	}
-	for _, line := range gitdir.SplitNUL(out) {
-		about, path, _ := strings.Cut(line, "\t")
-		f := strings.Fields(about)
-		if len(f) != 3 || f[0] != odb.LinkMode || !object.IsOID(f[2]) {
+	for _, path := range links {
+		if commits[path] == "" {
 			continue
 		}
-		if err := w.keepSubmodule(ctx, path, names[path], f[2]); err != nil {
+		if err := w.keepSubmodule(ctx, l, path, names[path], commits[path]); err != nil {
 			return err
 		}
 	}
@@ -103,8 +115,9 @@ func (r *Repository) submoduleNames(ctx context.Context, commit string) (map[str
 	return names, nil
 }
 
-func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string) error {
-	dir := filepath.Join(w.Path, filepath.FromSlash(path))
+// keepSubmodule keeps a commit of a submodule, and those that it names of the submodules in that.
+func (w *Worktree) keepSubmodule(ctx context.Context, l keptLevel, path, name, commit string) error {
+	dir := filepath.Join(l.work, filepath.FromSlash(path))
 	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
 		return nil // absent, or a symbolic link
 	}
@@ -123,12 +136,15 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 	if isThere, err := sub.hasVerified(ctx, commit); err != nil || !isThere {
 		return err
 	}
-	to, isThere := w.Repo.moduleOf(path, name)
+	to, isThere := l.project.moduleOf(path, name)
 	var module *Repository
 	if isThere {
-		module = At(w.Repo.Git, gitdir.PlaceAt(to, to), filepath.Join(host, "to"))
+		module = At(w.Repo.Git, gitdir.PlaceAt(to, l.project.rootOf(path, to)), filepath.Join(host, "to"))
 		defer module.Close()
 		module.Format.Partial = false
+		if err := w.keepInner(ctx, l, sub, module, dir, path, commit); err != nil {
+			return err
+		}
 		if has, err := module.hasVerified(ctx, commit); err != nil || has && module.checkComplete(ctx, commit, "--all") == nil {
 			return err
 		}
@@ -138,7 +154,7 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 		return nil // a remote of the submodule has it
 	}
 	if err == nil && module == nil {
-		return &SubmoduleError{Path: path, Commit: commit, Work: dir}
+		return &SubmoduleError{Path: l.prefix + path, Commit: commit, Work: dir}
 	}
 	if err == nil {
 		err = module.copyCommit(ctx, sub, commit)
@@ -147,9 +163,30 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 		return err
 	}
 	if missing := sub.checkComplete(ctx, commit, "--remotes"); missing != nil && ctx.Err() == nil && !gitcmd.IsStopped(missing) {
-		return &SubmoduleBrokenError{Path: path, Commit: commit, Work: dir, Err: missing}
+		return &SubmoduleBrokenError{Path: l.prefix + path, Commit: commit, Work: dir, Err: missing}
 	}
 	return err
+}
+
+// keepInner keeps the commits of the submodules in a submodule.
+func (w *Worktree) keepInner(ctx context.Context, l keptLevel, sub, module *Repository, dir, path, commit string) error {
+	if l.depth >= deepestSubmodule {
+		return nil
+	}
+	special, err := sub.readSpecialEntries(ctx, checkoutAt{gitDir: sub.GitDir, work: dir, inherit: w.Inherit})
+	if err != nil || len(special.Links) == 0 {
+		return ctx.Err() // an index that cannot be read names no submodules
+	}
+	return w.keepLevel(ctx, keptLevel{repo: sub, project: module, work: dir, prefix: l.prefix + path + "/", depth: l.depth + 1}, commit, special.Links)
+}
+
+// rootOf returns the checkout of a submodule in the project, if module is its git directory, and module otherwise.
+func (r *Repository) rootOf(path, module string) string {
+	at := filepath.Join(r.Root, filepath.FromSlash(path))
+	if place, err := gitdir.PlaceIn(at); err == nil && !r.Bare && place.CommonDir == module {
+		return at
+	}
+	return module
 }
 
 // checkComplete fails if an object is missing that a commit needs and certain refs do not
