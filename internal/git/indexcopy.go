@@ -104,6 +104,10 @@ func (c *indexCopy) updatePaths(ctx context.Context, paths []string) error {
 			gone = append(gone, p)
 			continue
 		}
+		// A directory lists what was there before the device was mounted on it, so git takes it for a file.
+		if info, err := os.Lstat(filepath.Join(c.at.work, filepath.FromSlash(p))); err == nil && gitcmd.IsNull(info) {
+			continue
+		}
 		list = append(append(list, p...), 0)
 	}
 	if err := c.unstagePaths(ctx, gone); err != nil || len(list) == 0 {

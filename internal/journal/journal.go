@@ -120,7 +120,10 @@ func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	if err := j.refuseNewer(); err != nil {
 		return nil, err
 	}
-	err := j.openToWrite(ctx, dir)
+	err := readonly.HiddenError(j.path, opts.Copy)
+	if err == nil {
+		err = j.openToWrite(ctx, dir)
+	}
 	if cause := readonly.NoFilesError(err); cause != nil {
 		err = fmt.Errorf("%w: %w", cause, err)
 	} else if err != nil && readonly.IsUnwritable(err) {

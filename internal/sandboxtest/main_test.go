@@ -29,17 +29,57 @@ func TestMain(m *testing.M) {
 
 // host is a project with a workspace of each mode, w and iso.
 type host struct {
-	repo *gittest.Repo
-	top  string // everything lies below it
-	temp string
+	repo     *gittest.Repo
+	temp     string
+	croft    string // the program
+	programs string // the directory of the agents' own programs
+	kinds    []Kind // the sandboxes that a test runs in
 }
 
+// newHost makes a project for the sandboxes that are made here.
 func newHost(t *testing.T) host {
 	t.Helper()
+	return makeHost(t, host{croft: croftBinary, kinds: Kinds()})
+}
+
+// newRealHost makes a project for the agents' own sandboxes. It lies neither below /tmp, where
+// Codex lets agents write, nor below /dev, which they have anew.
+func newRealHost(t *testing.T) host {
+	t.Helper()
+	h := host{programs: Programs(t), kinds: RealKinds()}
+	dir, err := os.MkdirTemp("/var/tmp", "croft-agents-") //nolint:usetesting // t.TempDir lies below TMPDIR, which this changes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Setenv("TMPDIR", dir)
+	h.croft = filepath.Join(dir, "croft")
+	text, err := os.ReadFile(croftBinary)
+	if err == nil {
+		err = os.WriteFile(h.croft, text, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return makeHost(t, h)
+}
+
+// eachHost runs a test with the sandboxes that are made here and, if long tests are asked for, with the agents' own.
+func eachHost(t *testing.T, f func(t *testing.T, h host)) {
+	t.Run("made", func(t *testing.T) { f(t, newHost(t)) })
+	t.Run("real", func(t *testing.T) { f(t, newRealHost(t)) })
+}
+
+// sandbox returns a sandbox for a workspace.
+func (h host) sandbox(kind Kind, workspace string) Sandbox {
+	return Sandbox{Kind: kind, Dir: h.path(workspace), Temp: h.temp, Env: h.repo.Env, Programs: h.programs}
+}
+
+func makeHost(t *testing.T, h host) host {
+	t.Helper()
 	Require(t)
-	repo := gittest.New(t)
-	repo.Env = append(repo.Env, "CROFT_GC_AUTO=false") // upkeep in the background would write while a test compares files
-	h := host{repo: repo, top: filepath.Dir(filepath.Dir(repo.Dir)), temp: t.TempDir()}
+	h.repo, h.temp = gittest.New(t), t.TempDir()
+	h.repo.Env = append(h.repo.Env, "CROFT_GC_AUTO=false") // upkeep in the background would write while a test compares files
 	h.outside(t, "new", "w")
 	h.outside(t, "new", "--mode", "isolated", "iso")
 	for _, name := range []string{"w", "iso"} {
@@ -74,7 +114,7 @@ func (h host) outside(t *testing.T, args ...string) {
 func (h host) tryOutside(ctx context.Context, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, croftBinary, args...)
+	cmd := exec.CommandContext(ctx, h.croft, args...)
 	cmd.Dir, cmd.Env = h.repo.Dir, h.repo.Env
 	if _, err := cmd.Output(); err != nil {
 		return fmt.Errorf("croft %s: %w\n%s", strings.Join(args, " "), err, stderrOf(err))
@@ -100,8 +140,7 @@ func (h host) inside(t *testing.T, s Sandbox, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	s.Temp, s.Env = h.temp, h.repo.Env
-	cmd := s.Command(ctx, t, append([]string{croftBinary}, args...)...)
+	cmd := s.Command(ctx, t, append([]string{h.croft}, args...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -140,6 +179,9 @@ func (h host) files(t *testing.T) map[string]string {
 			if strings.Contains(path, "/objects/") {
 				at = 0 // git touches a pack that has an object which it would write, against its own gc
 			}
+			if d.IsDir() && h.programs != "" {
+				at = 0 // the agents' own sandboxes make files that others are mounted on, and delete them
+			}
 			seen[path] = fmt.Sprint(info.Mode(), at, info.Size(), text)
 			return nil
 		})
@@ -169,6 +211,9 @@ func (h host) wantUnchanged(t *testing.T, before map[string]string, what string)
 		t.Fatal(err)
 	}
 	for _, entry := range left {
+		if h.programs != "" && strings.HasPrefix(entry.Name(), "codex-bwrap-") {
+			continue // Codex's own
+		}
 		t.Errorf("%s left %s in the directory for temporary files", what, entry.Name())
 	}
 }

@@ -21,7 +21,7 @@ func (h host) tools(t *testing.T, workspace string, calls ...string) string {
 	out := ""
 	for i, call := range calls {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		cmd := exec.CommandContext(ctx, croftBinary, "mcp", "--workspace", workspace)
+		cmd := exec.CommandContext(ctx, h.croft, "mcp", "--workspace", workspace)
 		cmd.Dir, cmd.Env = h.repo.Dir, h.repo.Env
 		in, err := cmd.StdinPipe()
 		if err != nil {
@@ -66,11 +66,10 @@ func TestSavedFromOutside(t *testing.T) {
 	h := newHost(t)
 	for _, workspace := range []string{"w", "iso"} {
 		t.Run(workspace, func(t *testing.T) {
-			s := Sandbox{Kind: Codex, Dir: h.path(workspace)}
+			s := h.sandbox(Codex, workspace)
 			git := func(line string) (string, error) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				s.Temp, s.Env = h.temp, h.repo.Env
 				out, err := s.Command(ctx, t, "sh", "-c", line).CombinedOutput()
 				return strings.TrimSpace(string(out)), err
 			}
@@ -106,8 +105,8 @@ func TestServerInside(t *testing.T) {
 	h := newHost(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	s := Sandbox{Kind: Codex, Dir: h.path("w"), Temp: h.temp, Env: h.repo.Env}
-	cmd := s.Command(ctx, t, croftBinary, "mcp")
+	s := h.sandbox(Codex, "w")
+	cmd := s.Command(ctx, t, h.croft, "mcp")
 	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"h","version":"1"}}}` + "\n" +
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"diff","arguments":{}}}` + "\n" +
 		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"save","arguments":{"message":"m"}}}` + "\n")
@@ -137,7 +136,7 @@ func TestManySaved(t *testing.T) {
 		wg.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			s := Sandbox{Kind: Codex, Dir: h.path(name), Temp: h.temp, Env: h.repo.Env}
+			s := h.sandbox(Codex, name)
 			inside := func(line string) string {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()

@@ -48,20 +48,36 @@ func source(t *testing.T, r result) croft.ReadOnlyState {
 }
 
 // eachSandbox runs a test in each sandbox for a workspace of each mode.
-func eachSandbox(t *testing.T, h host, f func(t *testing.T, s Sandbox, workspace string)) {
-	for _, kind := range Kinds() {
-		for _, workspace := range []string{"w", "iso"} {
-			t.Run(string(kind)+"/"+workspace, func(t *testing.T) { f(t, Sandbox{Kind: kind, Dir: h.path(workspace)}, workspace) })
+func eachSandbox(t *testing.T, f func(t *testing.T, h host, s Sandbox, workspace string)) {
+	eachHost(t, func(t *testing.T, h host) {
+		h.outside(t, "snapshot", "w")
+		for _, kind := range h.kinds {
+			for _, workspace := range []string{"w", "iso"} {
+				t.Run(string(kind)+"/"+workspace, func(t *testing.T) { f(t, h, h.sandbox(kind, workspace), workspace) })
+			}
 		}
+	})
+}
+
+// eachStrictest runs a test for the workspace w in the sandbox that is made here in which least can be written and, if
+// long tests are asked for, in each of the agents' own.
+func eachStrictest(t *testing.T, f func(t *testing.T, h host, s Sandbox)) {
+	t.Run("made", func(t *testing.T) {
+		h := newHost(t)
+		f(t, h, h.sandbox(Codex, "w"))
+	})
+	for _, kind := range RealKinds() {
+		t.Run("real/"+string(kind), func(t *testing.T) {
+			h := newRealHost(t)
+			f(t, h, h.sandbox(kind, "w"))
+		})
 	}
 }
 
 // TestReads: in every sandbox every command that only reads answers, from the live state, and
 // changes no file.
 func TestReads(t *testing.T) {
-	h := newHost(t)
-	h.outside(t, "snapshot", "w")
-	eachSandbox(t, h, func(t *testing.T, s Sandbox, workspace string) {
+	eachSandbox(t, func(t *testing.T, h host, s Sandbox, workspace string) {
 		before := h.files(t)
 		for _, line := range readings {
 			r := h.inside(t, s, words(line, workspace)...)
@@ -90,8 +106,7 @@ func TestReads(t *testing.T) {
 // TestWritesAreRefused: a command that must write ends at once with READ_ONLY, says where it can
 // be run, and changes no file.
 func TestWritesAreRefused(t *testing.T) {
-	h := newHost(t)
-	eachSandbox(t, h, func(t *testing.T, s Sandbox, workspace string) {
+	eachSandbox(t, func(t *testing.T, h host, s Sandbox, workspace string) {
 		before := h.files(t)
 		for _, line := range writings {
 			r := h.inside(t, s, append(words(line, workspace), "--json")...)
@@ -121,8 +136,10 @@ const refusalTime = 100 * time.Millisecond
 
 // TestRefusalIsFast compares a refused command with a program that does nothing, in turn.
 func TestRefusalIsFast(t *testing.T) {
-	h := newHost(t)
-	s := Sandbox{Kind: Codex, Dir: h.path("w"), Temp: h.temp, Env: h.repo.Env}
+	eachStrictest(t, wantFastRefusal)
+}
+
+func wantFastRefusal(t *testing.T, h host, s Sandbox) {
 	best, nothing := time.Hour, time.Hour
 	for range 7 {
 		begun := time.Now()
@@ -143,8 +160,10 @@ func TestRefusalIsFast(t *testing.T) {
 // TestReadsBesideWriter reads in a sandbox while a process outside makes workspaces and removes
 // them: every reading succeeds, and has what was written before it began.
 func TestReadsBesideWriter(t *testing.T) {
-	h := newHost(t)
-	s := Sandbox{Kind: Codex, Dir: h.path("w")}
+	eachStrictest(t, readBesideWriter)
+}
+
+func readBesideWriter(t *testing.T, h host, s Sandbox) {
 	made := make(chan string)
 	done := make(chan struct{})
 	go func() {
@@ -204,10 +223,16 @@ func TestReadsBesideWriter(t *testing.T) {
 // TestHiddenState: where the state cannot be seen, commands answer from what git knows, and say
 // so; what git does not know is no empty answer.
 func TestHiddenState(t *testing.T) {
-	h := newHost(t)
-	hidden := []string{h.stateDir()}
+	eachHost(t, func(t *testing.T, h host) {
+		for _, kind := range h.kinds {
+			t.Run(string(kind), func(t *testing.T) { readWithoutState(t, h, h.sandbox(kind, "w")) })
+		}
+	})
+}
+
+func readWithoutState(t *testing.T, h host, s Sandbox) {
+	s.Hidden = []string{h.stateDir()}
 	before := h.files(t)
-	s := Sandbox{Kind: Codex, Dir: h.path("w"), Hidden: hidden}
 	for _, line := range []string{"list", "list --all", "show", "show w", "path w", "diff w", "conflicts", "config", "doctor"} {
 		if r := h.inside(t, s, words(line, "w")...); r.exit != croft.ExitOK {
 			t.Errorf("%s: exit %d\n%s%s", line, r.exit, r.stdout, r.stderr)
@@ -247,7 +272,7 @@ func TestReadsOfAFile(t *testing.T) {
 		}
 	}
 	before := h.files(t)
-	s := Sandbox{Kind: Codex, Dir: h.path("w")}
+	s := h.sandbox(Codex, "w")
 	r := h.inside(t, s, "list", "--json")
 	how := source(t, r)
 	if how.Source != croft.ReadFile || how.AsOf.IsZero() || !how.Verified || !strings.Contains(r.stdout, `"name":"iso"`) {

@@ -33,7 +33,7 @@ const (
 	Claude Kind = "claude"
 )
 
-// Kinds are all sandboxes.
+// Kinds are the sandboxes that are made here, like those of agents.
 func Kinds() []Kind { return []Kind{Codex, Claude} }
 
 // Sandbox runs commands in a directory that can be written.
@@ -44,6 +44,8 @@ type Sandbox struct {
 	Env  []string
 	// Hidden are directories that are empty inside.
 	Hidden []string
+	// Programs is the directory of the agents' own programs, for their own sandboxes.
+	Programs string
 }
 
 // Require skips a test where the system permits no sandboxes, or where bubblewrap is missing;
@@ -67,6 +69,9 @@ const memory = "/dev/shm/"
 // Command returns a command that runs in the sandbox.
 func (s Sandbox) Command(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
+	if slices.Contains(RealKinds(), s.Kind) {
+		return s.realCommand(ctx, t, args)
+	}
 	flags := []string{"--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"}
 	if strings.HasPrefix(s.Dir, memory) {
 		flags = append(flags, "--ro-bind", memory, memory) // tests lie in memory
@@ -88,7 +93,9 @@ func (s Sandbox) Command(ctx context.Context, t *testing.T, args ...string) *exe
 		}
 	}
 	for _, dir := range s.Hidden {
-		flags = append(flags, "--perms", "0500", "--tmpfs", dir, "--remount-ro", dir)
+		if flags = append(flags, "--perms", "0500", "--tmpfs", dir); s.Kind == Codex { // Claude Code's can be written, to no effect
+			flags = append(flags, "--remount-ro", dir)
+		}
 	}
 	filter, err := writeFilter(t, s.Kind)
 	if err != nil {

@@ -175,7 +175,7 @@ func (d Target) refuseBlocking(c Call) error {
 	if d.Work != "" {
 		for _, name := range readInWork {
 			path := filepath.Join(d.Work, name)
-			if info, err := os.Lstat(path); err == nil && blocks(info.Mode()) {
+			if info, err := os.Lstat(path); err == nil && blocks(info.Mode()) && !IsNull(info) {
 				return &PipeError{Path: path, Mode: info.Mode()}
 			}
 		}
@@ -252,6 +252,9 @@ func (d Target) findBlocking(ctx context.Context, c Call) (found *PipeError) {
 				return nil
 			}
 			if blocks(e.Type()) && (area.any || slices.Contains(readInWork, e.Name()) || strings.Contains(path[len(area.root):], nestedGit)) {
+				if info, err := e.Info(); err == nil && IsNull(info) {
+					return nil
+				}
 				found = &PipeError{Path: path, Mode: e.Type()}
 				return errFound
 			}

@@ -66,6 +66,23 @@ func IsUnwritable(err error) bool {
 	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_READONLY || e.Code()&0xff == sqlite3.SQLITE_CANTOPEN)
 }
 
+// HiddenError returns an error if the database is not there and its second copy, if it has one, cannot be written: a
+// sandbox hides the state behind an empty directory. A database that was made there would be another one, and go with
+// the sandbox.
+func HiddenError(path, second string) error {
+	if _, err := os.Stat(path); second == "" || !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	f, err := os.OpenFile(second, os.O_RDWR|os.O_APPEND, 0)
+	if err == nil {
+		return f.Close()
+	}
+	if !IsUnwritable(err) {
+		return nil
+	}
+	return fmt.Errorf("there is no database, and its second copy cannot be written: %w", err)
+}
+
 // maxFiles is how many files SQLite opens for a connection: the database, both files of its log,
 // and one that it may need meanwhile.
 const maxFiles = 4
