@@ -425,6 +425,8 @@ type Removed struct {
 	Name   string `json:"name"`
 	Trash  ID     `json:"trash"`            // under this ID it lies in the trash; absent if there was nothing to keep
 	Branch string `json:"branch,omitempty"` // the branch that was deleted
+	// Notes are sentences about what was left undone, such as commands that failed.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Kept is one workspace that was left, with the reason.

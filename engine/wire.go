@@ -45,6 +45,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.workspaces.Equipment, e.trash.Ports = e.equipment, e.equipment
 	e.rules = &rules.Rules{Projects: p}
 	e.views.Approvals, e.equipment.Approvals = e.rules, e.rules
+	e.removals.Equipment, e.equipment.Hider = e.equipment, e.workspaces
 	e.lanes = &lane.Lanes{Projects: p, Commits: e.commits, Workspaces: e.workspaces, Removals: e.removals, Rules: e.rules}
 	e.views.Queues = e.lanes
 	e.resolver = &resolve.Resolver{Projects: p, Commits: e.commits, Views: e.views, Removals: e.removals, Rewinds: e.rewinds}

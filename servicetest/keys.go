@@ -3,6 +3,7 @@ package servicetest
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -158,7 +159,7 @@ func (keyScenarios) Remove(t *testing.T, f *fixture) {
 	must(t, err)
 	for range 2 { // also once another one has the name
 		again, err := f.Remove(t.Context(), req)
-		if err != nil || len(again.Unknown)+len(again.Kept) > 0 || !slices.Equal(again.Removed, first.Removed) || again.Removed[0].ID != a.ID {
+		if err != nil || len(again.Unknown)+len(again.Kept) > 0 || !reflect.DeepEqual(again.Removed, first.Removed) || again.Removed[0].ID != a.ID {
 			t.Errorf("repeated: %+v, %v; want %+v", again, err, first)
 		}
 		if w, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"}); err != nil {

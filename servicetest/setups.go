@@ -138,3 +138,36 @@ run = "touch made-late"
 	f.writeIn(w, "work.txt", "work\n")
 	must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Policy: croft.MergeNever})))
 }
+
+// TornDown: what a commit asks for at a removal runs once a person has approved it, and if it fails the
+// removal succeeds and says so. A workspace that comes back is not set up.
+func (setupScenarios) TornDown(t *testing.T, f *fixture) {
+	settingUp(f, "[teardown]\nrun = [\"touch made-down\", \"exit 7\"]\n[[provision.step]]\nname = \"first\"\nrun = \"true\"\n")
+	remove := func(name string) croft.Removed {
+		t.Helper()
+		got, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{name}})
+		must(t, err)
+		if len(got.Removed) != 1 {
+			t.Fatalf("%+v", got)
+		}
+		return got.Removed[0]
+	}
+	f.create(croft.CreateRequest{Name: "a"})
+	if r := remove("a"); len(r.Notes) != 1 {
+		t.Errorf("not approved: %+v", r)
+	}
+	approveSetup(t, f)
+	w := f.create(croft.CreateRequest{Name: "b"})
+	must(t, errOf(f.Provision(t.Context(), croft.ProvisionRequest{Workspace: "b"})))
+	r := remove("b")
+	if len(r.Notes) != 1 {
+		t.Errorf("one fails: %+v", r)
+	}
+	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: croft.ByID(r.Trash)})))
+	if p := f.show("b").Provision; p == nil || p.State != croft.ProvisionPending {
+		t.Errorf("restored: %+v", p)
+	}
+	if f.ReadFile(path.Join(w.Path, "made-down")) != "" {
+		t.Error("the first command did not run")
+	}
+}

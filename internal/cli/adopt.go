@@ -16,13 +16,15 @@ type adoptResult struct {
 func newAdoptCommand(a *app) *cobra.Command {
 	var req croft.AdoptRequest
 	var meta []string
+	var isSetUp bool
 	cmd := &cobra.Command{
 		Use:   "adopt [PATH...]",
 		Short: "Make workspaces of worktrees that others made",
 		Long: `Make workspaces of worktrees that "git worktree add", an editor or an agent made. Croft
 writes a record of each, and nothing in it: its files, its branch and its registration
 stay as they are. From then on it is listed, saved, merged and removed like any other
-workspace. Its branch is never deleted.
+workspace. Its branch is never deleted. With --provision the files that are missing come
+in, and the commands that set workspaces up run, as by croft provision.
 
 Without a path it is the worktree here.`,
 		Example: `  croft adopt ../app-hotfix
@@ -38,13 +40,14 @@ Without a path it is the worktree here.`,
 				for _, path := range args {
 					req.Paths = append(req.Paths, a.absolute(path))
 				}
-				return a.runAdopt(ctx, svc, req)
+				return a.runAdopt(ctx, svc, req, isSetUp)
 			})
 		},
 	}
 	addWordFlag(cmd, &req.All, croft.ScopeAll, "all", "", "all worktrees of the project that are no workspaces yet")
 	cmd.Flags().StringVar(&req.Name, "name", "", "the `name` of one; default: that of its directory")
 	cmd.Flags().StringVar(&req.Agent, "agent", "", "the `agent` that works in it")
+	cmd.Flags().BoolVar(&isSetUp, "provision", false, "also set each up, as croft provision does")
 	addMetaFlag(cmd, &meta, "record `KEY=VALUE` with each; repeat it for more")
 	registerCompletion(cmd, "name", cobra.NoFileCompletions)
 	registerCompletion(cmd, "agent", cobra.NoFileCompletions)
@@ -55,12 +58,21 @@ Without a path it is the worktree here.`,
 // adopter is the part of croft.Service that `croft adopt` calls.
 type adopter interface {
 	Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.AdoptResult, error)
+	provisioner
 }
 
-func (a *app) runAdopt(ctx context.Context, svc adopter, req croft.AdoptRequest) error {
+func (a *app) runAdopt(ctx context.Context, svc adopter, req croft.AdoptRequest, isSetUp bool) error {
 	got, err := svc.Adopt(ctx, req)
 	if err != nil {
 		return err
+	}
+	for i := range got.Workspaces {
+		if isSetUp {
+			if err := a.setUpOne(ctx, svc, &got.Workspaces[i], croft.ProvisionMissing, req.Key); err != nil {
+				return err
+			}
+			a.noteSetup(got.Workspaces[i].Provision)
+		}
 	}
 	if a.json {
 		a.emit(adoptResult{a.withCommands(got.Workspaces), got.Left})

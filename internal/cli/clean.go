@@ -114,6 +114,7 @@ func (a *app) printClean(r croft.CleanResult, nothing string) {
 		a.note("%s", nothing)
 	}
 	a.printTable(append(removedRows(r.Removed), branchRows(r.Branches, "branch deleted, tip kept")...))
+	a.noteTeardown(r.Removed)
 	a.noteKept(r.Kept)
 }
 

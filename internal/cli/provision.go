@@ -171,19 +171,26 @@ func (a *app) setUp(ctx context.Context, svc provisioner, workspaces []croft.Wor
 		if ws.Provision == nil || ws.Provision.State != croft.ProvisionPending {
 			continue
 		}
-		req := croft.ProvisionRequest{Workspace: croft.ByID(ws.ID), Mode: croft.ProvisionSteps}
-		if key != "" {
-			req.Key = key + "/" + ws.Name
-		}
-		stop := a.startProgress("setting up " + ws.Name)
-		got, err := svc.Provision(ctx, req)
-		stop()
-		if err != nil {
+		if err := a.setUpOne(ctx, svc, &workspaces[i], croft.ProvisionSteps, key); err != nil {
 			return err
 		}
-		workspaces[i].Provision = got
 	}
 	return nil
+}
+
+// setUpOne sets a workspace up, and adds to it what became of that.
+func (a *app) setUpOne(ctx context.Context, svc provisioner, ws *croft.Workspace, mode croft.ProvisionMode, key string) error {
+	req := croft.ProvisionRequest{Workspace: croft.ByID(ws.ID), Mode: mode}
+	if key != "" {
+		req.Key = key + "/" + ws.Name
+	}
+	stop := a.startProgress("setting up " + ws.Name)
+	got, err := svc.Provision(ctx, req)
+	stop()
+	if err == nil {
+		ws.Provision = got
+	}
+	return err
 }
 
 // noteSetup says what a workspace that is not set up waits for.

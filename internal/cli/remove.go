@@ -138,6 +138,7 @@ func (a *app) showRemoved(ctx context.Context, svc repoFinder, result croft.Remo
 		a.emit(removeResult{result.Removed, result.Kept, result.Unknown})
 	} else {
 		a.printTable(removedRows(result.Removed))
+		a.noteTeardown(result.Removed)
 	}
 	if len(result.Removed) > 0 {
 		a.startUpkeepAfter(ctx, svc)
@@ -261,6 +262,15 @@ func (a *app) retentionText(root string) string {
 		return countNoun(int(kept.Hours()/24), "day")
 	}
 	return text
+}
+
+// noteTeardown says what was left undone at removals.
+func (a *app) noteTeardown(removed []croft.Removed) {
+	for _, r := range removed {
+		for _, note := range r.Notes {
+			a.note("%s: %s", printable(r.Name), printable(note))
+		}
+	}
 }
 
 func removedRows(removed []croft.Removed) [][]cell {

@@ -294,7 +294,7 @@ func placeKeys() []Key {
 
 // reservedTables belong to later versions. They are skipped unread, so that
 // one croft.toml can serve several versions of Croft.
-func reservedTables() []string { return []string{"rounds", "fence", "env"} }
+func reservedTables() []string { return []string{"rounds", "fence", "env", "teardown"} }
 
 func findKey(keys []Key, name string) (Key, bool) {
 	i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == name })

@@ -69,6 +69,7 @@ func samples(dir string) map[string]sample {
 		"provision.max_files":       {"9", "8", "20", "30"},
 		"provision.min_free":        {"1%", "2%", "3", "4"},
 		"provision.foreign":         {"off", "ask", "conductor.json", ".config/wt.toml"},
+		"provision.links_file":      {"true", "false", "true", "false"},
 		"provision.env_file":        {".u", ".r", ".e", ".f"},
 		"provision.timeout":         {"9m", "8m", "20m", "30m"},
 		"ports.count":               {"9", "8", "20", "30"},
@@ -208,7 +209,7 @@ func TestConfigCarriesValues(t *testing.T) {
 		"commit.message": "c", "commit.max_bytes": "9", "commit.hold_back": "*.x",
 		"containers.workdir": "/w",
 		"provision.include":  "false", "provision.secrets": "true", "provision.submodules": "true", "provision.max_bytes": "1", "provision.max_files": "2", "provision.min_free": "3%",
-		"provision.foreign": "off", "provision.env_file": ".e", "provision.timeout": "4s", "ports.count": "5", "ports.range": "3000-4000", "ports.names": "a",
+		"provision.foreign": "off", "provision.links_file": "true", "provision.env_file": ".e", "provision.timeout": "4s", "ports.count": "5", "ports.range": "3000-4000", "ports.names": "a",
 		"state_dir": "~/s", "data_dir": "~/t",
 	}}
 	if len(in.Flags) != len(config.Keys()) {
@@ -223,7 +224,7 @@ func TestConfigCarriesValues(t *testing.T) {
 			RegenerableAfter: config.Duration(9 * hour), SavedFor: config.Duration(10 * hour), Notice: config.Duration(11 * hour),
 		},
 		Containers: config.Containers{Workdir: "/w"},
-		Provision:  config.Provision{Secrets: true, Submodules: true, MaxBytes: 1, MaxFiles: 2, MinFree: "3%", Foreign: "off", EnvFile: ".e", Timeout: config.Duration(hour / 900)},
+		Provision:  config.Provision{Secrets: true, Submodules: true, MaxBytes: 1, MaxFiles: 2, MinFree: "3%", Foreign: "off", LinksFile: true, EnvFile: ".e", Timeout: config.Duration(hour / 900)},
 		Ports:      config.Ports{Count: 5, Range: "3000-4000", Names: []string{"a"}},
 		Snapshot:   config.Snapshot{Ignored: []string{"*.log"}, Secrets: []string{".token"}},
 		Lease:      config.Lease{TTL: config.Duration(hour / 720), MaxTTL: config.Duration(14 * hour)},

@@ -19,6 +19,8 @@ type Provisioning struct {
 	Env    map[string]string // templates, by the names of variables
 	Steps  []ProvisionStep
 	Probes []ProvisionProbe
+	// Teardown are commands that run when a workspace is removed.
+	Teardown []string
 }
 
 // ProvisionStep is a table [[provision.step]]: a command that sets a workspace up. It has to be
@@ -72,6 +74,9 @@ func (p Provisioning) Commands() []string {
 			list = append(list, "provision.probe: "+probe.Run)
 		}
 	}
+	for _, command := range p.Teardown {
+		list = append(list, "teardown: "+command)
+	}
 	return list
 }
 
@@ -85,7 +90,7 @@ type ProvisionPath struct {
 
 // IsEmpty reports whether nothing is asked for.
 func (p Provisioning) IsEmpty() bool {
-	return len(p.Paths) == 0 && len(p.Env) == 0 && len(p.Steps) == 0 && len(p.Probes) == 0
+	return len(p.Paths) == 0 && len(p.Env) == 0 && len(p.Steps) == 0 && len(p.Probes) == 0 && len(p.Teardown) == 0
 }
 
 // ParseProvisioning reads what a croft.toml asks for. problems are sentences about what cannot be used,
@@ -97,7 +102,10 @@ func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 			Step  []ProvisionStep  `toml:"step"`
 			Probe []ProvisionProbe `toml:"probe"`
 		} `toml:"provision"`
-		Env map[string]string `toml:"env"`
+		Env      map[string]string `toml:"env"`
+		Teardown struct {
+			Run []string `toml:"run"`
+		} `toml:"teardown"`
 	}
 	if _, complete := outline(data); !complete {
 		return p, nil
@@ -106,7 +114,7 @@ func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 		return p, []string{"croft.toml: [[provision.path]] or [env] cannot be read, and is ignored: " + oneLine(strings.TrimPrefix(err.Error(), "toml: "))}
 	}
 	for _, t := range doc.Provision.Path {
-		if why := t.problem(); why != "" {
+		if why := t.Problem(); why != "" {
 			problems = append(problems, fmt.Sprintf("croft.toml: the [[provision.path]] with path %s is ignored: %s", quote(t.Path), why))
 			continue
 		}
@@ -129,6 +137,13 @@ func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 		}
 		p.Probes = append(p.Probes, probe)
 	}
+	for _, command := range doc.Teardown.Run {
+		if strings.TrimSpace(command) == "" {
+			problems = append(problems, "croft.toml: a command of [teardown] is ignored: it has nothing to run")
+			continue
+		}
+		p.Teardown = append(p.Teardown, command)
+	}
 	for _, name := range slices.Sorted(maps.Keys(doc.Env)) {
 		if why := variableProblem(name); why != "" {
 			problems = append(problems, fmt.Sprintf("croft.toml: %s in [env] is ignored: %s", quote(name), why))
@@ -139,8 +154,8 @@ func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 	return p, problems
 }
 
-// problem says why a table cannot be used.
-func (t ProvisionPath) problem() string {
+// Problem says why a path cannot be used. It is empty if it can.
+func (t ProvisionPath) Problem() string {
 	for _, p := range append([]string{t.Path}, t.Key...) {
 		if p == "" || path.IsAbs(p) || path.Clean(p) != p || p == "." || p == ".." || strings.HasPrefix(p, "../") || strings.ContainsAny(p, "\\\x00") {
 			return quote(p) + " is not a path in the project"

@@ -20,9 +20,10 @@ type Provision struct {
 	MaxFiles   int64  `key:"max_files"`
 	MinFree    string `key:"min_free"` // bytes, or a share such as "10%"
 
-	Foreign string   `key:"foreign"`  // "ask", "off", or names of files
-	EnvFile string   `key:"env_file"` // its name at the top of a workspace; empty: none is written
-	Timeout Duration `key:"timeout"`
+	Foreign   string   `key:"foreign"` // "ask", "off", or names of files
+	LinksFile bool     `key:"links_file"`
+	EnvFile   string   `key:"env_file"` // its name at the top of a workspace; empty: none is written
+	Timeout   Duration `key:"timeout"`
 }
 
 // Ports says which TCP ports a workspace gets.
@@ -64,6 +65,10 @@ func provisionKeys() []Key {
 		{
 			Name: "provision.foreign", Type: TypeString, Default: "ask",
 			Doc: "Whether the set-up files of other tools are used in a repository without steps of its own: `ask` (their commands wait for an approval), `off`, or the paths of files, separated by commas.",
+		},
+		{
+			Name: "provision.links_file", Type: TypeBoolean, Default: "false",
+			Doc: "Whether what `.worktreelink` names is linked to the project's files, once a person has approved it.",
 		},
 		{
 			Name: "provision.env_file", Type: TypeString, Default: ".croft.env",

@@ -22,6 +22,10 @@ func Schema() []byte {
 	}
 	provision := tableSchema(properties, "provision")
 	provision["path"], provision["step"], provision["probe"] = pathSchema(), stepSchema(), probeSchema()
+	tableSchema(properties, "teardown")["run"] = map[string]any{
+		"type": "array", "description": "Commands that run when a workspace is removed, once a person has approved them.",
+		"items": map[string]any{"type": "string", "minLength": 1},
+	}
 	text, err := json.MarshalIndent(map[string]any{
 		"$schema":              "https://json-schema.org/draft/2020-12/schema",
 		"title":                "croft.toml",

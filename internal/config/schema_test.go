@@ -85,6 +85,10 @@ func TestSchemaListsWhatARepositoryMaySet(t *testing.T) {
 		}
 		delete(listed, table)
 	}
+	if n := listed["teardown.run"]; n == nil || n.Type != "array" {
+		t.Errorf("[teardown] is %+v", n)
+	}
+	delete(listed, "teardown.run")
 	if len(listed) != 0 {
 		t.Errorf("the schema lists keys that do not exist: %v", listed)
 	}

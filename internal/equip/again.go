@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/provision"
@@ -18,6 +19,11 @@ import (
 // bringFiles brings the files into a workspace that are missing there, and renews copies that nobody has changed
 // if mode says so. It changes rec and saves what it changed.
 func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *journal.Record, asked Asked, mode croft.ProvisionMode) error {
+	if len(rec.Workspace.Ports) == 0 { // it was adopted, or is older than the settings
+		if err := svc.leasePorts(ctx, s.Project, []*journal.Record{rec}); err != nil {
+			return err
+		}
+	}
 	if !hasSources(s) || !takesFiles(s.Project, rec) {
 		return nil
 	}
@@ -39,13 +45,24 @@ func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *j
 	for _, c := range copies {
 		in.known[c.Path] = c
 	}
-	if s.Config.Provision.Include && provision.HasInclude(s.Path) {
+	if s.Config.Provision.Include && hasInclude(s.Project) {
 		if err := in.included(ctx, sync.OnceValues(func() ([]string, error) { return svc.included(ctx, s.Project) })); err != nil {
 			return err
 		}
 	}
 	own, _ := ownPaths(s.Path, asked.Paths)
-	if err := in.paths(ctx, own); err != nil {
+	links, _, err := svc.linkedPaths(ctx, s, asked)
+	if err == nil {
+		err = in.paths(ctx, append(own, links...))
+	}
+	if err != nil {
+		return err
+	}
+	if len(rec.Env) == 0 {
+		setVariables(rec, asked.Env)
+	}
+	rec.HasTeardown = len(asked.teardownFor(*rec)) > 0
+	if err := svc.hide(ctx, s.Project, before, *rec); err != nil {
 		return err
 	}
 	if err := svc.writeEnvFile(s.Project, rec); err != nil {
@@ -59,12 +76,34 @@ func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *j
 		if err != nil {
 			return err
 		}
-		now.Copied, now.Links = rec.Copied, rec.Links
+		now.Copied, now.Links, now.Env, now.HasTeardown = rec.Copied, rec.Links, rec.Env, rec.HasTeardown
 		for _, done := range pathsOf(*rec) {
 			now.AddProvisioned(done)
 		}
 		return tx.SaveRecord(&now)
 	})
+}
+
+// hide makes git ignore the links and the file with the variables that a workspace gets.
+func (svc *Equipment) hide(ctx context.Context, r *project.Project, before, rec journal.Record) error {
+	if len(rec.Links) == len(before.Links) && len(rec.Env) == len(before.Env) {
+		return nil
+	}
+	lock, err := r.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	if !rec.Workspace.IsAdopted {
+		return svc.Hider.HideRoles(ctx, r, rec)
+	}
+	var patterns []string // git knows its worktree by a name that is not Croft's
+	for _, name := range append([]string{r.Config.Provision.EnvFile}, rec.Links...) {
+		if name != "" {
+			patterns = append(patterns, "/"+git.LiteralPattern(name))
+		}
+	}
+	return r.Git.Exclude(patterns...)
 }
 
 func pathsOf(rec journal.Record) []croft.ProvisionedPath {

@@ -31,6 +31,7 @@ type Asked struct {
 	Remarks []string
 
 	text    []byte            // of croft.toml
+	links   []foreignLink     // of other tools' files
 	scripts map[string]string // the digests of the scripts that commands name, by their paths
 }
 
@@ -60,7 +61,7 @@ func AskedAt(ctx context.Context, r *project.Project, commit string) (Asked, err
 	for _, other := range found.Others {
 		asked.Remarks = append(asked.Remarks, fmt.Sprintf("%s is not used: %s comes first", other, found.Used.Source))
 	}
-	return asked, asked.readScripts(files)
+	return asked, errors.Join(asked.addLinks(files, found), asked.readScripts(files))
 }
 
 // foreignFiles reads the value of provision.foreign: "ask" stands for all files, "off" for none.
@@ -120,7 +121,7 @@ func (a *Asked) readScripts(files commitFiles) error {
 	if a.Foreign == nil {
 		return nil
 	}
-	for _, c := range a.Foreign.Setup {
+	for _, c := range slices.Concat(a.Foreign.Setup, a.Foreign.Teardown) {
 		if c.Script == "" {
 			continue
 		}
@@ -146,6 +147,12 @@ func (a Asked) Commands() []string {
 		for _, c := range a.Foreign.Setup {
 			list = append(list, fmt.Sprintf("%s: %s", a.Foreign.Source, cmp.Or(c.Script, fmt.Sprint(c.Run))))
 		}
+		for _, c := range a.Foreign.Teardown {
+			list = append(list, fmt.Sprintf("%s, at a removal: %s", a.Foreign.Source, cmp.Or(c.Script, fmt.Sprint(c.Run))))
+		}
+	}
+	for _, l := range a.links {
+		list = append(list, fmt.Sprintf("%s: link %s to the project's", l.source, l.path.Path))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.scripts)) {
 		list = append(list, fmt.Sprintf("script %s: sha256 %s", name, a.scripts[name]))
@@ -159,16 +166,31 @@ func (a Asked) stepsFor(rec journal.Record) []config.ProvisionStep {
 	if a.Foreign == nil {
 		return a.Steps
 	}
-	value := foreignValues(rec)
 	var steps []config.ProvisionStep
 	for i, c := range a.Foreign.Setup {
-		run := c.Run.Fill(func(name string) string { return shellword.Quote(value(name)) })
-		if c.Script != "" {
-			run = "sh " + shellword.Quote(c.Script)
-		}
-		steps = append(steps, config.ProvisionStep{Name: fmt.Sprintf("setup-%d", i+1), Run: run, When: config.WhenAlways})
+		steps = append(steps, config.ProvisionStep{Name: fmt.Sprintf("setup-%d", i+1), Run: foreignCommand(c, rec), When: config.WhenAlways})
 	}
 	return steps
+}
+
+// teardownFor returns the commands that run when a workspace is removed.
+func (a Asked) teardownFor(rec journal.Record) []string {
+	list := slices.Clone(a.Teardown)
+	if a.Foreign != nil {
+		for _, c := range a.Foreign.Teardown {
+			list = append(list, foreignCommand(c, rec))
+		}
+	}
+	return list
+}
+
+// foreignCommand returns a command of another tool's file, with the workspace's own values in it.
+func foreignCommand(c foreign.Command, rec journal.Record) string {
+	if c.Script != "" {
+		return "sh " + shellword.Quote(c.Script)
+	}
+	value := foreignValues(rec)
+	return c.Run.Fill(func(name string) string { return shellword.Quote(value(name)) })
 }
 
 // foreignEnv returns the variables that another tool promises to its commands.

@@ -35,6 +35,14 @@ import (
 type Equipment struct {
 	*project.Projects
 	Approvals Approvals // required
+	Hider     Hider     // required
+}
+
+// Hider makes git ignore what Croft puts into workspaces.
+type Hider interface {
+	// HideRoles makes git ignore role files, links, and the file with the variables of a workspace. The caller holds
+	// the repository's lock.
+	HideRoles(ctx context.Context, r *project.Project, rec journal.Record) error
 }
 
 // mostSkipped is how many skipped files of a path a record names.
@@ -51,7 +59,7 @@ func (svc *Equipment) PlaceFiles(ctx context.Context, s project.Location, record
 		return err
 	}
 	chosen := sync.OnceValues(func() ([]string, error) { return svc.included(ctx, s.Project) })
-	if !hasSources(s) || !s.Config.Provision.Include || !provision.HasInclude(s.Path) {
+	if !hasSources(s) || !s.Config.Provision.Include || !hasInclude(s.Project) {
 		chosen = nil
 	}
 	for _, rec := range records {
@@ -83,9 +91,15 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 		var foreign []string
 		asked.Paths, foreign = ownPaths(s.Path, asked.Paths)
 		problems = append(problems, foreign...)
-		if err := in.paths(ctx, asked.Paths); err != nil {
+		links, notes, err := svc.linkedPaths(ctx, s, asked)
+		if err == nil {
+			err = in.paths(ctx, append(asked.Paths, links...))
+		}
+		if err != nil {
 			return err
 		}
+		problems = append(problems, notes...)
+		markUnapproved(rec, asked, notes)
 	}
 	rec.Workspace.Notes = append(rec.Workspace.Notes, append(problems, setVariables(rec, asked.Env)...)...)
 	markPending(rec, asked)
@@ -110,7 +124,7 @@ func takesFiles(r *project.Project, rec *journal.Record) bool {
 
 // included lists the files that a project's .worktreeinclude selects.
 func (svc *Equipment) included(ctx context.Context, r *project.Project) ([]string, error) {
-	patterns, err := provision.ReadInclude(r.Path)
+	patterns, _, err := includePatterns(r)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +141,7 @@ type placing struct {
 
 // included copies the files that .worktreeinclude selects.
 func (in *placing) included(ctx context.Context, chosen func() ([]string, error)) error {
-	done := croft.ProvisionedPath{Path: provision.IncludeFile, Wanted: croft.ProvisionCopy, How: croft.ProvisionCopy}
+	done := croft.ProvisionedPath{Path: in.includeFile(), Wanted: croft.ProvisionCopy, How: croft.ProvisionCopy}
 	paths, err := chosen()
 	if errors.Is(err, croft.ConfigInvalid) { // it is no reason to make no workspace
 		done.How, done.Why = croft.ProvisionSkip, croft.AsError("provision", err).Message
@@ -152,6 +166,12 @@ func (in *placing) included(ctx context.Context, chosen func() ([]string, error)
 		return err
 	}
 	return in.add(ctx, done, copies)
+}
+
+// includeFile names the file whose patterns select what is copied.
+func (in *placing) includeFile() string {
+	_, source, _ := includePatterns(in.r)
+	return source
 }
 
 // add records what became of a path.

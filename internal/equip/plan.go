@@ -73,17 +73,27 @@ func (p *planning) files(ctx context.Context) error {
 	if isTaken && !takesFiles(p.s.Project, &p.rec) {
 		isTaken, whyNot = false, "provision.secrets is not set, and the workspace is isolated"
 	}
-	if provision.HasInclude(p.s.Path) {
+	if hasInclude(p.s.Project) {
 		if err := p.include(ctx, isTaken, whyNot); err != nil {
 			return err
 		}
 	}
 	own, foreign := ownPaths(p.s.Path, p.asked.Paths)
 	p.out.Remarks = append(p.out.Remarks, foreign...)
+	links, notes, err := p.svc.linkedPaths(ctx, p.s, p.asked)
+	if err != nil {
+		return err
+	}
+	p.out.Remarks = append(p.out.Remarks, notes...)
 	from := fsx.OpenTree(p.s.Path)
 	defer from.Release()
-	for _, path := range own {
+	for _, path := range append(own, links...) {
 		source, what := p.asked.source("provision.path", path.Path), "path "+path.Path
+		for _, l := range p.asked.links {
+			if l.path.Path == path.Path {
+				source = l.source
+			}
+		}
 		if !isTaken {
 			p.add(source, what, "nothing", whyNot)
 			continue
@@ -109,11 +119,11 @@ func (p *planning) include(ctx context.Context, isTaken bool, whyNot string) err
 		p.add(provision.IncludeFile, "files", "nothing", whyNot)
 		return nil
 	}
-	patterns, err := provision.ReadInclude(p.s.Path)
+	patterns, source, err := includePatterns(p.s.Project)
 	if err == nil {
 		var files []string
 		if files, err = provision.Include(ctx, p.s.Git.Main(), patterns, os.TempDir()); err == nil {
-			p.add(provision.IncludeFile, "files", fmt.Sprintf("copies %s", count(len(files), "file")), "")
+			p.add(source, "files", fmt.Sprintf("copies %s", count(len(files), "file")), "")
 			return nil
 		}
 	}

@@ -161,6 +161,7 @@ func plan(recorded []croft.ProvisionedStep, steps []config.ProvisionStep, probes
 
 // markPending records that the commands of a new workspace have not run yet.
 func markPending(rec *journal.Record, asked Asked) {
+	rec.HasTeardown = len(asked.teardownFor(*rec)) > 0
 	steps := plan(nil, asked.stepsFor(*rec), asked.Probes)
 	if len(steps) == 0 {
 		return

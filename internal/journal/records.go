@@ -70,6 +70,7 @@ type Record struct {
 	Activity   *croft.Activity   `json:"activity,omitempty"` // what its agent does; see Report
 	Seen       Seen              `json:"seen,omitzero"`      // for events only: decisions go by git
 
+	HasTeardown bool               `json:"hasTeardown,omitempty"` // its commit asks for commands that run when it is removed
 	Undiscarded *croft.MergeStatus `json:"undiscarded,omitempty"` // its merge status before it was discarded
 }
 

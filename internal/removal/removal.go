@@ -48,7 +48,15 @@ import (
 // project's lock decide.
 type Removals struct {
 	*project.Projects
-	Views *view.Views // required
+	Views     *view.Views // required
+	Equipment Equipment   // required
+}
+
+// Equipment ends what the set-up of workspaces has started.
+type Equipment interface {
+	// TearDown runs the commands that a workspace asks for when it is removed. It returns sentences
+	// about what was not done: nothing of it hinders a removal.
+	TearDown(ctx context.Context, r *project.Project, rec journal.Record) (notes []string)
 }
 
 func (svc *Removals) recordsToRemove(ctx context.Context, s project.Location, req croft.RemoveRequest, res *croft.RemoveResult) ([]journal.Record, error) {

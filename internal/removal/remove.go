@@ -92,6 +92,10 @@ func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec jour
 	if err := svc.Guard(ctx, r, rec, mode); err != nil {
 		return nil, err
 	}
+	notes := svc.Equipment.TearDown(ctx, r, rec)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	op, err := svc.Begin(ctx, how.Act, "remove", r)
 	if err != nil {
 		return nil, err
@@ -112,6 +116,7 @@ func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec jour
 	ctx = context.WithoutCancel(ctx)
 	out, err := svc.ApplyRemoval(ctx, r, op, rec, how)
 	if err == nil {
+		out.Notes = notes
 		return out, nil
 	}
 	if fsx.IsThere(rec.Workspace.Path) && !isMovedToTrash(rec, how.Dir) {

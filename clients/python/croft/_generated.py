@@ -2558,11 +2558,14 @@ class Removed(Model):
     trash: ID
     # the branch that was deleted
     branch: str | None
+    # sentences about what was left undone, such as commands that failed.
+    notes: list[str]
     _fields = {
         "id": ("id", ""),
         "name": ("name", ""),
         "trash": ("trash", ""),
         "branch": ("branch", ""),
+        "notes": ("notes", "["),
     }
 
 

@@ -2049,6 +2049,8 @@ export interface Removed {
   trash: ID;
   /** the branch that was deleted */
   branch?: string;
+  /** sentences about what was left undone, such as commands that failed. */
+  notes?: string[];
 }
 
 /** RenewRequest names a lease to prolong. */

@@ -1,0 +1,65 @@
+package equip
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// TearDown runs the commands that a workspace's commit asks for when it is removed, if a person has approved
+// them. It returns sentences about what was not done: nothing of it hinders a removal. Afterwards the workspace
+// counts as not set up, should it be kept or restored.
+func (svc *Equipment) TearDown(ctx context.Context, r *project.Project, rec journal.Record) (notes []string) {
+	if !rec.HasTeardown || r.Git == nil {
+		return nil
+	}
+	failed := func(err error) []string {
+		return append(notes, "its teardown was not run: "+croft.AsError("teardown", err).Message)
+	}
+	asked, err := AskedAt(ctx, r, rec.Workspace.Base)
+	if err != nil {
+		return failed(err)
+	}
+	_, isApproved, err := svc.Approvals.ChecksTrusted(ctx, r, asked.Commands())
+	if err != nil {
+		return failed(err)
+	}
+	if !isApproved {
+		return append(notes, "its teardown was not run: nobody has approved its commands")
+	}
+	lock, err := svc.lockSetup(r, rec)
+	if err != nil {
+		return failed(err)
+	}
+	defer lock.Unlock()
+	dir, err := fsx.OpenDirIs(rec.Workspace.Path, fsx.Identity(rec.Identity))
+	if err != nil {
+		return failed(err)
+	}
+	defer dir.Close()
+	run := &setup{svc: svc, rec: rec, asked: asked, until: time.Now().Add(time.Duration(r.Config.Provision.Timeout))}
+	for _, command := range asked.teardownFor(rec) {
+		done := croft.ProvisionedStep{State: croft.StepDone}
+		if err := run.run(ctx, dir, command, time.Until(run.until), &done, nil); err != nil {
+			return failed(err)
+		}
+		if done.State == croft.StepFailed {
+			notes = append(notes, fmt.Sprintf("its teardown %q failed: %s; output: %s", command, done.Why, done.Log))
+		}
+	}
+	_, err = svc.change(ctx, rec.Workspace.ID, func(p *croft.Provision) {
+		for i := range p.Steps {
+			p.Steps[i].State, p.Steps[i].Why = croft.StepPending, ""
+		}
+		judge(p)
+	})
+	if err != nil {
+		return failed(err)
+	}
+	return notes
+}
