@@ -91,13 +91,17 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 			err = svc.reclaimPorts(ctx, r, &rec)
 		}
 	}
-	if err != nil {
+	trashed := rec
+	fail := func(err error) error {
 		if begun {
-			if back := svc.undoRestoration(ctx, r, rec, how); back != nil {
+			if back := svc.undoRestoration(ctx, r, trashed, how); back != nil {
 				return errors.Join(err, back) // the journal still says what was begun
 			}
 		}
 		return op.EndFailed(ctx, err)
+	}
+	if err != nil {
+		return fail(err)
 	}
 	rec.Workspace.State = croft.Ready
 	rec.Identity = string(r.Trees.At(project.SpecOf(rec)).Made())
@@ -114,11 +118,16 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	err = svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(svc.Ports.RequireOwnPorts(tx, rec), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", svc.Now()))
 	})
-	if err == nil {
-		clearTrashDir(r, trash)
-		_ = svc.DeleteWork(ctx, r, rec.Workspace.ID) // else the next gc does it
+	if err != nil {
+		// A creation may have taken the name: it does so in the journal, without the lock.
+		if taken := svc.requireNameFree(ctx, r, trashed); taken != nil {
+			return fail(taken)
+		}
+		return err
 	}
-	return err
+	clearTrashDir(r, trash)
+	_ = svc.DeleteWork(ctx, r, rec.Workspace.ID) // else the next gc does it
+	return nil
 }
 
 // reclaimPorts gives a workspace its ports again, or others, once its directory is restored.
@@ -134,12 +143,7 @@ func (svc *Trash) reclaimPorts(ctx context.Context, r *project.Project, rec *jou
 // is taken.
 func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec journal.Record) error {
 	w := rec.Workspace
-	if other, err := svc.Journal.LiveByName(ctx, r.ID, w.Name); err == nil {
-		return &croft.Error{
-			Code: croft.WorktreeExists, Message: "another workspace has its name now", Details: other.Workspace.Path,
-			Hint: "croft remove " + w.Name + " && croft restore " + string(w.ID),
-		}
-	} else if !errors.Is(err, journal.ErrNotFound) {
+	if err := svc.requireNameFree(ctx, r, rec); err != nil {
 		return err
 	}
 	if !isPathFree(r, rec) {
@@ -176,6 +180,22 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 		}
 	}
 	return nil
+}
+
+// requireNameFree refuses a restoration if another workspace has the name.
+func (svc *Trash) requireNameFree(ctx context.Context, r *project.Project, rec journal.Record) error {
+	w := rec.Workspace
+	other, err := svc.Journal.LiveByName(ctx, r.ID, w.Name)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return &croft.Error{
+		Code: croft.WorktreeExists, Message: "another workspace has its name now", Details: other.Workspace.Path,
+		Hint: "croft remove " + w.Name + " && croft restore " + string(w.ID),
+	}
 }
 
 // requireOwnRegistration refuses to restore an adopted workspace whose registration's name another
