@@ -180,11 +180,28 @@ type Provisioning interface {
 	Provision(ctx context.Context, req ProvisionRequest) (*Provision, error)
 }
 
-// Environ returns Env as sorted KEY=value strings, as exec.Cmd wants them.
+// Variables returns the environment of a program that works in the workspace: Env, and what follows from
+// its other fields.
+func (w Workspace) Variables() map[string]string {
+	all := map[string]string{
+		"CROFT": "1", "CROFT_REPO": w.Repo, "CROFT_WORKSPACE": string(w.ID), "CROFT_WORKSPACE_ID": string(w.ID), "CROFT_WORKSPACE_NAME": w.Name,
+		"CROFT_WORKSPACE_PATH": w.Path, "CROFT_WORKSPACE_BRANCH": w.Branch, "CROFT_WORKSPACE_TARGET": w.Target, "CROFT_WORKSPACE_BASE": w.Base,
+	}
+	if w.Round > 0 { // agents of a round must not tell by them which one they are
+		delete(all, "CROFT_WORKSPACE_NAME")
+		delete(all, "CROFT_WORKSPACE_BRANCH")
+	}
+	maps.DeleteFunc(all, func(_, value string) bool { return value == "" })
+	maps.Copy(all, w.Env)
+	return all
+}
+
+// Environ returns Variables as sorted KEY=value strings, as exec.Cmd wants them.
 func (w Workspace) Environ() []string {
-	env := make([]string, 0, len(w.Env))
-	for _, k := range slices.Sorted(maps.Keys(w.Env)) {
-		env = append(env, k+"="+w.Env[k])
+	all := w.Variables()
+	env := make([]string, 0, len(all))
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		env = append(env, k+"="+all[k])
 	}
 	return env
 }

@@ -31,12 +31,13 @@ func (a *app) runEnv(ctx context.Context, svc finder, req croft.WorkspaceRequest
 	if err != nil {
 		return err
 	}
+	variables := ws.Variables()
 	if a.json {
-		a.emit(envResult{ws.Env})
+		a.emit(envResult{variables})
 		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(ws.Env)) {
-		line := name + "=" + shellWord(ws.Env[name])
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		line := name + "=" + shellWord(variables[name])
 		if isExport {
 			line = "export " + line
 		}

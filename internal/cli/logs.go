@@ -119,7 +119,7 @@ func (a *app) lastChecked(ctx context.Context, svc logReader, ref croft.Ref) (cr
 	}
 	if last == nil {
 		return croft.Merge{}, "", &croft.Error{
-			Code: croft.CheckNotFound, Op: "logs", Workspace: ws.Name, Message: "it was never submitted, so no check has run", Hint: "croft merge " + ws.Name,
+			Code: croft.CheckNotFound, Op: "logs", Workspace: ws.Name, Message: "it was never submitted, so no check has run", Details: setupLogs(ws.Provision), Hint: "croft merge " + ws.Name,
 		}
 	}
 	return *last, at, nil
@@ -170,4 +170,17 @@ func (a *app) checkStateText(c croft.Check, target string) string {
 		state += " " + ageText(a.env.Now(), c.StartedAt.Add(time.Duration(c.Took))) + " ago"
 	}
 	return state + ", merged with " + target
+}
+
+// setupLogs names the files with what the commands printed that set a workspace up.
+func setupLogs(p *croft.Provision) string {
+	var lines []string
+	if p != nil {
+		for _, step := range p.Steps {
+			if step.Log != "" {
+				lines = append(lines, "what "+step.Name+" printed at its set-up is in "+step.Log)
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -287,7 +287,11 @@ func TestSh(t *testing.T) {
 	if dir != fixLogin().Path {
 		t.Errorf("the shell runs in %q", dir)
 	}
-	if diff := cmp.Diff([]string{"CROFT_REPO=" + project, "CROFT_WORKSPACE=fix-login"}, env); diff != "" {
+	want := []string{
+		"CROFT=1", "CROFT_REPO=" + project, "CROFT_WORKSPACE=fix-login", "CROFT_WORKSPACE_BASE=1a2b3c4d5e6f", "CROFT_WORKSPACE_BRANCH=croft/fix-login",
+		"CROFT_WORKSPACE_ID=a1", "CROFT_WORKSPACE_NAME=fix-login", "CROFT_WORKSPACE_PATH=/home/ann/app.croft/fix-login", "CROFT_WORKSPACE_TARGET=main",
+	}
+	if diff := cmp.Diff(want, env); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
 	status = 7

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/croft-sh/croft"
@@ -206,10 +205,6 @@ func (svc *Equipment) rewriteEnvFile(r *project.Project, rec journal.Record) err
 // envFile returns the content of the file with a workspace's variables.
 func envFile(rec journal.Record) string {
 	w := rec.Workspace
-	env := map[string]string{
-		"CROFT": "1", "CROFT_WORKSPACE": string(w.ID), "CROFT_NAME": w.Name, "CROFT_PATH": w.Path, "CROFT_REPO": w.Repo, "CROFT_BRANCH": w.Branch,
-		"CROFT_TARGET": w.Target, "CROFT_BASE": w.Base,
-	}
-	maps.Copy(env, rec.Env)
-	return formatEnv(env)
+	w.Env = rec.Env
+	return formatEnv(w.Variables())
 }

@@ -385,10 +385,8 @@ func (s *setup) environ() []string {
 		}
 	}
 	w := s.rec.Workspace
-	env = append(env, "PWD="+w.Path, "CROFT=1", "CROFT_WORKSPACE="+string(w.ID), "CROFT_PATH="+w.Path, "CROFT_REPO="+w.Repo)
+	w.Env = s.rec.Env
+	env = append(env, "PWD="+w.Path)
 	env = append(env, s.asked.foreignEnv(s.rec)...)
-	for name, value := range s.rec.Env {
-		env = append(env, name+"="+value)
-	}
-	return env
+	return append(env, w.Environ()...)
 }
