@@ -719,7 +719,7 @@ const maxPackageLines = 3000
 
 // packageLines are other limits.
 var packageLines = map[string]int{
-	".":                  4_200,  // the contract in prose: half of it is comments
+	".":                  4_300,  // the contract in prose: half of it is comments
 	"engine":             1_000,  // a line or three a call
 	"internal/cli":       10_000, // one file a command
 	"internal/dashboard": 8_000,  // one file a page

@@ -53,9 +53,9 @@ func TestKilledWhileSettingUp(t *testing.T) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
 		for range 2 {
-			got, err := e.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a"})
+			got, err := e.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a", Key: "k"})
 			if err != nil || got.State != croft.ProvisionReady {
-				t.Fatalf("%+v, %v", got, err)
+				t.Fatalf("with its key: %+v, %v", got, err)
 			}
 		}
 		w, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})

@@ -2,7 +2,9 @@ package servicetest
 
 import (
 	"path"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -145,22 +147,26 @@ func (setupScenarios) TornDown(t *testing.T, f *fixture) {
 	settingUp(f, "[teardown]\nrun = [\"touch made-down\", \"exit 7\"]\n[[provision.step]]\nname = \"first\"\nrun = \"true\"\n")
 	remove := func(name string) croft.Removed {
 		t.Helper()
-		got, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{name}})
+		req := croft.RemoveRequest{Workspaces: []string{name}, Key: "remove " + name}
+		got, err := f.Remove(t.Context(), req)
 		must(t, err)
 		if len(got.Removed) != 1 {
 			t.Fatalf("%+v", got)
 		}
+		if again, err := f.Remove(t.Context(), req); err != nil || !reflect.DeepEqual(got.Removed, again.Removed) {
+			t.Errorf("the same call again: %+v, %v; was %+v", again, err, got)
+		}
 		return got.Removed[0]
 	}
 	f.create(croft.CreateRequest{Name: "a"})
-	if r := remove("a"); len(r.Notes) != 1 {
+	if r := remove("a"); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "approved") {
 		t.Errorf("not approved: %+v", r)
 	}
 	approveSetup(t, f)
 	w := f.create(croft.CreateRequest{Name: "b"})
 	must(t, errOf(f.Provision(t.Context(), croft.ProvisionRequest{Workspace: "b"})))
 	r := remove("b")
-	if len(r.Notes) != 1 {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "exit status 7") {
 		t.Errorf("one fails: %+v", r)
 	}
 	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: croft.ByID(r.Trash)})))

@@ -66,12 +66,14 @@ func (a *app) runAdopt(ctx context.Context, svc adopter, req croft.AdoptRequest,
 	if err != nil {
 		return err
 	}
+	isUnready := false
 	for i := range got.Workspaces {
 		if isSetUp {
 			if err := a.setUpOne(ctx, svc, &got.Workspaces[i], croft.ProvisionMissing, req.Key); err != nil {
 				return err
 			}
 			a.noteSetup(got.Workspaces[i].Provision)
+			isUnready = isUnready || got.Workspaces[i].Provision.State != croft.ProvisionReady
 		}
 	}
 	if a.json {
@@ -88,7 +90,7 @@ func (a *app) runAdopt(ctx context.Context, svc adopter, req croft.AdoptRequest,
 	if len(got.Workspaces)+len(got.Left) == 0 {
 		a.note("nothing to adopt: no worktree, or all are workspaces")
 	}
-	if len(got.Left) > 0 {
+	if len(got.Left) > 0 || isUnready {
 		return statusError(croft.ExitFailure)
 	}
 	return nil

@@ -145,9 +145,7 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 	if err != nil {
 		return err
 	}
-	if err := a.setUp(ctx, svc, workspaces.Workspaces, req.Key); err != nil {
-		return err
-	}
+	setupErr := a.setUp(ctx, svc, workspaces.Workspaces, req.Key) // they are made in any case
 	if a.json {
 		a.emit(workspacesResult{Workspaces: a.withCommands(workspaces.Workspaces)})
 	} else {
@@ -159,7 +157,7 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 	if len(workspaces.Workspaces) > 0 {
 		a.startUpkeep(workspaces.Workspaces[0].Repo)
 	}
-	return nil
+	return setupErr
 }
 
 // noteWorkspaceNotes remarks what the Service noted of workspaces.

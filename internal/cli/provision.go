@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -64,6 +65,7 @@ shows and approves them.`,
 	cmd.Flags().BoolVar(&isCheck, "check", false, "write and run nothing, and tell what differs")
 	cmd.Flags().BoolVar(&isExplain, "explain", false, "write and run nothing, and tell what asks for what")
 	cmd.MarkFlagsMutuallyExclusive("again", "refresh", "check", "explain")
+	cmd.MarkFlagsMutuallyExclusive("step", "refresh")
 	registerCompletion(cmd, "step", cobra.NoFileCompletions)
 	addKeyFlag(cmd, &req.Key)
 	return cmd
@@ -109,7 +111,7 @@ func (a *app) checkProvision(ctx context.Context, svc planner, req croft.PlanPro
 		a.printTable(stepRows(plan.Provision))
 		a.printTable(driftRows(plan.Provision))
 	}
-	isBehind := plan.Provision.State != croft.ProvisionReady || slices.ContainsFunc(plan.Provision.Drift, func(d croft.Drift) bool {
+	isBehind := plan.Provision.State != croft.ProvisionReady || plan.Provision.DriftLeft > 0 || slices.ContainsFunc(plan.Provision.Drift, func(d croft.Drift) bool {
 		return d.State == croft.DriftStale || d.State == croft.DriftMissing
 	})
 	if isBehind {
@@ -197,7 +199,7 @@ func (a *app) setUpOne(ctx context.Context, svc provisioner, ws *croft.Workspace
 func (a *app) noteSetup(p *croft.Provision) {
 	switch p.State {
 	case croft.ProvisionUnapproved:
-		a.note("%s not run: nobody has approved them", countNoun(len(p.Steps), "command"))
+		a.note("%s not run: nobody has approved them", countNoun(countCommands(p.Unapproved), "command"))
 		a.note("hint: croft config trust --setup")
 	case croft.ProvisionFailed:
 		for _, step := range p.Steps {
@@ -209,4 +211,15 @@ func (a *app) noteSetup(p *croft.Provision) {
 			}
 		}
 	}
+}
+
+// countCommands counts the commands and links among what a person approves: the digests of scripts are none.
+func countCommands(list []string) int {
+	n := 0
+	for _, text := range list {
+		if !strings.HasPrefix(text, "script ") {
+			n++
+		}
+	}
+	return n
 }

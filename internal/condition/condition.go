@@ -96,7 +96,7 @@ type rule func(*Facts) (Verdict, bool)
 // rules returns the rules in their order.
 func rules() []rule {
 	return []rule{
-		removed, halfRemoved, broken, making, waiting, asks, working, orphan, resolving, rejected, ended, unready, dirty, reverted, merged,
+		removed, halfRemoved, broken, making, waiting, asks, working, orphan, resolving, rejected, ended, dirty, reverted, merged, unready,
 		collides, toReview, ahead, idle,
 	}
 }
@@ -331,7 +331,7 @@ func ended(f *Facts) (Verdict, bool) {
 	return none()
 }
 
-// unready is about a workspace in which nobody has worked yet, and whose set-up is not done.
+// unready is about a workspace without work that is not merged, and whose set-up is not done.
 func unready(f *Facts) (Verdict, bool) {
 	p := f.Workspace.Provision
 	if p == nil || p.State == croft.ProvisionReady || f.isAhead() || f.Files.Changed > 0 {

@@ -173,6 +173,7 @@ func tableOfWork() []line {
 		{"reverted, new commit", with(committed(), func(f *Facts) { reverted(f); f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
 		{"merged", with(committed(), merged), "merged", "as 2527144", "croft remove x"},
 		{"merged and locked", with(committed(), func(f *Facts) { merged(f); f.Workspace.IsLocked = true }), "merged", "as 2527144", "croft unlock x"},
+		{"merged, and never set up", with(committed(), func(f *Facts) { merged(f); f.Workspace.Provision = &croft.Provision{State: croft.ProvisionFailed} }), "merged", "as 2527144", "croft remove x"},
 		{"merged by others", with(committed(), func(f *Facts) { f.Commits = CommitFacts{IsIntegrated: true} }), "merged", "", "croft remove x"},
 		{"merged, reverted, and brought by another way", with(committed(), func(f *Facts) { merged(f); f.Merge.Commit, f.Commits = "", CommitFacts{} }), "merged", "as 2527144", "croft remove x"},
 		{"merged, by the record", with(committed(), func(f *Facts) { merged(f); f.HasSeenCommits = false }), "merged", "as 2527144", "croft remove x"},

@@ -16,19 +16,10 @@ import (
 	"github.com/croft-sh/croft/internal/provision"
 )
 
-// bringFiles brings the files into a workspace that are missing there, and renews copies that nobody has changed
-// if mode says so. It changes rec and saves what it changed.
+// bringFiles brings the files into a workspace that are missing there, renews copies that nobody has changed if mode says
+// so, and gives it its ports and variables. It changes rec and saves what it changed, also of what failed in the middle.
 func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *journal.Record, asked Asked, mode croft.ProvisionMode) error {
-	if len(rec.Workspace.Ports) == 0 { // it was adopted, or is older than the settings
-		if err := svc.leasePorts(ctx, s.Project, []*journal.Record{rec}); err != nil {
-			return err
-		}
-	}
-	if !hasSources(s) || !takesFiles(s.Project, rec) {
-		return nil
-	}
-	copies, err := svc.Copies(s.Project, rec.Workspace.ID)
-	if err != nil {
+	if err := svc.leaseMissing(ctx, s.Project, rec); err != nil {
 		return err
 	}
 	before := *rec
@@ -38,7 +29,47 @@ func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *j
 		rec.Workspace.Provision = &own
 	}
 	rec.Copied, rec.Links = slices.Clone(rec.Copied), slices.Clone(rec.Links)
-	if err := svc.renew(ctx, s.Project, *rec, copies, mode); err != nil {
+	err := svc.bringMissing(ctx, s, rec, asked, mode)
+	if len(rec.Env) == 0 {
+		setVariables(rec, asked.Env)
+	}
+	rec.HasTeardown = len(asked.teardownFor(*rec)) > 0
+	if err == nil {
+		err = svc.hide(ctx, s.Project, before, *rec)
+	}
+	if err == nil {
+		err = svc.writeEnvFile(s.Project, rec)
+	}
+	return errors.Join(err, svc.saveBrought(context.WithoutCancel(ctx), before, *rec))
+}
+
+// leaseMissing gives ports to a workspace that has none: it was adopted, or is older than the settings.
+func (svc *Equipment) leaseMissing(ctx context.Context, r *project.Project, rec *journal.Record) error {
+	if r.Config.Ports.Count == 0 || len(rec.Workspace.Ports) > 0 {
+		return nil
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		now, err := tx.Record(rec.Workspace.ID)
+		if err == nil && len(now.Workspace.Ports) == 0 {
+			if now.Workspace.Ports, err = svc.freePorts(tx, r, now); err == nil {
+				err = tx.SaveRecord(&now)
+			}
+		}
+		rec.Workspace.Ports, rec.Env, rec.Generation = now.Workspace.Ports, now.Env, now.Generation
+		return err
+	})
+}
+
+// bringMissing brings files into a workspace, and adds to its record what came in.
+func (svc *Equipment) bringMissing(ctx context.Context, s project.Location, rec *journal.Record, asked Asked, mode croft.ProvisionMode) error {
+	if !hasSources(s) || !takesFiles(s.Project, rec) {
+		return nil
+	}
+	copies, err := svc.Copies(s.Project, rec.Workspace.ID)
+	if err == nil {
+		err = svc.renew(ctx, s.Project, *rec, copies, mode)
+	}
+	if err != nil {
 		return err
 	}
 	in := &placing{svc: svc, r: s.Project, rec: rec, known: map[string]provision.Copy{}}
@@ -55,20 +86,12 @@ func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *j
 	if err == nil {
 		err = in.paths(ctx, append(own, links...))
 	}
-	if err != nil {
-		return err
-	}
-	if len(rec.Env) == 0 {
-		setVariables(rec, asked.Env)
-	}
-	rec.HasTeardown = len(asked.teardownFor(*rec)) > 0
-	if err := svc.hide(ctx, s.Project, before, *rec); err != nil {
-		return err
-	}
-	if err := svc.writeEnvFile(s.Project, rec); err != nil {
-		return err
-	}
-	if reflect.DeepEqual(before, *rec) {
+	return err
+}
+
+// saveBrought saves what came into a workspace, in the record as it is now.
+func (svc *Equipment) saveBrought(ctx context.Context, before, rec journal.Record) error {
+	if reflect.DeepEqual(before, rec) {
 		return nil
 	}
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
@@ -76,12 +99,26 @@ func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *j
 		if err != nil {
 			return err
 		}
-		now.Copied, now.Links, now.Env, now.HasTeardown = rec.Copied, rec.Links, rec.Env, rec.HasTeardown
-		for _, done := range pathsOf(*rec) {
+		now.Copied, now.Links, now.HasTeardown = union(now.Copied, rec.Copied), union(now.Links, rec.Links), rec.HasTeardown
+		if len(now.Env) == 0 { // else its ports may have moved meanwhile
+			now.Env = rec.Env
+		}
+		for _, done := range pathsOf(rec) {
 			now.AddProvisioned(done)
 		}
 		return tx.SaveRecord(&now)
 	})
+}
+
+// union returns a list with what another one has more.
+func union(list, more []string) []string {
+	list = slices.Clone(list)
+	for _, name := range more {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // hide makes git ignore the links and the file with the variables that a workspace gets.
@@ -124,25 +161,28 @@ func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal
 	defer cp.To.Release()
 	var fresh []provision.Copy
 	for _, c := range copies {
-		if err := ctx.Err(); err != nil {
-			return err
+		if err = errors.Join(ctx.Err(), cp.Recover(c)); err != nil {
+			break
 		}
-		if err := cp.Recover(c); err != nil {
-			return err
+		if now, isRenewed := cp.AsRenewed(c); isRenewed { // by a process that died
+			fresh = append(fresh, now)
+			continue
 		}
 		if mode != croft.ProvisionRefresh || c.Link != "" || provision.Drift(c, cp.From, cp.To) != croft.DriftStale {
 			continue
 		}
-		made, err := cp.Renew(c, fsx.ContentCopied)
+		var made provision.Copy
+		made, err = cp.Renew(c, fsx.ContentCopied)
 		if _, isSkipped := errors.AsType[*provision.SkipError](err); isSkipped {
+			err = nil
 			continue
 		}
 		if err != nil {
-			return errors.Join(err, svc.addCopies(r, rec.Workspace.ID, fresh))
+			break
 		}
 		fresh = append(fresh, made)
 	}
-	return svc.addCopies(r, rec.Workspace.ID, fresh)
+	return errors.Join(err, svc.addCopies(r, rec.Workspace.ID, fresh))
 }
 
 // mostDrift is how many files with a drift an answer names.
@@ -151,7 +191,7 @@ const mostDrift = 200
 // addDrift adds to an answer the files that were brought in and differ by now.
 func (svc *Equipment) addDrift(ctx context.Context, r *project.Project, rec journal.Record, to *croft.Provision) error {
 	copies, err := svc.Copies(r, rec.Workspace.ID)
-	if err != nil || len(copies) == 0 {
+	if err != nil || len(copies)+len(rec.Links) == 0 {
 		return err
 	}
 	from, in := fsx.OpenTree(r.Path), fsx.OpenTree(rec.Workspace.Path)

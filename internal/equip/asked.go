@@ -81,14 +81,22 @@ func foreignFiles(value string) (allowed []string, isRead bool) {
 // readNamedScripts digests the scripts of the repository that the commands of croft.toml name.
 func (a *Asked) readNamedScripts(files commitFiles) error {
 	for _, command := range a.Provisioning.Commands() {
-		for _, name := range pathsIn(command) {
-			text, err := files.Read(name)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			if err == nil && isScript(name, text) {
-				a.scripts[name] = digest(text)
-			}
+		if err := a.digestNamed(files, command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digestNamed digests the scripts of the repository that a command names.
+func (a *Asked) digestNamed(files commitFiles, command string) error {
+	for _, name := range pathsIn(command) {
+		text, err := files.Read(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err == nil && isScript(name, text) {
+			a.scripts[name] = digest(text)
 		}
 	}
 	return nil
@@ -123,6 +131,9 @@ func (a *Asked) readScripts(files commitFiles) error {
 	}
 	for _, c := range slices.Concat(a.Foreign.Setup, a.Foreign.Teardown) {
 		if c.Script == "" {
+			if err := a.digestNamed(files, fmt.Sprint(c.Run)); err != nil {
+				return err
+			}
 			continue
 		}
 		text, err := files.Read(c.Script)

@@ -162,10 +162,7 @@ func (in *placing) included(ctx context.Context, chosen func() ([]string, error)
 	defer cp.From.Release()
 	defer cp.To.Release()
 	copies, err := in.copyAll(ctx, cp, paths, fsx.ContentCopied, &done)
-	if err != nil {
-		return err
-	}
-	return in.add(ctx, done, copies)
+	return errors.Join(err, in.add(ctx, done, copies))
 }
 
 // includeFile names the file whose patterns select what is copied.
@@ -174,10 +171,11 @@ func (in *placing) includeFile() string {
 	return source
 }
 
-// add records what became of a path.
+// add records what became of a path, also of one that failed in the middle.
 func (in *placing) add(ctx context.Context, done croft.ProvisionedPath, copies []provision.Copy) error {
 	in.rec.AddProvisioned(done)
-	return errors.Join(in.svc.addCopies(in.r, in.rec.Workspace.ID, copies), in.svc.markPlaced(ctx, in.r, in.rec, copies))
+	err := in.svc.addCopies(in.r, in.rec.Workspace.ID, copies)
+	return errors.Join(err, in.markPlaced(context.WithoutCancel(ctx), copies))
 }
 
 // copier returns a copier from a project to a workspace. The caller releases both trees.
@@ -224,13 +222,13 @@ func (in *placing) copyAll(ctx context.Context, cp *provision.Copier, paths []st
 	return copies, nil
 }
 
-// markPlaced adds to a record the copied files that git would show as work: the commit of the workspace
+// markPlaced adds to the record the copied files that git would show as work: the commit of the workspace
 // may have another .gitignore than the project's checkout.
-func (svc *Equipment) markPlaced(ctx context.Context, r *project.Project, rec *journal.Record, copies []provision.Copy) error {
-	if len(copies) == 0 {
+func (in *placing) markPlaced(ctx context.Context, copies []provision.Copy) error {
+	if len(copies)+len(in.known) == 0 {
 		return nil
 	}
-	shown, err := r.Trees.At(project.SpecOf(*rec)).Others(ctx)
+	shown, err := in.r.Trees.At(project.SpecOf(*in.rec)).Others(ctx)
 	if err != nil || len(shown) == 0 {
 		return err
 	}
@@ -239,8 +237,9 @@ func (svc *Equipment) markPlaced(ctx context.Context, r *project.Project, rec *j
 		copied[c.Path] = true
 	}
 	for _, p := range shown {
-		if copied[p] && !slices.Contains(rec.Copied, p) {
-			rec.Copied = append(rec.Copied, p)
+		_, isKnown := in.known[p]
+		if (copied[p] || isKnown) && !slices.Contains(in.rec.Copied, p) {
+			in.rec.Copied = append(in.rec.Copied, p)
 		}
 	}
 	return nil

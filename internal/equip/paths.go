@@ -69,10 +69,7 @@ func (in *placing) paths(ctx context.Context, paths []config.ProvisionPath) erro
 	for _, p := range paths {
 		for _, name := range expandPath(cp.From, p.Path) {
 			done, copies, err := in.path(ctx, cp, p, name)
-			if err == nil {
-				err = in.add(ctx, done, copies)
-			}
-			if err != nil {
+			if err := errors.Join(err, in.add(ctx, done, copies)); err != nil {
 				return err
 			}
 		}
@@ -120,21 +117,38 @@ func (in *placing) path(ctx context.Context, cp *provision.Copier, p config.Prov
 	if err != nil {
 		return done, nil, err
 	}
-	if done.How == croft.ProvisionClone {
-		copies, err := in.copyAll(ctx, cp, files, fsx.ContentCloned, &done)
-		if !errors.Is(err, fsx.ErrNoClone) {
-			return done, copies, err
-		}
-		done.How, done.Why = croft.ProvisionCopy, "this file system shares no blocks between files"
-		if p.Else == "skip" {
-			return skip(done.Why)
-		}
-		if p.Else == "" && (size > fallbackBytes || len(files) > fallbackFiles) {
-			return skip(fmt.Sprintf("%s, and %d files of %d MiB are too much to copy; else = \"copy\" copies them", done.Why, len(files), size>>20))
-		}
+	if done.How != croft.ProvisionClone {
+		copies, err := in.copyAll(ctx, cp, files, fsx.ContentCopied, &done)
+		return done, copies, err
 	}
+	cloned, err := in.copyAll(ctx, cp, files, fsx.ContentCloned, &done)
+	if !errors.Is(err, fsx.ErrNoClone) {
+		return done, cloned, err
+	}
+	const why = "this file system shares no blocks between files"
+	done = croft.ProvisionedPath{Path: done.Path, Wanted: done.Wanted, How: croft.ProvisionCopy, Why: why}
+	isTooMuch := size > fallbackBytes || len(files) > fallbackFiles
+	switch {
+	case p.Else == "skip":
+		done.How = croft.ProvisionSkip
+		return done, cloned, nil
+	case p.Else == "" && isTooMuch:
+		done.How, done.Why = croft.ProvisionSkip, fmt.Sprintf("%s, and %d files of %d MiB are too much to copy; else = \"copy\" copies them", why, len(files), size>>20)
+		return done, cloned, nil
+	}
+	in.know(cloned) // links, which need no blocks
 	copies, err := in.copyAll(ctx, cp, files, fsx.ContentCopied, &done)
-	return done, copies, err
+	return done, append(cloned, copies...), err
+}
+
+// know adds copies to those that came in earlier.
+func (in *placing) know(copies []provision.Copy) {
+	if in.known == nil {
+		in.known = map[string]provision.Copy{}
+	}
+	for _, c := range copies {
+		in.known[c.Path] = c
+	}
 }
 
 // differingKey returns the first key file that is not the same in the project and in the workspace, or the empty string.

@@ -51,7 +51,9 @@ func (svc *Equipment) Plan(ctx context.Context, s project.Location, rec journal.
 	if rec.Workspace.ID == "" {
 		return p.out, nil
 	}
-	return p.out, svc.addDrift(ctx, s.Project, rec, &p.out.Provision)
+	err = svc.addDrift(ctx, s.Project, rec, &p.out.Provision)
+	p.out.Provision.Drift = append(p.out.Provision.Drift, p.absent...)
+	return p.out, err
 }
 
 // planning collects what would be done.
@@ -61,6 +63,8 @@ type planning struct {
 	rec   journal.Record
 	asked Asked
 	out   *croft.ProvisionPlan
+
+	absent []croft.Drift // files that would come in and never did
 }
 
 func (p *planning) add(source, what, does, why string) {
@@ -124,7 +128,7 @@ func (p *planning) include(ctx context.Context, isTaken bool, whyNot string) err
 		var files []string
 		if files, err = provision.Include(ctx, p.s.Git.Main(), patterns, os.TempDir()); err == nil {
 			p.add(source, "files", fmt.Sprintf("copies %s", count(len(files), "file")), "")
-			return nil
+			return p.addAbsent(files)
 		}
 	}
 	if errors.Is(err, croft.ConfigInvalid) {
@@ -132,6 +136,29 @@ func (p *planning) include(ctx context.Context, isTaken bool, whyNot string) err
 		return nil
 	}
 	return err
+}
+
+// addAbsent adds the files that a workspace does not have, and that never came in.
+func (p *planning) addAbsent(files []string) error {
+	if p.rec.Workspace.ID == "" {
+		return nil
+	}
+	copies, err := p.svc.Copies(p.s.Project, p.rec.Workspace.ID)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]bool, len(copies))
+	for _, c := range copies {
+		known[c.Path] = true
+	}
+	tree := fsx.OpenTree(p.rec.Workspace.Path)
+	defer tree.Release()
+	for _, name := range files {
+		if _, err := tree.Lstat(name); !known[name] && errors.Is(err, os.ErrNotExist) && len(p.absent) < mostDrift {
+			p.absent = append(p.absent, croft.Drift{Path: name, State: croft.DriftMissing})
+		}
+	}
+	return nil
 }
 
 // path says what a path does here.

@@ -21,7 +21,6 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
-	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -46,6 +45,12 @@ func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec jou
 		return nil, err
 	}
 	defer lock.Unlock()
+	if rec, err = svc.Journal.Record(ctx, rec.Workspace.ID); err != nil { // as it is under the lock
+		return nil, err
+	}
+	if rec.Workspace.State == croft.Trashed {
+		return nil, &croft.Error{Code: croft.WorktreeNotFound, Message: "it was removed meanwhile", Hint: "croft trash"}
+	}
 	if req.Mode != croft.ProvisionSteps && len(req.Steps) == 0 {
 		if err := svc.bringFiles(ctx, s, &rec, asked, req.Mode); err != nil {
 			return nil, err
@@ -136,7 +141,7 @@ func (svc *Equipment) change(ctx context.Context, id croft.ID, how func(p *croft
 			rec.Workspace.Provision = &out
 			err = tx.SaveRecord(&rec)
 		}
-		return errors.Join(err, once.Answer(ctx, tx, &out))
+		return err
 	})
 }
 
@@ -303,7 +308,7 @@ func (s *setup) one(ctx context.Context, dir *fsx.Dir, i int, step config.Provis
 // find another copy of the project say nothing about the work.
 func (s *setup) probe(ctx context.Context, dir *fsx.Dir, i int, p config.ProvisionProbe) (*croft.Provision, error) {
 	return s.recorded(ctx, i, func(done *croft.ProvisionedStep) error {
-		var printed strings.Builder
+		printed := shortText{left: 64 << 10}
 		if err := s.run(ctx, dir, p.Run+p.Inside, time.Until(s.until), done, &printed); err != nil || done.State == croft.StepFailed || p.Inside == "" {
 			return err
 		}
@@ -314,6 +319,19 @@ func (s *setup) probe(ctx context.Context, dir *fsx.Dir, i int, p config.Provisi
 		}
 		return nil
 	})
+}
+
+// shortText keeps the beginning of what is written.
+type shortText struct {
+	strings.Builder
+	left int
+}
+
+func (t *shortText) Write(b []byte) (int, error) {
+	n := min(len(b), t.left)
+	t.left -= n
+	t.Builder.Write(b[:n])
+	return len(b), nil
 }
 
 // recorded records a command as running, does it, and records its result.
@@ -343,6 +361,10 @@ var errTime = errors.New("it took too long")
 
 // run runs a command in the workspace. One that fails is a result, not an error.
 func (s *setup) run(ctx context.Context, dir *fsx.Dir, command string, limit time.Duration, done *croft.ProvisionedStep, printed io.Writer) error {
+	if limit <= 0 {
+		done.State, done.Why = croft.StepFailed, "it was not started: those before it took all of provision.timeout"
+		return nil
+	}
 	log, err := check.NewLog(filepath.Join(s.svc.Settings.Config().StateDir, "logs", "provision"), string(s.rec.Workspace.ID), command)
 	if err != nil {
 		return err
@@ -364,7 +386,7 @@ func (s *setup) run(ctx context.Context, dir *fsx.Dir, command string, limit tim
 		return nil
 	case errors.Is(err, errTime):
 		done.Why = fmt.Sprintf("it took longer than %s", limit.Round(time.Millisecond))
-	case exited && (exit.Code < 0 || exit.Code > 128): // by the shell's rule
+	case exited && (exit.Code < 0 || exit.Code > 128 && exit.Code <= 128+64): // by the shell's rule
 		done.Why = "it was killed by a signal"
 	case exited:
 		done.Why = fmt.Sprintf("exit status %d", exit.Code)

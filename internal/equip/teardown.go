@@ -11,6 +11,9 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
+// teardownTime is how long all commands of a teardown may take together. A merge queue waits for them.
+const teardownTime = time.Minute
+
 // TearDown runs the commands that a workspace's commit asks for when it is removed, if a person has approved
 // them. It returns sentences about what was not done: nothing of it hinders a removal. Afterwards the workspace
 // counts as not set up, should it be kept or restored.
@@ -42,17 +45,18 @@ func (svc *Equipment) TearDown(ctx context.Context, r *project.Project, rec jour
 		return failed(err)
 	}
 	defer dir.Close()
-	run := &setup{svc: svc, rec: rec, asked: asked, until: time.Now().Add(time.Duration(r.Config.Provision.Timeout))}
+	run := &setup{svc: svc, rec: rec, asked: asked, until: time.Now().Add(min(teardownTime, time.Duration(r.Config.Provision.Timeout)))}
 	for _, command := range asked.teardownFor(rec) {
 		done := croft.ProvisionedStep{State: croft.StepDone}
 		if err := run.run(ctx, dir, command, time.Until(run.until), &done, nil); err != nil {
-			return failed(err)
+			notes = failed(err)
+			break
 		}
 		if done.State == croft.StepFailed {
 			notes = append(notes, fmt.Sprintf("its teardown %q failed: %s; output: %s", command, done.Why, done.Log))
 		}
 	}
-	_, err = svc.change(ctx, rec.Workspace.ID, func(p *croft.Provision) {
+	_, err = svc.change(context.WithoutCancel(ctx), rec.Workspace.ID, func(p *croft.Provision) {
 		for i := range p.Steps {
 			p.Steps[i].State, p.Steps[i].Why = croft.StepPending, ""
 		}

@@ -55,8 +55,9 @@ func create(ctx context.Context, c *call, in createIn) (*createOut, error) {
 	out := &createOut{}
 	for _, ws := range made.Workspaces {
 		if ws.Provision != nil && ws.Provision.State == croft.ProvisionPending && in.Provision != "none" {
-			if _, err := c.Provision(ctx, croft.ProvisionRequest{Repo: c.repo(), Workspace: croft.ByID(ws.ID)}); err != nil {
-				return nil, err
+			req := croft.ProvisionRequest{Repo: c.repo(), Workspace: croft.ByID(ws.ID), Mode: croft.ProvisionSteps}
+			if _, err := c.Provision(ctx, req); err != nil && ctx.Err() != nil {
+				return nil, err // any other failure is in its state: it is made in any case
 			}
 			if now, err := c.Workspace(ctx, croft.WorkspaceRequest{Repo: c.repo(), Ref: croft.ByID(ws.ID)}); err == nil {
 				ws = *now

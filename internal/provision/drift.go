@@ -107,6 +107,9 @@ func parentOf(name string) string {
 // looked at there: one that somebody has changed meanwhile goes back, and is a *SkipError.
 func (c *Copier) Renew(old Copy, how fsx.Content) (Copy, error) {
 	aside := asideOf(old.Path)
+	if old.Sum == "" { // its content cannot be compared
+		return Copy{}, &SkipError{old.Path, croft.SkipTooLarge}
+	}
 	if _, err := c.To.Lstat(aside); err == nil {
 		return Copy{}, &SkipError{old.Path, croft.SkipExists} // somebody's file
 	}
@@ -125,6 +128,23 @@ func (c *Copier) Renew(old Copy, how fsx.Content) (Copy, error) {
 	return fresh, c.To.Remove(aside)
 }
 
+// AsRenewed describes a copy that differs from what was recorded and has the project's content of now: a process that
+// died has renewed it.
+func (c *Copier) AsRenewed(old Copy) (Copy, bool) {
+	if old.Sum == "" || Drift(old, c.From, c.To) != croft.DriftDiverged {
+		return Copy{}, false
+	}
+	info, err := c.From.Lstat(old.Path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > smallFile {
+		return Copy{}, false
+	}
+	now := Copy{Path: old.Path, Mode: uint32(info.Mode().Perm()), Size: info.Size(), Time: info.ModTime().UnixNano()}
+	if now.Sum, err = sumOf(c.From, old.Path); err != nil || compare(c.To, now, ByContent) != same {
+		return Copy{}, false
+	}
+	return now, true
+}
+
 // Recover puts a copy back, or deletes it, which a process that died has left aside.
 func (c *Copier) Recover(old Copy) error {
 	was := old
@@ -138,8 +158,13 @@ func (c *Copier) Recover(old Copy) error {
 	return c.To.Remove(was.Path)
 }
 
+// AsidePattern matches the names of copies while they are replaced. git ignores them.
+const AsidePattern = asidePrefix + "*"
+
+const asidePrefix = ".croft-old-"
+
 // asideOf is where a copy lies while it is replaced.
-func asideOf(name string) string { return path.Join(path.Dir(name), ".croft-old-"+path.Base(name)) }
+func asideOf(name string) string { return path.Join(path.Dir(name), asidePrefix+path.Base(name)) }
 
 // putBack returns a file to its name, unless somebody has made another one there: then it stays aside.
 func (c *Copier) putBack(aside, name string) error {

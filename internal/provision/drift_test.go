@@ -112,6 +112,38 @@ func TestRenew(t *testing.T) {
 	p.wantFiles(2)
 }
 
+// TestRenewOnlyWhatCanBeCompared: without a digest nobody knows whether a copy was edited.
+func TestRenewOnlyWhatCanBeCompared(t *testing.T) {
+	p := newPair(t)
+	p.write(p.project, "f", "text", 0)
+	old := p.copied("f")
+	old.Sum = ""
+	p.write(p.project, "f", "newer", 0)
+	if _, err := p.Renew(old, fsx.ContentCopied); err == nil || p.text("f") != "text" {
+		t.Errorf("%v: %q", err, p.text("f"))
+	}
+}
+
+// TestAsRenewed: a copy with the project's new content is one that a process renewed before it died; any other
+// content is an edit.
+func TestAsRenewed(t *testing.T) {
+	p := newPair(t)
+	p.write(p.project, "f", "text", 0)
+	old := p.copied("f")
+	p.write(p.project, "f", "newer", 0)
+	if _, is := p.AsRenewed(old); is {
+		t.Error("the old content")
+	}
+	p.write(p.workspace, "f", "edits", 0)
+	if _, is := p.AsRenewed(old); is {
+		t.Error("an edit")
+	}
+	p.write(p.workspace, "f", "newer", 0)
+	if now, is := p.AsRenewed(old); !is || Drift(now, p.From, p.To) != "" {
+		t.Errorf("%+v, %t", now, is)
+	}
+}
+
 // TestRecover: what a process that died has left aside goes back, or is deleted if another one is there;
 // what is no copy stays.
 func TestRecover(t *testing.T) {

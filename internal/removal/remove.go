@@ -93,7 +93,11 @@ func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec jour
 		return nil, err
 	}
 	notes := svc.Equipment.TearDown(ctx, r, rec)
-	if err := ctx.Err(); err != nil {
+	err = ctx.Err()
+	if err == nil && rec.HasTeardown { // which took its time
+		err = svc.Guard(ctx, r, rec, mode)
+	}
+	if err != nil {
 		return nil, err
 	}
 	op, err := svc.Begin(ctx, how.Act, "remove", r)

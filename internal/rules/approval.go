@@ -108,7 +108,7 @@ func (svc *Rules) ShowChecks(ctx context.Context, req croft.ChecksRequest) (*cro
 	if err != nil {
 		return nil, err
 	}
-	err = svc.guardApproval(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target})
+	err = svc.guardApproval(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target, Of: req.Of})
 	if err != nil {
 		plan.Refusal = croft.AsError("trust", explain.Error("trust", "", err))
 	}

@@ -141,7 +141,7 @@ func (svc *Workspaces) HideRoles(ctx context.Context, r *project.Project, rec jo
 	if err != nil {
 		return err
 	}
-	patterns := []string{"/" + project.StateFile}
+	patterns := []string{"/" + project.StateFile, provision.AsidePattern}
 	if name := r.Config.Provision.EnvFile; name != "" {
 		patterns = append(patterns, "/"+git.LiteralPattern(name))
 	}

@@ -126,7 +126,7 @@ func (r *Repository) entryOf(ctx context.Context, tree, name string) (string, er
 		return "", err
 	}
 	i := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == name })
-	if i < 0 {
+	if i < 0 || entries[i].Mode == "160000" {
 		return "", fs.ErrNotExist
 	}
 	return entries[i].OID, nil
