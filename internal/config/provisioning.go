@@ -131,21 +131,25 @@ func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 		p.Steps = append(p.Steps, s.withDefaults())
 	}
 	for i, probe := range doc.Provision.Probe {
-		if (probe.Run == "") == (probe.Inside == "") {
-			problems = append(problems, fmt.Sprintf("croft.toml: the [[provision.probe]] %d is ignored: it has run or inside", i+1))
+		if (probe.Run == "") == (probe.Inside == "") || len(probe.Run+probe.Inside) > maxCommand || i >= maxSteps {
+			problems = append(problems, fmt.Sprintf("croft.toml: the [[provision.probe]] %d is ignored: it has run or inside, of at most 16 KiB, and there are at most 100", i+1))
 			continue
 		}
 		p.Probes = append(p.Probes, probe)
 	}
 	for _, command := range doc.Teardown.Run {
-		if strings.TrimSpace(command) == "" {
-			problems = append(problems, "croft.toml: a command of [teardown] is ignored: it has nothing to run")
+		if strings.TrimSpace(command) == "" || len(command) > maxCommand || len(p.Teardown) >= maxSteps {
+			problems = append(problems, "croft.toml: a command of [teardown] is ignored: it is empty, too long, or there are too many")
 			continue
 		}
 		p.Teardown = append(p.Teardown, command)
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc.Env)) {
-		if why := variableProblem(name); why != "" {
+		why := variableProblem(name)
+		if why == "" && len(doc.Env[name]) > maxVariable {
+			why = "its value is too long"
+		}
+		if why != "" {
 			problems = append(problems, fmt.Sprintf("croft.toml: %s in [env] is ignored: %s", quote(name), why))
 			delete(doc.Env, name)
 		}
@@ -176,6 +180,13 @@ func (t ProvisionPath) Problem() string {
 	return ""
 }
 
+// Bounds of what a croft.toml may ask for: an agent can write one.
+const (
+	maxCommand  = 16 << 10
+	maxSteps    = 100
+	maxVariable = 8 << 10
+)
+
 var stepName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 // problem says why a step cannot be used beside those before it.
@@ -197,6 +208,10 @@ func (s ProvisionStep) problem(before []ProvisionStep) string {
 		return "another one has its name"
 	case strings.TrimSpace(s.Run) == "":
 		return "it has nothing to run"
+	case len(s.Run) > maxCommand:
+		return "its command is too long"
+	case len(before) >= maxSteps:
+		return "there are too many before it"
 	case !slices.Contains([]StepWhen{"", WhenAlways, WhenKeyChanged, WhenMissing}, s.When):
 		return "when is always, key-changed or missing"
 	case s.When == WhenKeyChanged && len(s.Key) == 0:
@@ -230,7 +245,8 @@ var loaderVariables = []string{
 	"PATH", "HOME", "SHELL", "IFS", "ENV", "BASH_ENV", "BASH_FUNC*", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "ZDOTDIR", "LD_*", "DYLD_*", "GIT_*", "CROFT*",
 	"PYTHON*", "NODE_OPTIONS", "NODE_PATH", "PERL5*", "PERL_*", "RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GOFLAGS",
 	"EDITOR", "VISUAL", "PAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "SSH_*", "XDG_*", "TERMINFO*", "GCONV_PATH", "LOCPATH", "NLSPATH", "TMPDIR",
-	"npm_config_*", "CARGO_*", "RUSTC*", "CC", "CXX", "MAKEFLAGS",
+	"npm_config_*", "CARGO_*", "RUSTC*", "CC", "CXX", "MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "TAR_OPTIONS", "OPENSSL_*",
+	"DOTNET_*", "GOENV", "GOPROXY", "GONOSUMDB", "GOTOOLCHAIN", "PIP_*", "UV_*", "DOCKER_*", "KUBECONFIG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NODE_EXTRA_CA_CERTS",
 }
 
 func variableProblem(name string) string {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"reflect"
 	"slices"
-	"sync"
+	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
@@ -66,22 +68,34 @@ func (svc *Equipment) bringMissing(ctx context.Context, s project.Location, rec 
 		return nil
 	}
 	copies, err := svc.Copies(s.Project, rec.Workspace.ID)
-	if err == nil {
-		err = svc.renew(ctx, s.Project, *rec, copies, mode)
-	}
 	if err != nil {
+		return err
+	}
+	var files []string
+	isIncluded := s.Config.Provision.Include && hasInclude(s.Project)
+	if isIncluded {
+		if files, err = svc.included(ctx, s.Project); err != nil && !errors.Is(err, croft.ConfigInvalid) {
+			return err
+		}
+	}
+	own, _ := ownPaths(s.Path, asked.Paths)
+	included, ierr := files, err
+	isAsked := func(name string) bool {
+		_, is := slices.BinarySearch(files, name)
+		return is || slices.ContainsFunc(own, func(p config.ProvisionPath) bool { return isBelow(p.Path, name) })
+	}
+	if err := svc.renew(ctx, s.Project, *rec, copies, mode, isAsked); err != nil {
 		return err
 	}
 	in := &placing{svc: svc, r: s.Project, rec: rec, known: map[string]provision.Copy{}}
 	for _, c := range copies {
 		in.known[c.Path] = c
 	}
-	if s.Config.Provision.Include && hasInclude(s.Project) {
-		if err := in.included(ctx, sync.OnceValues(func() ([]string, error) { return svc.included(ctx, s.Project) })); err != nil {
+	if isIncluded {
+		if err := in.included(ctx, func() ([]string, error) { return included, ierr }); err != nil {
 			return err
 		}
 	}
-	own, _ := ownPaths(s.Path, asked.Paths)
 	links, _, err := svc.linkedPaths(ctx, s, asked)
 	if err == nil {
 		err = in.paths(ctx, append(own, links...))
@@ -150,9 +164,20 @@ func pathsOf(rec journal.Record) []croft.ProvisionedPath {
 	return rec.Workspace.Provision.Paths
 }
 
-// renew replaces the copies that the project has changed since and nobody else has, if mode says so. It ends
+// isBelow reports whether a name is a path, or below it. Of a path with a pattern the last part is one.
+func isBelow(pattern, name string) bool {
+	parts := strings.Split(name, "/")
+	n := strings.Count(pattern, "/") + 1
+	if len(parts) < n {
+		return false
+	}
+	ok, err := path.Match(pattern, strings.Join(parts[:n], "/"))
+	return ok && err == nil
+}
+
+// renew replaces the copies that are still asked for and that the project has changed since and nobody else has, if mode says so. It ends
 // what a process that died has begun.
-func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal.Record, copies []provision.Copy, mode croft.ProvisionMode) error {
+func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal.Record, copies []provision.Copy, mode croft.ProvisionMode, isAsked func(name string) bool) error {
 	cp, err := svc.copier(r, rec)
 	if err != nil {
 		return err
@@ -168,7 +193,7 @@ func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal
 			fresh = append(fresh, now)
 			continue
 		}
-		if mode != croft.ProvisionRefresh || c.Link != "" || provision.Drift(c, cp.From, cp.To) != croft.DriftStale {
+		if mode != croft.ProvisionRefresh || !isAsked(c.Path) || c.Link != "" || provision.Drift(c, cp.From, cp.To) != croft.DriftStale {
 			continue
 		}
 		var made provision.Copy

@@ -46,6 +46,9 @@ func AskedAt(ctx context.Context, r *project.Project, commit string) (Asked, err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Asked{}, err
 	}
+	if len(text) > maxSettings {
+		return Asked{Remarks: []string{fmt.Sprintf("croft.toml is not used: it is longer than %d KiB", maxSettings>>10)}}, nil
+	}
 	asked := Asked{text: text, scripts: map[string]string{}}
 	asked.Provisioning, asked.Remarks = config.ParseProvisioning(text)
 	if err := asked.readNamedScripts(files); err != nil {
@@ -91,7 +94,7 @@ func (a *Asked) readNamedScripts(files commitFiles) error {
 // digestNamed digests the scripts of the repository that a command names.
 func (a *Asked) digestNamed(files commitFiles, command string) error {
 	for _, name := range pathsIn(command) {
-		text, err := files.Read(name)
+		text, err := files.readThrough(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -105,15 +108,18 @@ func (a *Asked) digestNamed(files commitFiles, command string) error {
 // isScript reports whether a file is run rather than read.
 func isScript(name string, text []byte) bool {
 	return bytes.HasPrefix(text, []byte("#!")) ||
-		slices.Contains([]string{".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".ps1"}, path.Ext(name))
+		slices.Contains([]string{".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".ps1", ".go"}, path.Ext(name))
 }
 
 // pathsIn returns the words of a command that may be paths in the repository.
 func pathsIn(command string) []string {
 	var names []string
 	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=$", r) }) {
-		if name := path.Clean(word); fs.ValidPath(name) && name != "." && !slices.Contains(names, name) {
-			names = append(names, name)
+		_, below, _ := strings.Cut(word, "/") // of $PWD/setup.sh
+		for _, word := range []string{word, below} {
+			if name := path.Clean(word); fs.ValidPath(name) && name != "." && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names
@@ -156,14 +162,20 @@ func (a Asked) Commands() []string {
 	list := a.Provisioning.Commands()
 	if a.Foreign != nil {
 		for _, c := range a.Foreign.Setup {
-			list = append(list, fmt.Sprintf("%s: %s", a.Foreign.Source, cmp.Or(c.Script, fmt.Sprint(c.Run))))
+			list = append(list, fmt.Sprintf("%s: %s", a.Foreign.Source, cmp.Or(c.Script, c.Run.Exact())))
 		}
 		for _, c := range a.Foreign.Teardown {
-			list = append(list, fmt.Sprintf("%s, at a removal: %s", a.Foreign.Source, cmp.Or(c.Script, fmt.Sprint(c.Run))))
+			list = append(list, fmt.Sprintf("%s, at a removal: %s", a.Foreign.Source, cmp.Or(c.Script, c.Run.Exact())))
 		}
 	}
 	for _, l := range a.links {
 		list = append(list, fmt.Sprintf("%s: link %s to the project's", l.source, l.path.Path))
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Env)) { // commands read them
+		list = append(list, fmt.Sprintf("variable %s=%s", name, a.Env[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.scripts)) {
 		list = append(list, fmt.Sprintf("script %s: sha256 %s", name, a.scripts[name]))
@@ -179,7 +191,7 @@ func (a Asked) stepsFor(rec journal.Record) []config.ProvisionStep {
 	}
 	var steps []config.ProvisionStep
 	for i, c := range a.Foreign.Setup {
-		steps = append(steps, config.ProvisionStep{Name: fmt.Sprintf("setup-%d", i+1), Run: foreignCommand(c, rec), When: config.WhenAlways})
+		steps = append(steps, config.ProvisionStep{Name: fmt.Sprintf("setup-%d", i+1), Run: foreignCommand(c), When: config.WhenAlways})
 	}
 	return steps
 }
@@ -189,19 +201,21 @@ func (a Asked) teardownFor(rec journal.Record) []string {
 	list := slices.Clone(a.Teardown)
 	if a.Foreign != nil {
 		for _, c := range a.Foreign.Teardown {
-			list = append(list, foreignCommand(c, rec))
+			list = append(list, foreignCommand(c))
 		}
 	}
 	return list
 }
 
-// foreignCommand returns a command of another tool's file, with the workspace's own values in it.
-func foreignCommand(c foreign.Command, rec journal.Record) string {
+// templateVariable begins the names of the variables that have the values of templates.
+const templateVariable = "CROFT_TEMPLATE_"
+
+// foreignCommand returns a command of another tool's file. The workspace's own values are in variables.
+func foreignCommand(c foreign.Command) string {
 	if c.Script != "" {
 		return "sh " + shellword.Quote(c.Script)
 	}
-	value := foreignValues(rec)
-	return c.Run.Fill(func(name string) string { return shellword.Quote(value(name)) })
+	return c.Run.Shell(func(name string) string { return templateVariable + name })
 }
 
 // foreignEnv returns the variables that another tool promises to its commands.
@@ -210,8 +224,12 @@ func (a Asked) foreignEnv(rec journal.Record) []string {
 		return nil
 	}
 	var env []string
+	value := foreignValues(rec)
 	for name, t := range a.Foreign.Env {
-		env = append(env, name+"="+t.Fill(foreignValues(rec)))
+		env = append(env, name+"="+t.Fill(value))
+	}
+	for _, name := range []string{"name", "slug", "id", "path", "repo", "branch", "target", "base", "port"} {
+		env = append(env, templateVariable+name+"="+value(name))
 	}
 	return env
 }
@@ -239,10 +257,34 @@ type commitFiles struct {
 }
 
 // Read returns the content of a file at a path with slashes.
-func (f commitFiles) Read(path string) ([]byte, error) {
-	o, err := f.r.Git.ReadFileAt(f.ctx, f.commit, path)
-	if err == nil && o.Type != "blob" {
+func (f commitFiles) Read(name string) ([]byte, error) {
+	o, mode, err := f.r.Git.ReadEntryAt(f.ctx, f.commit, name)
+	if err == nil && (o.Type != "blob" || mode == linkMode) {
 		err = fs.ErrNotExist
 	}
 	return o.Data, err
+}
+
+// linkMode is the mode of a link in a tree.
+const linkMode = "120000"
+
+// readThrough returns the content of the file that a path leads to, by links of the commit, too.
+func (f commitFiles) readThrough(name string) ([]byte, error) {
+	for range 5 {
+		o, mode, err := f.r.Git.ReadEntryAt(f.ctx, f.commit, name)
+		if err != nil {
+			return nil, err
+		}
+		if mode != linkMode {
+			if o.Type != "blob" {
+				return nil, fs.ErrNotExist
+			}
+			return o.Data, nil
+		}
+		name = path.Join(path.Dir(name), string(o.Data))
+		if !fs.ValidPath(name) {
+			break // it leads out of the commit
+		}
+	}
+	return nil, fs.ErrNotExist
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -66,8 +67,8 @@ func expand(template string, rec journal.Record) (string, error) {
 	switch {
 	case unknown != "":
 		return "", fmt.Errorf("%s stands for nothing", unknown)
-	case strings.ContainsAny(text, "\x00\r\n"):
-		return "", fmt.Errorf("its value has more than one line")
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return "", fmt.Errorf("its value has more than one line, or characters that control a terminal")
 	}
 	return text, nil
 }

@@ -66,7 +66,7 @@ func (svc *Equipment) linkedPaths(ctx context.Context, s project.Location, asked
 	if len(asked.links) == 0 {
 		return nil, nil, nil
 	}
-	_, isApproved, err := svc.Approvals.ChecksTrusted(ctx, s.Project, asked.Commands())
+	_, isApproved, err := svc.Approvals.SetupTrusted(ctx, s.Project, asked.Commands())
 	if err != nil {
 		return nil, nil, err
 	}

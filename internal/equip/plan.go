@@ -196,7 +196,7 @@ func (p *planning) variables() {
 
 // commands adds the steps and probes.
 func (p *planning) commands(ctx context.Context) error {
-	hash, isApproved, err := p.svc.Approvals.ChecksTrusted(ctx, p.s.Project, p.asked.Commands())
+	hash, isApproved, err := p.svc.Approvals.SetupTrusted(ctx, p.s.Project, p.asked.Commands())
 	if err != nil {
 		return err
 	}

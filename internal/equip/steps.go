@@ -27,7 +27,7 @@ import (
 
 // Approvals says which commands a person has approved.
 type Approvals interface {
-	ChecksTrusted(ctx context.Context, r *project.Project, commands []string) (hash string, ok bool, err error)
+	SetupTrusted(ctx context.Context, r *project.Project, commands []string) (hash string, ok bool, err error)
 }
 
 // Provision brings in what is missing, runs the commands by which a workspace is set up, and records what
@@ -65,7 +65,7 @@ func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec jou
 
 // runSteps runs the commands that have to run, if a person has approved all of them.
 func (svc *Equipment) runSteps(ctx context.Context, s project.Location, rec journal.Record, asked Asked, req croft.ProvisionRequest) (*croft.Provision, error) {
-	hash, isApproved, err := svc.Approvals.ChecksTrusted(ctx, s.Project, asked.Commands())
+	hash, isApproved, err := svc.Approvals.SetupTrusted(ctx, s.Project, asked.Commands())
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +312,11 @@ func (s *setup) probe(ctx context.Context, dir *fsx.Dir, i int, p config.Provisi
 		if err := s.run(ctx, dir, p.Run+p.Inside, time.Until(s.until), done, &printed); err != nil || done.State == croft.StepFailed || p.Inside == "" {
 			return err
 		}
-		at, err := filepath.EvalSymlinks(strings.TrimSpace(printed.String()))
+		at := strings.TrimSpace(printed.String())
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(s.rec.Workspace.Path, at)
+		}
+		at, err := filepath.EvalSymlinks(at)
 		top, terr := filepath.EvalSymlinks(s.rec.Workspace.Path)
 		if err != nil || terr != nil || at != top && !strings.HasPrefix(at, top+string(filepath.Separator)) {
 			done.State, done.Why = croft.StepFailed, fmt.Sprintf("%.200q lies outside of the workspace", strings.TrimSpace(printed.String()))
@@ -409,6 +413,6 @@ func (s *setup) environ() []string {
 	w := s.rec.Workspace
 	w.Env = s.rec.Env
 	env = append(env, "PWD="+w.Path)
-	env = append(env, s.asked.foreignEnv(s.rec)...)
-	return append(env, w.Environ()...)
+	env = append(env, w.Environ()...)
+	return append(env, s.asked.foreignEnv(s.rec)...)
 }

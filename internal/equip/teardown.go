@@ -28,7 +28,7 @@ func (svc *Equipment) TearDown(ctx context.Context, r *project.Project, rec jour
 	if err != nil {
 		return failed(err)
 	}
-	_, isApproved, err := svc.Approvals.ChecksTrusted(ctx, r, asked.Commands())
+	_, isApproved, err := svc.Approvals.SetupTrusted(ctx, r, asked.Commands())
 	if err != nil {
 		return failed(err)
 	}

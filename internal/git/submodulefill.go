@@ -343,6 +343,9 @@ func shallowOf(module string, format object.Format) string {
 // name of each object that it receives.
 func (f *submoduleFiller) fetch(ctx context.Context, sub *Repository, commit, module string) error {
 	from := []string{"GIT_OBJECT_DIRECTORY=" + filepath.Join(module, "objects")}
+	if borrows(module) {
+		return notFilled("the project's copy of it borrows objects from elsewhere")
+	}
 	found, err := sub.Present(ctx, []string{commit}, from)
 	if err == nil && len(found) == 0 {
 		return notFilled("the project's copy of it does not have its commit")
@@ -357,10 +360,24 @@ func (f *submoduleFiller) fetch(ctx context.Context, sub *Repository, commit, mo
 	if err == nil {
 		err = sub.checkComplete(ctx, commit, "--tags")
 	}
+	if err == nil && borrows(module) { // it was made so meanwhile
+		return notFilled("the project's copy of it borrows objects from elsewhere")
+	}
 	if err != nil {
 		return f.blame(ctx, err, "the project's copy of it is not whole")
 	}
 	return failpoint.Hit("git.submodule.fetched")
+}
+
+// borrows reports whether a repository has objects of another one: an agent that can write it would read any repository of the
+// user by that.
+func borrows(module string) bool {
+	objects := filepath.Join(module, "objects")
+	if fsx.IsThere(filepath.Join(objects, "info", "alternates")) || fsx.IsThere(filepath.Join(objects, "info", "http-alternates")) {
+		return true
+	}
+	entries, err := os.ReadDir(objects)
+	return err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Type()&os.ModeSymlink != 0 })
 }
 
 // blame returns a *notFilledError for an error for which the project's copy of a submodule may be the reason, and any

@@ -65,6 +65,23 @@ func (svc *Rules) ChecksTrusted(ctx context.Context, r *project.Project, checks 
 	return hash, err == nil && info.Mode().IsRegular(), err
 }
 
+// SetupTrusted is ChecksTrusted for the commands that set workspaces up. A check of the same text has another hash: no
+// command has the byte in it that the first entry has.
+func (svc *Rules) SetupTrusted(ctx context.Context, r *project.Project, commands []string) (hash string, ok bool, err error) {
+	if len(commands) > 0 {
+		commands = append([]string{"\x00setup"}, commands...)
+	}
+	return svc.ChecksTrusted(ctx, r, commands)
+}
+
+// trusted reports whether the commands of a set are approved.
+func (svc *Rules) trusted(ctx context.Context, r *project.Project, of croft.CommandSet, commands []string) (hash string, ok bool, err error) {
+	if of == croft.OfSetup {
+		return svc.SetupTrusted(ctx, r, commands)
+	}
+	return svc.ChecksTrusted(ctx, r, commands)
+}
+
 // RequireTrusted refuses commands that no person has approved, with ChecksUntrusted.
 func (svc *Rules) RequireTrusted(ctx context.Context, r *project.Project, target string, checks []string) error {
 	hash, ok, err := svc.ChecksTrusted(ctx, r, checks)
@@ -143,7 +160,7 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 		return nil, nil, err
 	}
 	plan.Checks = append(plan.Checks, commands...)
-	plan.Hash, plan.IsApproved, err = svc.ChecksTrusted(ctx, s.Project, plan.Checks)
+	plan.Hash, plan.IsApproved, err = svc.trusted(ctx, s.Project, plan.Of, plan.Checks)
 	plan.IsNamed = slices.Contains(svc.NamedByEnviron(), plan.Hash)
 	if plan.IsApproved && plan.Hash != "" {
 		given := svc.readApproval(s.Project, plan.Hash)
@@ -293,7 +310,7 @@ func (svc *Rules) withdraw(ctx context.Context, r *project.Project, plan *croft.
 		return nil, err
 	}
 	plan.ApprovedBy, plan.ApprovedAt = "", time.Time{}
-	if _, plan.IsApproved, err = svc.ChecksTrusted(ctx, r, plan.Checks); err != nil {
+	if _, plan.IsApproved, err = svc.trusted(ctx, r, plan.Of, plan.Checks); err != nil {
 		return nil, err
 	}
 	gone := croft.Event{

@@ -95,41 +95,48 @@ func (r *Repository) rehashShare(ctx context.Context, spans []Span) (int, error)
 // not name the file, and with object.ErrMissing if the commit, the tree or the blob does
 // not exist.
 func (r *Repository) ReadFileAt(ctx context.Context, commit, name string) (object.Object, error) {
+	o, _, err := r.ReadEntryAt(ctx, commit, name)
+	return o, err
+}
+
+// ReadEntryAt is ReadFileAt, and returns the mode of the entry, too: "120000" is a link. A submodule does not exist.
+func (r *Repository) ReadEntryAt(ctx context.Context, commit, name string) (o object.Object, mode string, err error) {
 	top, err := r.ReadVerified(ctx, commit)
 	if err != nil {
-		return object.Object{}, err
+		return o, "", err
 	}
 	c, err := object.ParseCommit(top)
 	if err != nil {
-		return object.Object{}, err
+		return o, "", err
 	}
-	oid := c.Tree
+	at := object.TreeEntry{OID: c.Tree}
 	for part := range strings.SplitSeq(name, "/") {
-		if oid, err = r.entryOf(ctx, oid, part); err != nil {
-			return object.Object{}, fmt.Errorf("%s:%s: %w", commit, name, err)
+		if at, err = r.entryOf(ctx, at.OID, part); err != nil {
+			return o, "", fmt.Errorf("%s:%s: %w", commit, name, err)
 		}
 	}
-	return r.ReadVerified(ctx, oid)
+	o, err = r.ReadVerified(ctx, at.OID)
+	return o, at.Mode, err
 }
 
-// entryOf returns the object that a tree has under a name, or fails with fs.ErrNotExist.
-func (r *Repository) entryOf(ctx context.Context, tree, name string) (string, error) {
+// entryOf returns the entry that a tree has under a name, or fails with fs.ErrNotExist.
+func (r *Repository) entryOf(ctx context.Context, tree, name string) (object.TreeEntry, error) {
 	o, err := r.ReadVerified(ctx, tree)
 	if err != nil {
-		return "", err
+		return object.TreeEntry{}, err
 	}
 	if o.Type != "tree" {
-		return "", fs.ErrNotExist
+		return object.TreeEntry{}, fs.ErrNotExist
 	}
 	entries, err := object.ParseTree(o.Data, r.ObjectFormat().Size())
 	if err != nil {
-		return "", err
+		return object.TreeEntry{}, err
 	}
 	i := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == name })
-	if i < 0 || entries[i].Mode == "160000" {
-		return "", fs.ErrNotExist
+	if i < 0 || entries[i].Mode == LinkMode {
+		return object.TreeEntry{}, fs.ErrNotExist
 	}
-	return entries[i].OID, nil
+	return entries[i], nil
 }
 
 // ReadVerified reads an object and fails unless its content matches its name.

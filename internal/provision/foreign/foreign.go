@@ -25,6 +25,9 @@ type Files interface {
 // MaxFile is how long a set-up file may be.
 const MaxFile = 256 << 10
 
+// maxEntries is how many commands, links or patterns a set-up file may have.
+const maxEntries = 100
+
 // Setup is what a set-up file asks for.
 type Setup struct {
 	Source   string    `json:"source"`
@@ -128,6 +131,9 @@ func readFile(files Files, r reader) (*Setup, error) {
 	s, err := r.read(text, files)
 	if s != nil {
 		s.Source = r.path
+		if max(len(s.Setup), len(s.Teardown), len(s.Links), len(s.Include)) > maxEntries {
+			return nil, fmt.Errorf("it asks for more than %d things", maxEntries)
+		}
 	}
 	return s, err
 }

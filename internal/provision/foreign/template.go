@@ -29,11 +29,59 @@ func (t Template) String() string {
 	return t.Fill(func(name string) string { return "{" + name + "}" })
 }
 
+// Exact returns the template with each variable as {{ name }}. Two templates that differ have different ones: text that was
+// read from a file with variables never holds two braces.
+func (t Template) Exact() string {
+	return t.Fill(func(name string) string { return "{{ " + name + " }}" })
+}
+
+// Shell returns the template as a command for a shell, with each variable as one of the shell's that variable names, and the names
+// of the variables. The values are not in the text: the name of a branch may hold anything that a shell runs. Variables
+// are quoted as the text around them needs it.
+func (t Template) Shell(variable func(name string) string) string {
+	var b strings.Builder
+	quote := rune(0)
+	for _, p := range t.parts {
+		if p.isVar {
+			use := "${" + variable(p.text) + "}"
+			switch quote {
+			case 0:
+				use = `"` + use + `"`
+			case '\'':
+				use = `'"` + use + `"'`
+			}
+			b.WriteString(use)
+			continue
+		}
+		b.WriteString(p.text)
+		quote = quoteAfter(quote, p.text)
+	}
+	return b.String()
+}
+
+// quoteAfter returns the quote that a text of a shell leaves open: ', " or none. A wrong guess, such as in a comment, makes
+// a word of several or a text of a variable, and runs nothing.
+func quoteAfter(quote rune, text string) rune {
+	isEscaped := false
+	for _, c := range text {
+		switch {
+		case isEscaped:
+			isEscaped = false
+		case c == '\\' && quote != '\'':
+			isEscaped = true
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote:
+			quote = 0
+		}
+	}
+	return quote
+}
+
 // MarshalJSON writes String.
 func (t Template) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
 
-// Fill returns the text with the variables replaced. In a command for a shell the value of each
-// has to be quoted: the name of a branch may hold anything that a shell runs.
+// Fill returns the text with the variables replaced. It is not for commands: see Shell.
 func (t Template) Fill(value func(name string) string) string {
 	var b strings.Builder
 	for _, p := range t.parts {
