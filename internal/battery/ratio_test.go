@@ -33,10 +33,10 @@ func TestRemove(t *testing.T) {
 	mustDo(t, err)
 	defer svc.Close()
 	// The required bounds; the short form, with a few runs on a machine with other load,
-	// only notices large increases: where git is fast, the start of a process is half of a removal.
+	// only notices large increases.
 	bounds := struct{ command, undo, open float64 }{0.15, 0.15, 0.05}
 	if !isLong() {
-		bounds.command, bounds.undo, bounds.open = 0.55, 0.6, 0.2
+		bounds.command, bounds.undo, bounds.open = 0.25, 0.22, 0.14
 	}
 	var got removals
 	for round := 1; ; round++ {
