@@ -313,18 +313,17 @@ func TestFillRefusesTreesWithGitDirs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	repo := open(t, r)
+	module := "--git-dir=" + filepath.Join(repo.CommonDir, "modules", "lib")
 	hash := func(text string) string {
 		file := library.Beside("raw")
 		gittest.WriteFile(t, file, text)
-		return library.Git("hash-object", "-t", "tree", "-w", "--literally", file)
+		return library.Git(module, "hash-object", "-t", "tree", "-w", "--literally", file)
 	}
 	config := hash("100644 config\x00" + string(raw))
 	raw, _ = hex.DecodeString(config)
 	top := hash("40000 .git\x00" + string(raw) + "40000 src\x00" + string(raw))
-	commit := library.Git("commit-tree", "-m", "evil", top)
-	repo := open(t, r)
-	module := filepath.Join(repo.CommonDir, "modules", "lib")
-	gittest.WriteFile(t, filepath.Join(module, "objects", "info", "alternates"), filepath.Join(library.Dir, ".git", "objects")+"\n")
+	commit := library.Git(module, "commit-tree", "-m", "evil", top)
 	r.Git("update-index", "--cacheinfo", "160000,"+commit+",lib")
 	r.Git("commit", "--quiet", "--message", "evil")
 	w := addWorktree(t, r, repo, "wt")
