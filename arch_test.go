@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"internal/lifetime":  {},
 	"internal/notice":    {},
 	"internal/parallel":  {},
+	"internal/pattern":   {},
 	"internal/scratch":   {"internal/fsx"},
 	"internal/shellword": {},
 
@@ -63,7 +64,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/git/mergetree": {
 		"internal/failpoint", "internal/fsx", "internal/git/gitcmd", "internal/git/gitdir", "internal/git/object", "internal/git/odb",
-		"internal/git/refs", "internal/git/writers", "internal/proc",
+		"internal/git/refs", "internal/git/writers", "internal/pattern", "internal/proc",
 	},
 	"internal/git/worktree": {
 		"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/gitcmd", "internal/git/gitconfig", "internal/git/gitdir",
@@ -74,11 +75,11 @@ var mayImport = map[string][]string{
 		"internal/git/index", "internal/git/mergetree", "internal/git/object", "internal/git/odb", "internal/git/refs", "internal/git/worktree",
 		"internal/git/writers", "internal/proc",
 	},
-	"internal/git":         {"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/proc"},
+	"internal/git":         {"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/pattern", "internal/proc"},
 	"internal/git/gittest": {"internal/proc"},
 
 	// The parts of the engine. They never import each other.
-	"internal/config": {"."},
+	"internal/config": {".", "internal/pattern"},
 	"internal/journal": {
 		".", "internal/failpoint", "internal/flock", "internal/journal/damage", "internal/journal/prepared", "internal/journal/readonly", "internal/journal/telling",
 		"internal/journal/txlog", "internal/journal/watch", "internal/parallel",
@@ -91,7 +92,7 @@ var mayImport = map[string][]string{
 	"internal/journal/txlog":         {},
 	"internal/journal/watch":         {},
 	"internal/check":                 {".", "internal/flock", "internal/fsx", "internal/git/...", "internal/proc"},
-	"internal/layout":                {"."},
+	"internal/layout":                {".", "internal/pattern"},
 	"internal/merge":                 {".", "internal/git/..."},
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/fsx", "internal/git/..."},
@@ -166,7 +167,7 @@ var mayImport = map[string][]string{
 		"internal/layout", "internal/once", "internal/project", "internal/shellword", "internal/workspace",
 	},
 	"internal/equip": {
-		".", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/project", "internal/provision", "internal/check", "internal/flock", "internal/once", "internal/oplog", "internal/proc", "internal/provision/foreign", "internal/shellword",
+		".", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/pattern", "internal/project", "internal/provision", "internal/check", "internal/flock", "internal/once", "internal/oplog", "internal/proc", "internal/provision/foreign", "internal/shellword",
 	},
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
@@ -192,7 +193,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/uninstall": {
 		".", "internal/checkout/worktree", "internal/explain", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/lane", "internal/once", "internal/owner", "internal/proc", "internal/project", "internal/radar", "internal/shellword", "internal/trash", "internal/workspace",
+		"internal/lane", "internal/once", "internal/owner", "internal/proc", "internal/pattern", "internal/project", "internal/radar", "internal/shellword", "internal/trash", "internal/workspace",
 	},
 	"internal/doctor": {
 		".", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/fsx", "internal/git/...", "internal/journal",
@@ -249,11 +250,11 @@ var mayImport = map[string][]string{
 	"examples/tournament": {".", "connect"},
 
 	// The web pages, for people.
-	"internal/dashboard": {".", "internal/caller"},
+	"internal/dashboard": {".", "internal/caller", "internal/pattern"},
 
 	// The surfaces: they see the Service, never an engine.
 	"internal/cli":    {"."},
-	"internal/mcp":    {".", "internal/scope"},
+	"internal/mcp":    {".", "internal/pattern", "internal/scope"},
 	"internal/caller": {"."},
 	// The daemon: the API over the Service, the streams of events, the process and its guard.
 	"internal/api":            {"."},
@@ -341,6 +342,7 @@ var callsOnlyIn = map[string][]string{
 	"os.Setenv":            {},
 	"os.Unsetenv":          {},
 	"os.StartProcess":      {"internal/proc"},
+	"regexp.MustCompile":   {"docs/schema", "internal/cli", "internal/jsonschema", "internal/mcp", "internal/pattern", "servicetest"}, // a start does not pay for it
 	"syscall.Environ":      {},
 	"syscall.Exec":         {"internal/proc"},
 	"syscall.ForkExec":     {"internal/proc"},

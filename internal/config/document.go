@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/pattern"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
@@ -96,7 +96,7 @@ func lookUp(root map[string]any, path []string) any {
 	return value
 }
 
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var bareKey = pattern.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // dottedName joins a path as TOML writes it. A part that needs quotes gets them,
 // so that "limits.max_workers" in quotes is not taken for the key in [limits]. All
@@ -109,7 +109,7 @@ func dottedName(path []string) string {
 			parts = append(parts, "…")
 			break
 		}
-		if !bareKey.MatchString(part) {
+		if !bareKey().MatchString(part) {
 			part = quote(part)
 		}
 		parts = append(parts, part)

@@ -3,12 +3,12 @@ package config
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // Duration is a span of time, never negative, that is written as a string such
@@ -19,7 +19,7 @@ type Duration time.Duration
 // Croft agree on what a duration is.
 const durationPattern = `^([0-9]+d)?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))*$`
 
-var durationForm = regexp.MustCompile(durationPattern)
+var durationForm = pattern.New(durationPattern)
 
 // ParseDuration reads a duration. What is none is InvalidRequest.
 func ParseDuration(text string) (Duration, error) {
@@ -34,7 +34,7 @@ func ParseDuration(text string) (Duration, error) {
 }
 
 func parseDuration(text string) (Duration, error) {
-	if text == "" || !durationForm.MatchString(text) {
+	if text == "" || !durationForm().MatchString(text) {
 		return 0, fmt.Errorf(`must be a duration such as "168h" or "7d", not %s`, quote(text))
 	}
 	tooLong := fmt.Errorf("is longer than can be told: %s", quote(text))

@@ -6,10 +6,11 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // Merge says how work comes to its target. It is read from the tip of that
@@ -113,11 +114,11 @@ func checkCachePaths(value any, _ string) error {
 	return nil
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
+var variableName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
 
 func checkVariableNames(value any, _ string) error {
 	for _, name := range value.([]string) {
-		if !variableName.MatchString(name) {
+		if !variableName().MatchString(name) {
 			return fmt.Errorf("must hold names of variables such as NPM_TOKEN or AWS_*, not %s", quote(name))
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/croft-sh/croft/internal/pattern"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -187,7 +187,7 @@ const (
 	maxVariable = 8 << 10
 )
 
-var stepName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+var stepName = pattern.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 // problem says why a step cannot be used beside those before it.
 func (s ProvisionStep) problem(before []ProvisionStep) string {
@@ -202,7 +202,7 @@ func (s ProvisionStep) problem(before []ProvisionStep) string {
 		}
 	}
 	switch {
-	case !stepName.MatchString(s.Name):
+	case !stepName().MatchString(s.Name):
 		return "its name has other characters than a-z, 0-9, _ and -"
 	case slices.ContainsFunc(before, func(o ProvisionStep) bool { return o.Name == s.Name }):
 		return "another one has its name"
@@ -237,7 +237,7 @@ func (s ProvisionStep) withDefaults() ProvisionStep {
 	return s
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+var envName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
 // loaderVariables are those by which a program runs code that its user did not ask for. A name that ends in * means all
 // names with that prefix. A repository must not set them for programs that a person starts in a workspace.
@@ -250,7 +250,7 @@ var loaderVariables = []string{
 }
 
 func variableProblem(name string) string {
-	if !envName.MatchString(name) {
+	if !envName().MatchString(name) {
 		return "it is not the name of a variable"
 	}
 	for _, l := range loaderVariables {

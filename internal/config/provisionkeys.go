@@ -3,11 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // Provision says what makes a workspace usable, besides the tables of arrays.
@@ -109,12 +110,12 @@ func PortRange(text string) (first, last int, err error) {
 	return first, last, nil
 }
 
-var portName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+var portName = pattern.New(`^[a-z][a-z0-9_]{0,31}$`)
 
 func checkPortNames(value any, _ string) error {
 	names, _ := value.([]string)
 	for i, name := range names {
-		if !portName.MatchString(name) || slices.Contains(names[:i], name) {
+		if !portName().MatchString(name) || slices.Contains(names[:i], name) {
 			return fmt.Errorf("%s is not a name of its own of small letters, digits and _", quote(name))
 		}
 	}

@@ -489,5 +489,5 @@ func keyOf(seed maphash.Seed, g region, html string) uint64 {
 	if g.Key != "" {
 		return maphash.String(seed, g.Key)
 	}
-	return maphash.String(seed, formKey.ReplaceAllString(html, "")) // each has another one
+	return maphash.String(seed, formKey().ReplaceAllString(html, "")) // each has another one
 }

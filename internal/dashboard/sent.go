@@ -6,9 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
-	"regexp"
 	"sync"
 	"time"
+
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 )
 
 // formKey is the field with the key of a form, as formFields writes it.
-var formKey = regexp.MustCompile(`<input type="hidden" name="key" value="[^"]*">`)
+var formKey = pattern.New(`<input type="hidden" name="key" value="[^"]*">`)
 
 // key is what the Service is told so that a form that is sent twice acts once: of the key of the form, the
 // address and all that was sent with it. A form that calls several times names what each call is about.

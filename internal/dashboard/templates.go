@@ -6,9 +6,10 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 //go:embed templates
@@ -20,7 +21,7 @@ type templates struct {
 	icons map[string]string // symbols by name
 }
 
-var symbol = regexp.MustCompile(`<symbol id="i-([a-z]+)".*</symbol>`)
+var symbol = pattern.New(`<symbol id="i-([a-z]+)".*</symbol>`)
 
 func parseTemplates(a *assets) templates {
 	shared := template.New("shared").Funcs(functions(a))
@@ -40,7 +41,7 @@ func parseTemplates(a *assets) templates {
 	if err != nil {
 		panic(err)
 	}
-	for _, m := range symbol.FindAllStringSubmatch(string(symbols), -1) {
+	for _, m := range symbol().FindAllStringSubmatch(string(symbols), -1) {
 		t.icons[m[1]] = m[0]
 	}
 	return t
@@ -55,7 +56,7 @@ func readTemplate(name string) string {
 	return joinLines(string(text))
 }
 
-var lineBreak = regexp.MustCompile(`[ \t]*\n\s*`)
+var lineBreak = pattern.New(`[ \t]*\n\s*`)
 
 // joinLines takes the line breaks and the indentation out of a template. A break between two tags or actions
 // is nothing, so that elements that lie side by side may stand on lines of their own; one beside
@@ -63,7 +64,7 @@ var lineBreak = regexp.MustCompile(`[ \t]*\n\s*`)
 func joinLines(text string) string {
 	var b strings.Builder
 	last := 0
-	for _, at := range lineBreak.FindAllStringIndex(text, -1) {
+	for _, at := range lineBreak().FindAllStringIndex(text, -1) {
 		b.WriteString(text[last:at[0]])
 		last = at[1]
 		isBetweenTags := at[0] == 0 || at[1] == len(text) ||
@@ -76,7 +77,7 @@ func joinLines(text string) string {
 	return b.String()
 }
 
-var usedIcon = regexp.MustCompile(`href="#i-([a-z]+)"`)
+var usedIcon = pattern.New(`href="#i-([a-z]+)"`)
 
 // iconsOf are the symbols that a page needs: those that it uses, or all if updates may bring others.
 func (t *templates) iconsOf(f *frame) template.HTML {
@@ -87,7 +88,7 @@ func (t *templates) iconsOf(f *frame) template.HTML {
 		}
 	} else {
 		seen := map[string]bool{}
-		for _, m := range usedIcon.FindAllStringSubmatch(string(f.Main), -1) {
+		for _, m := range usedIcon().FindAllStringSubmatch(string(f.Main), -1) {
 			if !seen[m[1]] {
 				seen[m[1]] = true
 				b.WriteString(t.icons[m[1]])

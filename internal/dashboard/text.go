@@ -3,16 +3,17 @@ package dashboard
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // escapes are the sequences by which a program speaks to a terminal: CSI, OSC and other
 // strings with their ends, and the short ones.
-var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+var escapes = pattern.New("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]P^_X]|[\u0090\u0098\u009d\u009e\u009f])[^\x07\x1b\u009c\n]*(?:\x07|\x1b\\\\|\u009c)?" +
 	"|\x1b[ -/]*[0-~]")
 
@@ -20,7 +21,7 @@ var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 // the program wrote over and over, what it wrote last.
 func plain(data []byte) string {
 	text := strings.ToValidUTF8(string(data), "\uFFFD")
-	text = escapes.ReplaceAllString(text, "")
+	text = escapes().ReplaceAllString(text, "")
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if strings.ContainsRune(text, '\r') {
 		lines := strings.Split(text, "\n")

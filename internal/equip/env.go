@@ -3,7 +3,6 @@ package equip
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/pattern"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -44,7 +44,7 @@ func setVariables(rec *journal.Record, templates map[string]string) (problems []
 	return problems
 }
 
-var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+var placeholder = pattern.New(`\{[^{}]*\}`)
 
 // expand fills in a template.
 func expand(template string, rec journal.Record) (string, error) {
@@ -53,7 +53,7 @@ func expand(template string, rec journal.Record) (string, error) {
 		"name": w.Name, "slug": w.Slug, "id": string(w.ID), "shortid": string(w.ID[:min(8, len(w.ID))]), "path": w.Path, "repo": w.Repo,
 		"branch": w.Branch, "target": w.Target,
 	}
-	text := placeholder.ReplaceAllStringFunc(template, func(found string) string {
+	text := placeholder().ReplaceAllStringFunc(template, func(found string) string {
 		word := found[1 : len(found)-1]
 		if value, ok := words[word]; ok {
 			return value

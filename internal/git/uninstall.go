@@ -3,13 +3,13 @@ package git
 import (
 	"errors"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitconfig"
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // ownFiles are the entries of the directory croft in the common directory that can be
@@ -17,7 +17,7 @@ import (
 func ownFiles() []string { return []string{"staging", "exclude", "gitconfig"} }
 
 // Generated matches the file names in the directory for generated configuration.
-var Generated = regexp.MustCompile(`^(` + gitcmd.VersionFile + `|user\.json|` + gitcmd.SelfTestFile + `|seen-[0-9.]+|config-[0-9a-f]{16}|selftest-[0-9]+|\.croft-[0-9]+)$`)
+var Generated = pattern.New(`^(` + gitcmd.VersionFile + `|user\.json|` + gitcmd.SelfTestFile + `|seen-[0-9.]+|config-[0-9a-f]{16}|selftest-[0-9]+|\.croft-[0-9]+)$`)
 
 // Needed is what stays when Croft is uninstalled from a repository.
 type Needed struct {

@@ -2,9 +2,10 @@ package layout
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // dots says whether a component may start with a dot. Two are always refused.
@@ -74,7 +75,7 @@ func asHFS(s string) string {
 // isDevice reports names that Windows reserves, with or without an extension.
 func isDevice(s string) bool {
 	stem, _, _ := strings.Cut(s, ".")
-	return device.MatchString(strings.ToLower(strings.TrimRight(stem, " ")))
+	return device().MatchString(strings.ToLower(strings.TrimRight(stem, " ")))
 }
 
-var device = regexp.MustCompile(`^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9\x{b9}\x{b2}\x{b3}])$`)
+var device = pattern.New(`^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9\x{b9}\x{b2}\x{b3}])$`)

@@ -1,8 +1,9 @@
 package layout
 
 import (
-	"regexp"
 	"strconv"
+
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // shortID is the number of characters that stand for a whole random ID.
@@ -12,7 +13,7 @@ const shortID = 8
 // random, which is a UUID or one of Croft's own. Any other ID was chosen by
 // a caller, and what tells it apart may stand at its end: it stays whole.
 func ShortID(id string) string {
-	if uuid.MatchString(id) || croftID.MatchString(id) {
+	if uuid().MatchString(id) || croftID().MatchString(id) {
 		return id[:shortID]
 	}
 	return id
@@ -24,9 +25,9 @@ func ShortID(id string) string {
 func ShortIDs(id string) []string {
 	short := []string{ShortID(id)}
 	switch {
-	case uuid.MatchString(id):
+	case uuid().MatchString(id):
 		short = append(short, id[:13], id[:18], id[:23])
-	case croftID.MatchString(id):
+	case croftID().MatchString(id):
 		short = append(short, id[:12])
 	}
 	if last := short[len(short)-1]; last != id {
@@ -36,16 +37,16 @@ func ShortIDs(id string) []string {
 }
 
 var (
-	uuid      = regexp.MustCompile(`^[[:xdigit:]]{8}(-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}$`)
-	croftID   = regexp.MustCompile(`^[a-z0-9]{16}$`)
-	createdAt = regexp.MustCompile(`swarm/\w+-(\d+)`)
+	uuid      = pattern.New(`^[[:xdigit:]]{8}(-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}$`)
+	croftID   = pattern.New(`^[a-z0-9]{16}$`)
+	createdAt = pattern.New(`swarm/\w+-(\d+)`)
 )
 
 // CreatedAt reads the time out of a branch such as
 // swarm/researcher-1703849234567. It is 0, for unknown, where the branch
 // holds none.
 func CreatedAt(branch string) int64 {
-	m := createdAt.FindStringSubmatch(branch)
+	m := createdAt().FindStringSubmatch(branch)
 	if m == nil {
 		return 0
 	}

@@ -2,12 +2,12 @@ package layout
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // The limits of what callers record with a workspace or a session.
@@ -16,7 +16,7 @@ const (
 	maxMetaValue = 1024 // bytes
 )
 
-var metaKey = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._/-]{0,61}[a-zA-Z0-9])?$`)
+var metaKey = pattern.New(`^[a-zA-Z0-9]([a-zA-Z0-9._/-]{0,61}[a-zA-Z0-9])?$`)
 
 // CheckMeta refuses with InvalidName a key or a value that cannot be recorded.
 func CheckMeta(meta map[string]string) error {
@@ -24,7 +24,7 @@ func CheckMeta(meta map[string]string) error {
 		return &croft.Error{Code: croft.InvalidName, Message: fmt.Sprintf("%d entries of meta are more than %d", len(meta), maxMeta)}
 	}
 	for key, value := range meta {
-		if !metaKey.MatchString(key) {
+		if !metaKey().MatchString(key) {
 			return &croft.Error{
 				Code: croft.InvalidName, Message: fmt.Sprintf("%.80q cannot be a key of meta", key),
 				Details: "A key has 1 to 63 letters, digits and . _ / -, and begins and ends with a letter or a digit.",

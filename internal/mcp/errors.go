@@ -3,11 +3,11 @@ package mcp
 import (
 	"crypto/rand"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/pattern"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -94,10 +94,10 @@ func firstPath(e *croft.Error) string {
 	return line
 }
 
-var hostPath = regexp.MustCompile(`(^|[\s"'(=:])/[^\s"':)]+`)
+var hostPath = pattern.New(`(^|[\s"'(=:])/[^\s"':)]+`)
 
 // withoutPaths takes absolute paths out of a message.
-func withoutPaths(message string) string { return hostPath.ReplaceAllString(message, "$1…") }
+func withoutPaths(message string) string { return hostPath().ReplaceAllString(message, "$1…") }
 
 // errorResult is a failure as the result of a call: one block of text, and no structured
 // content, which clients would hold to the schema of an answer.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/once"
+	"github.com/croft-sh/croft/internal/pattern"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -125,14 +125,14 @@ func (p *statePlan) shown() []string { return slices.Concat(p.files, p.last, p.d
 // stateEntry says by a pattern which entries of a directory are Croft's own.
 type stateEntry struct {
 	dir   string
-	names *regexp.Regexp
+	names pattern.Pattern
 	left  croft.LeftKind // the kind of the other entries
 }
 
 const idPattern = `[` + project.IDAlphabet + `]{16}`
 
 var (
-	nothing = regexp.MustCompile(`^\z.`)
+	nothing = pattern.New(`^\z.`)
 
 	// stateEntries are the directories of the state, inner ones first. Entries that do
 	// not match stay: they are work, or the user's own.
@@ -141,14 +141,14 @@ var (
 		{"secrets", nothing, croft.LeftSecrets},
 		{"sessions", nothing, croft.LeftArchive},
 		{"plain", nothing, croft.LeftHistory},
-		{"forecasts", regexp.MustCompile(`^(` + idPattern + `\.json|new-[0-9]+)$`), croft.LeftUnknown},
-		{"trash", regexp.MustCompile(`^` + idPattern + `\.json(\.` + idPattern + `)?$`), croft.LeftUnknown},
-		{lane.LogsName, regexp.MustCompile(`^` + idPattern + `-[0-9]+\.log$`), croft.LeftUnknown},
-		{"ops", regexp.MustCompile(`^([a-z]+-)?` + idPattern + `\.lock$`), croft.LeftUnknown},
-		{"git/repos", regexp.MustCompile(`^[0-9a-f]{16}$`), croft.LeftUnknown},
+		{"forecasts", pattern.New(`^(` + idPattern + `\.json|new-[0-9]+)$`), croft.LeftUnknown},
+		{"trash", pattern.New(`^` + idPattern + `\.json(\.` + idPattern + `)?$`), croft.LeftUnknown},
+		{lane.LogsName, pattern.New(`^` + idPattern + `-[0-9]+\.log$`), croft.LeftUnknown},
+		{"ops", pattern.New(`^([a-z]+-)?` + idPattern + `\.lock$`), croft.LeftUnknown},
+		{"git/repos", pattern.New(`^[0-9a-f]{16}$`), croft.LeftUnknown},
 		{"git", git.Generated, croft.LeftUnknown},
-		{"run", regexp.MustCompile(`^daemon\.(json|lock|log|log\.old|sock)$`), croft.LeftUnknown},
-		{"", regexp.MustCompile(`^(upkeep-[0-9a-f]{16}-[0-9]+|tokens\.(json|lock))$`), croft.LeftUnknown},
+		{"run", pattern.New(`^daemon\.(json|lock|log|log\.old|sock)$`), croft.LeftUnknown},
+		{"", pattern.New(`^(upkeep-[0-9a-f]{16}-[0-9]+|tokens\.(json|lock))$`), croft.LeftUnknown},
 	}
 )
 
@@ -191,7 +191,7 @@ func (p *statePlan) planDirectory(path string, entry stateEntry) {
 		case project.IsID(name) && isEmptyDir(at):
 			p.dirs = append(p.dirs, at)
 			p.gone[at] = true
-		case entry.names.MatchString(name):
+		case entry.names().MatchString(name):
 			p.files = append(p.files, at)
 			p.gone[at] = true
 		default:

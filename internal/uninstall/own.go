@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/pattern"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/trash"
@@ -156,7 +156,7 @@ func (svc *Uninstaller) ownDir(r *project.Project) []string {
 func (svc *Uninstaller) planChecks(p *uninstallPlan) error {
 	for _, name := range entriesOf(svc.Lanes.ChecksDir()) {
 		dir := filepath.Join(svc.Lanes.ChecksDir(), name)
-		if of := checkPlace.FindStringSubmatch(name); of == nil || croft.ID(of[1]) != p.r.ID {
+		if of := checkPlace().FindStringSubmatch(name); of == nil || croft.ID(of[1]) != p.r.ID {
 			continue
 		}
 		l, err := flock.TryExisting(filepath.Join(dir, "lock"))
@@ -175,7 +175,7 @@ func (svc *Uninstaller) planChecks(p *uninstallPlan) error {
 
 // checkPlace is how a checkout for checks is called: after a repository and its ID, with a
 // number.
-var checkPlace = regexp.MustCompile(`-(` + idPattern + `)-[0-9]+$`)
+var checkPlace = pattern.New(`-(` + idPattern + `)-[0-9]+$`)
 
 // removeCheckPlace deletes a checkout for checks, the lock last.
 func removeCheckPlace(dir string) error {

@@ -3,13 +3,13 @@ package mergetree
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // CommitsIn lists the commits that are reachable from head and from none of not, at most limit
@@ -71,7 +71,7 @@ func (a *Session) countEach(ctx context.Context, in string, commits []string) ([
 	return parseCounts(string(out), commits)
 }
 
-var shortStat = regexp.MustCompile(`^ (\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?$`)
+var shortStat = pattern.New(`^ (\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?$`)
 
 // parseCounts reads, for each commit in its order, its name and, if it changed something, the
 // sums.
@@ -83,7 +83,7 @@ func parseCounts(out string, commits []string) ([]Count, error) {
 			at++
 			continue
 		}
-		m := shortStat.FindStringSubmatch(line)
+		m := shortStat().FindStringSubmatch(line)
 		if line != "" && (m == nil || at < 0) {
 			return nil, fmt.Errorf("diff-tree: not a count: %.200q", line)
 		}
