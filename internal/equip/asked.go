@@ -268,23 +268,49 @@ func (f commitFiles) Read(name string) ([]byte, error) {
 // linkMode is the mode of a link in a tree.
 const linkMode = "120000"
 
-// readThrough returns the content of the file that a path leads to, by links of the commit, too.
+// mostLinks is how many links on the way to a file are followed, as a system does.
+const mostLinks = 40
+
+// readThrough returns the content of the file that a path leads to, by links of the commit, too: the file may be one, or
+// a directory on the way to it.
 func (f commitFiles) readThrough(name string) ([]byte, error) {
-	for range 5 {
+	for range mostLinks {
 		o, mode, err := f.r.Git.ReadEntryAt(f.ctx, f.commit, name)
-		if err != nil {
-			return nil, err
-		}
-		if mode != linkMode {
-			if o.Type != "blob" {
-				return nil, fs.ErrNotExist
+		at, target := name, string(o.Data)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			if at, target, err = f.linkAbove(name); err != nil {
+				return nil, err
 			}
+		case err != nil:
+			return nil, err
+		case mode != linkMode && o.Type != "blob":
+			return nil, fs.ErrNotExist
+		case mode != linkMode:
 			return o.Data, nil
 		}
-		name = path.Join(path.Dir(name), string(o.Data))
-		if !fs.ValidPath(name) {
+		name = path.Join(path.Dir(at), target, strings.TrimPrefix(name, at))
+		if path.IsAbs(target) || !fs.ValidPath(name) {
 			break // it leads out of the commit
 		}
 	}
 	return nil, fs.ErrNotExist
+}
+
+// linkAbove returns the first directory on the way to a path that is a link in the commit, and where that leads. It fails with
+// fs.ErrNotExist if none is.
+func (f commitFiles) linkAbove(name string) (at, target string, err error) {
+	for i, c := range name {
+		if c != '/' {
+			continue
+		}
+		o, mode, err := f.r.Git.ReadEntryAt(f.ctx, f.commit, name[:i])
+		if err != nil {
+			return "", "", err
+		}
+		if mode == linkMode {
+			return name[:i], string(o.Data), nil
+		}
+	}
+	return "", "", fs.ErrNotExist
 }

@@ -124,10 +124,13 @@ func (c *Copier) copyLink(name string) (Copy, error) {
 	if !staysInside(name, target) {
 		return Copy{}, &SkipError{name, croft.SkipLink}
 	}
+	if why := c.spent().take(0, c.Limits); why != "" {
+		return Copy{}, &SkipError{name, why}
+	}
 	if err := c.From.CopyLink(name, target, c.To); err != nil {
+		c.spent().add(0, -1)
 		return Copy{}, c.explain(name, err)
 	}
-	c.spent().add(0, 1)
 	return Copy{Path: name, Link: target}, nil
 }
 

@@ -145,11 +145,12 @@ func (c *Copier) AsRenewed(old Copy) (Copy, bool) {
 	return now, true
 }
 
-// Recover puts a copy back, or deletes it, which a process that died has left aside.
+// Recover puts a copy back, or deletes it, which a process that died has left aside. A copy without a digest is never put aside:
+// what lies there is somebody's file.
 func (c *Copier) Recover(old Copy) error {
 	was := old
 	was.Path = asideOf(old.Path)
-	if old.Link != "" || compare(c.To, was, ByContent) != same {
+	if old.Sum == "" || compare(c.To, was, ByContent) != same {
 		return nil
 	}
 	if _, err := c.To.Lstat(old.Path); errors.Is(err, os.ErrNotExist) {

@@ -1,9 +1,12 @@
 package provision
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +89,19 @@ func TestDrift(t *testing.T) {
 	if got := Drift(c, p.From, p.To); got != croft.DriftMoved {
 		t.Errorf("a link: %q", got)
 	}
+	if err := errors.Join(os.Remove(filepath.Join(p.workspace, "l")), os.Symlink("f", filepath.Join(p.workspace, "l")),
+		os.Remove(filepath.Join(p.project, "l")), os.Symlink("g", filepath.Join(p.project, "l"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := Drift(c, p.From, p.To); got != croft.DriftStale {
+		t.Errorf("a link of the project's: %q", got)
+	}
+	c = p.copied("f")
+	c.Sum = "" // as of a clone
+	p.write(p.workspace, "f", "mine", time.Hour)
+	if got := Drift(c, p.From, p.To); got != croft.DriftEdited {
+		t.Errorf("without a digest: %q", got)
+	}
 }
 
 // TestRenew: a copy is replaced only if its content is what was copied. Size and time are not believed: an agent
@@ -108,6 +124,30 @@ func TestRenew(t *testing.T) {
 	p.write(p.workspace, "f", "newer", 0)
 	if _, err := p.Renew(fresh, fsx.ContentCopied); err == nil || p.text("f") != "newer" || p.text(".croft-old-f") != "an agent's" {
 		t.Errorf("with something aside: %v: %q", err, p.text("f"))
+	}
+	p.wantFiles(2)
+}
+
+// TestRenewPutsBack: a copy that cannot be renewed is where it was, and nothing is left aside.
+func TestRenewPutsBack(t *testing.T) {
+	p := newPair(t)
+	p.write(p.project, "f", "text", 0)
+	old := p.copied("f")
+	if err := os.Remove(filepath.Join(p.project, "f")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Renew(old, fsx.ContentCopied); err == nil || p.text("f") != "text" {
+		t.Errorf("%v: %q", err, p.text("f"))
+	}
+	p.wantFiles(1)
+	p.write(p.project, "f", "newer", 0)
+	if _, err := p.Renew(old, fsx.ContentCopied); err != nil {
+		t.Error(err)
+	}
+	p.wantFiles(1)
+	p.write(p.workspace, asideOf("f"), "old", 0)
+	if err := p.putBack(asideOf("f"), "f"); err != nil || p.text("f") != "newer" {
+		t.Errorf("over another file: %v: %q", err, p.text("f"))
 	}
 	p.wantFiles(2)
 }
@@ -144,6 +184,38 @@ func TestAsRenewed(t *testing.T) {
 	}
 }
 
+// TestAsRenewedOfLargeFiles: the digest of a large file is of its beginning only, so it tells nothing of an edit.
+func TestAsRenewedOfLargeFiles(t *testing.T) {
+	p := newPair(t)
+	p.write(p.project, "f", "text", 0)
+	old := p.copied("f")
+	large := strings.Repeat("x", smallFile+1)
+	p.write(p.project, "f", large+"project", time.Hour)
+	p.write(p.workspace, "f", large+"an edit", time.Hour*2)
+	if now, is := p.AsRenewed(old); is {
+		t.Errorf("%+v", now)
+	}
+}
+
+// TestRecoverOnlyWhatWasPutAside: copies without a digest are never put aside, so what lies there is the agent's.
+func TestRecoverOnlyWhatWasPutAside(t *testing.T) {
+	p := newPair(t)
+	p.write(p.project, "f", "text", 0)
+	if err := os.Symlink("f", filepath.Join(p.project, "l")); err != nil {
+		t.Fatal(err)
+	}
+	large, link := p.copied("f"), p.copied("l")
+	large.Sum = ""
+	p.write(p.workspace, asideOf("f"), "mine", 0)
+	if err := os.Symlink("f", filepath.Join(p.workspace, asideOf("l"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Recover(large), p.Recover(link)); err != nil {
+		t.Error(err)
+	}
+	p.wantFiles(4)
+}
+
 // TestRecover: what a process that died has left aside goes back, or is deleted if another one is there;
 // what is no copy stays.
 func TestRecover(t *testing.T) {
@@ -170,6 +242,42 @@ func TestRecover(t *testing.T) {
 	p.wantFiles(2)
 }
 
+// TestLimits: links count as files, what fits exactly is copied, and what there is no room for takes nothing of the limits.
+func TestLimits(t *testing.T) {
+	p := newPair(t)
+	p.write(p.project, "a", "text", 0)
+	p.write(p.project, "b", "text", 0)
+	p.write(p.project, "large", strings.Repeat("x", smallFile+1), 0)
+	for _, name := range []string{"l", "m"} {
+		if err := os.Symlink("a", filepath.Join(p.project, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Limits = Limits{Files: 3, Bytes: 8, Free: 1 << 60}
+	for _, tt := range []struct {
+		name string
+		want croft.SkipReason
+	}{{"a", ""}, {"large", croft.SkipTooLarge}, {"l", ""}, {"b", ""}, {"m", croft.SkipTooMany}} {
+		p.wantSkipped(tt.name, tt.want)
+	}
+	p = newPair(t)
+	p.write(p.project, "a", "text", 0)
+	p.write(p.project, "large", strings.Repeat("x", smallFile+1), 0)
+	p.Limits = Limits{Files: 1, Bytes: smallFile + 1, Free: 1 << 60}
+	p.wantSkipped("large", croft.SkipNoRoom)
+	p.wantSkipped("a", "")
+}
+
+// wantSkipped copies a file and expects that it is skipped for a reason, or copied if there is none.
+func (p *pair) wantSkipped(name string, want croft.SkipReason) {
+	p.t.Helper()
+	_, err := p.Copy(name, fsx.ContentCopied)
+	skip, _ := errors.AsType[*SkipError](err)
+	if want == "" && err != nil || want != "" && (skip == nil || skip.Why != want) {
+		p.t.Errorf("%s: %v, want %q", name, err, want)
+	}
+}
+
 // wantFiles expects a number of files in the workspace.
 func (p *pair) wantFiles(n int) {
 	p.t.Helper()
@@ -185,4 +293,33 @@ func (p *pair) text(name string) string {
 		p.t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestLinkLeavesGitOut: no pattern links the project's git directory into a checkout.
+func TestLinkLeavesGitOut(t *testing.T) {
+	p := newPair(t)
+	p.write(p.project, ".git/config", "", 0)
+	p.write(p.project, "cache/a", "", 0)
+	if linked, err := Link(p.project, p.workspace, []string{"*", ".git"}); err != nil || !slices.Equal(linked, []string{"cache"}) {
+		t.Errorf("%q, %v", linked, err)
+	}
+}
+
+// TestReadIncludeRefuses: what is no file of a reasonable size in the place of IncludeFile is told, and not followed.
+func TestReadIncludeRefuses(t *testing.T) {
+	for name, make := range map[string]func(file string) error{
+		"link": func(file string) error {
+			return errors.Join(os.WriteFile(file+".to", []byte(".env\n"), 0o600), os.Symlink(file+".to", file))
+		},
+		"directory": func(file string) error { return os.Mkdir(file, 0o700) },
+		"long":      func(file string) error { return os.WriteFile(file, bytes.Repeat([]byte("a\n"), maxInclude), 0o600) },
+	} {
+		dir := t.TempDir()
+		if err := make(filepath.Join(dir, IncludeFile)); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := ReadInclude(dir); !errors.Is(err, croft.ConfigInvalid) || text != nil {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+	}
 }

@@ -122,6 +122,9 @@ func TestReadNone(t *testing.T) {
 		"another conductor": {commit{"conductor.json": `{"name": "a workflow", "tasks": []}`}, "shape"},
 		"claude, other":     {commit{".claude/settings.json": `{"hooks": {}}`}, ""},
 		"long":              {commit{".worktreelink": strings.Repeat("x\n", MaxFile)}, "longer than 256 KiB"},
+		"cursor backslash":  {commit{".cursor/worktrees.json": `{"setup-worktree": "..\\..\\x.sh"}`}, "no path in the repository"},
+		"many commands":     {commit{".cursor/worktrees.json": `{"setup-worktree": ["a"` + strings.Repeat(`, "a"`, maxEntries) + `]}`}, "more than 100 things"},
+		"many links":        {commit{".worktreelink": strings.Repeat("x\n", maxEntries+1)}, "more than 100 things"},
 		"no text":           {commit{".worktreelink": "\xff\xfe"}, "UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,6 +172,48 @@ func TestFill(t *testing.T) {
 	for _, open := range []string{"x {{ branch", "{% if x %}y{% endif %}", "{# x #}"} {
 		if _, why := worktrunkTemplate(open); why == "" {
 			t.Errorf("%s was taken", open)
+		}
+	}
+}
+
+// TestShell sees that a variable is one word of the shell, in whatever quotes it stands.
+func TestShell(t *testing.T) {
+	for run, want := range map[string]string{
+		`echo {{ branch }}`:               `echo "${V_branch}"`,
+		`echo "a {{ branch }} b"`:         `echo "a ${V_branch} b"`,
+		`echo 'a {{ branch }} b'`:         `echo 'a '"${V_branch}"' b'`,
+		`echo \"{{ branch }}`:             `echo \""${V_branch}"`,
+		`echo "\"{{ branch }}"`:           `echo "\"${V_branch}"`,
+		`echo 'a\'{{ branch }}`:           `echo 'a\'"${V_branch}"`,
+		`echo "a" 'b' {{ branch }}`:       `echo "a" 'b' "${V_branch}"`,
+		`echo "it's {{ branch }}"`:        `echo "it's ${V_branch}"`,
+		`{{ repo_path }}/x {{ branch }}`:  `"${V_repo}"/x "${V_branch}"`,
+		`echo "{{ branch }}"'{{ base }}'`: `echo "${V_branch}"''"${V_base}"''`,
+	} {
+		tmpl, why := worktrunkTemplate(run)
+		if got := tmpl.Shell(func(name string) string { return "V_" + name }); got != want || why != "" {
+			t.Errorf("%s\ngot  %s\nwant %s %s", run, got, want, why)
+		}
+	}
+	text, _ := worktrunkTemplate("{branch}")
+	variable, _ := worktrunkTemplate("{{ branch }}")
+	if text.Exact() == variable.Exact() {
+		t.Errorf("what a person approves is %s for a text and for a variable", text.Exact())
+	}
+}
+
+// TestPlainJSON sees comments end where they do, and strings, too.
+func TestPlainJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1} // end`:          `{"a": 1} `,
+		`{"a": 1} /* end`:          `{"a": 1} `,
+		`{"a": "\"//b"}`:           `{"a": "\"//b"}`,
+		"[1, // one\n2, /**/ ]":    "[1, \n2 ]",
+		`{"a": [1,], "b": "," , }`: `{"a": [1], "b": "," }`,
+	} {
+		squeeze := func(text string) string { return strings.Join(strings.Fields(text), "") }
+		if got := string(plainJSON([]byte(text))); squeeze(got) != squeeze(want) || len(got) != len(text) {
+			t.Errorf("%s became %s", text, got)
 		}
 	}
 }

@@ -1,0 +1,230 @@
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// setupOf returns the commands that set workspaces of main up, as a person sees them before the approval.
+func setupOf(t *testing.T, e croft.Service) *croft.CheckPlan {
+	t.Helper()
+	plan, err := e.Checks(t.Context(), croft.ChecksRequest{Target: "main", Of: croft.OfSetup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// TestApprovalOfSetupCovers: what decides what a command does is a part of its approval, so a commit that changes
+// it is not approved.
+func TestApprovalOfSetupCovers(t *testing.T) {
+	t.Parallel()
+	const step, script = "[[provision.step]]\nname = \"a\"\nrun = ", "#!/bin/sh\n"
+	for name, test := range map[string]struct {
+		files map[string]string
+		file  string // that the second commit changes
+		text  string
+	}{
+		"the value of a variable":          {map[string]string{"croft.toml": step + "\"make\"\n[env]\nTOOLS = \"a\"\n"}, "croft.toml", step + "\"make\"\n[env]\nTOOLS = \"b\"\n"},
+		"a script":                         {map[string]string{"croft.toml": step + "\"sh tools/a\"\n", "tools/a": script}, "tools/a", script + "false\n"},
+		"a script in the directory":        {map[string]string{"croft.toml": step + "\"./a\"\n", "a": script}, "a", script + "false\n"},
+		"a script by a longer way":         {map[string]string{"croft.toml": step + "\"sh tools/./a\"\n", "tools/a": script}, "tools/a", script + "false\n"},
+		"a script by a variable":           {map[string]string{"croft.toml": step + "\"$PWD/tools/a\"\n", "tools/a": script}, "tools/a", script + "false\n"},
+		"a script in quotes":               {map[string]string{"croft.toml": step + "'sh \"tools/a\"'\n", "tools/a": script}, "tools/a", script + "false\n"},
+		"a script by its ending":           {map[string]string{"croft.toml": step + "\"node a.mjs\"\n", "a.mjs": "1"}, "a.mjs", "2"},
+		"a command at a removal":           {map[string]string{".config/wt.toml": "pre-remove = \"true\"\n"}, ".config/wt.toml", "pre-remove = \"false\"\n"},
+		"a script of one":                  {map[string]string{".config/wt.toml": "pre-remove = \"sh tools/a\"\n", "tools/a": script}, "tools/a", script + "false\n"},
+		"a script in a linked directory":   {map[string]string{"croft.toml": step + "\"sh linked/a\"\n", "tools/a": script}, "tools/a", script + "false\n"},
+		"a script behind a chain of links": {map[string]string{"croft.toml": step + "\"sh chain\"\n", "tools/a": script}, "tools/a", script + "false\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			for name, text := range test.files {
+				r.Write(name, text)
+			}
+			if err := errors.Join(os.Symlink("tools", filepath.Join(r.Dir, "linked")), os.Symlink("linked/a", filepath.Join(r.Dir, "chain"))); err != nil {
+				t.Skip(err)
+			}
+			r.Commit("one")
+			e := engineIn(t, r, 0)
+			seen := setupOf(t, e)
+			if _, err := e.Approve(t.Context(), croft.ApproveRequest{Target: "main", Of: croft.OfSetup, Hash: seen.Hash}); err != nil {
+				t.Fatal(err)
+			}
+			if now := setupOf(t, e); !now.IsApproved {
+				t.Fatalf("approved: %+v", now)
+			}
+			r.Write(test.file, test.text)
+			r.Commit("two")
+			if now := setupOf(t, e); now.IsApproved || now.Hash == seen.Hash {
+				t.Errorf("approved with another %s: %q", test.file, now.Checks)
+			}
+		})
+	}
+}
+
+// TestSetupFilesThatDoNotCount: what a commit has in the place of a set-up file is named or left out, and hinders no workspace.
+func TestSetupFilesThatDoNotCount(t *testing.T) {
+	t.Parallel()
+	const own = "[[provision.step]]\nname = \"a\"\nrun = \"true\"\n"
+	long := own + strings.Repeat("# long\n", 1<<18)
+	for name, test := range map[string]struct {
+		files   map[string]string
+		links   map[string]string
+		foreign string // the setting
+		want    string // among the commands; empty: there are none
+		remark  string
+	}{
+		"too long":                     {files: map[string]string{"croft.toml": long}, remark: "croft.toml is not used: it is longer than 1024 KiB"},
+		"a link":                       {files: map[string]string{"other.toml": own}, links: map[string]string{"croft.toml": "other.toml"}},
+		"another tool's, a link":       {links: map[string]string{".worktreelink": "node_modules"}, foreign: "ask"},
+		"another tool's beside steps":  {files: map[string]string{"croft.toml": own, ".config/wt.toml": "pre-start = \"wt-command\"\n"}, want: "provision.step a: true"},
+		"another tool's that is not":   {files: map[string]string{".config/wt.toml": "pre-start = \"true\"\n"}, foreign: "conductor.json"},
+		"another tool's that is named": {files: map[string]string{".config/wt.toml": "pre-start = \"true\"\n"}, foreign: "conductor.json, .config/wt.toml", want: ".config/wt.toml: true"},
+		"a script that is not there":   {files: map[string]string{".cursor/worktrees.json": `{"setup-worktree": "gone.sh"}`}, remark: ".cursor/worktrees.json is not used: there is no .cursor/gone.sh"},
+		"a script that leads out":      {files: map[string]string{"croft.toml": "[[provision.step]]\nname = \"a\"\nrun = \"sh out.sh\"\n"}, links: map[string]string{"out.sh": "../out.sh"}, want: "provision.step a: sh out.sh"},
+		"links that lead out":          {files: map[string]string{".claude/settings.json": `{"worktree": {"symlinkDirectories": ["../secrets"]}}`}, remark: `.claude/settings.json: "../secrets" is ignored`},
+		"a link to the git directory":  {files: map[string]string{".claude/settings.json": `{"worktree": {"symlinkDirectories": [".git"]}}`}, remark: `.claude/settings.json: ".git" is ignored`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			for name, text := range test.files {
+				r.Write(name, text)
+			}
+			for name, target := range test.links {
+				if err := os.Symlink(target, filepath.Join(r.Dir, name)); err != nil {
+					t.Skip(err)
+				}
+			}
+			r.Commit("settings")
+			var settings []string
+			if test.foreign != "" {
+				settings = []string{"provision.foreign", test.foreign, "provision.links_file", "true"}
+			}
+			e := engineIn(t, r, 0, settings...)
+			var want []string
+			if test.want != "" {
+				want = []string{test.want}
+			}
+			if plan := setupOf(t, e); !slices.Equal(plan.Checks, want) && len(plan.Checks)+len(want) > 0 {
+				t.Errorf("commands %q, want %q", plan.Checks, want)
+			}
+			w := create(t, e, croft.CreateRequest{Name: "a"})
+			if test.remark != "" && !strings.Contains(strings.Join(w.Notes, "\n"), test.remark) {
+				t.Errorf("notes %q, want %q", w.Notes, test.remark)
+			}
+		})
+	}
+}
+
+// TestCommitChoosesNoFiles: a commit of an agent's names a file of the project that the project's own croft.toml does
+// not name, or in another way.
+func TestCommitChoosesNoFiles(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Write(".gitignore", "secret\ncache/\n")
+	r.Write("croft.toml", "[[provision.path]]\npath = \"cache\"\nhow = \"copy\"\n")
+	r.Commit("settings")
+	r.Write("secret", "secret")
+	r.Write("cache/a", "a")
+	r.Branch("agent", map[string]string{"croft.toml": "[[provision.path]]\npath = \"secret\"\nhow = \"copy\"\n[[provision.path]]\npath = \"cache\"\nhow = \"link\"\n"})
+	e := engineIn(t, r, 0)
+	if w := create(t, e, croft.CreateRequest{Name: "own"}); read(t, filepath.Join(w.Path, "cache/a")) != "a" {
+		t.Error("the project's own path was not copied")
+	}
+	w := create(t, e, croft.CreateRequest{Name: "a", Base: "agent"})
+	if _, err := e.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"secret", "cache"} {
+		if _, err := os.Lstat(filepath.Join(w.Path, name)); err == nil {
+			t.Errorf("%s came in", name)
+		}
+	}
+}
+
+// TestIsolatedHasNoLinks: an isolated workspace gets no link to the project, also if it gets copies of ignored files.
+func TestIsolatedHasNoLinks(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Write(".gitignore", "cache\n")
+	r.Write("croft.toml", "[[provision.path]]\npath = \"cache\"\nhow = \"link\"\n")
+	r.Commit("settings")
+	r.Write("cache/a", "a")
+	e := engineIn(t, r, 0, "provision.secrets", "true")
+	w := create(t, e, croft.CreateRequest{Name: "a", Mode: croft.ModeIsolated})
+	if _, err := os.Lstat(filepath.Join(w.Path, "cache")); err == nil || w.Provision.Paths[0].How != croft.ProvisionSkip {
+		t.Errorf("%v, %+v", err, w.Provision.Paths)
+	}
+}
+
+// TestStepsHaveNoGitVariables: what controls git in the caller's environment does not reach the commands: they would work in
+// another repository.
+func TestStepsHaveNoGitVariables(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Write("croft.toml", "[[provision.step]]\nname = \"a\"\nrun = 'test -z \"$GIT_CROFT_TEST\" && test \"$CROFT_TEST\" = 1'\n")
+	r.Commit("settings")
+	e := open(t, r.Dir, &engine.Options{Environ: append(slices.Clone(r.Env), "GIT_CROFT_TEST=1", "CROFT_TEST=1")})
+	if _, err := e.Approve(t.Context(), croft.ApproveRequest{Target: "main", Of: croft.OfSetup, Hash: setupOf(t, e).Hash}); err != nil {
+		t.Fatal(err)
+	}
+	create(t, e, croft.CreateRequest{Name: "a"})
+	if p, err := e.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a"}); err != nil || p.State != croft.ProvisionReady {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// TestApprovalOfSetupMarks: an approval concerns the workspaces whose commands it covers, and no others.
+func TestApprovalOfSetupMarks(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	for _, name := range []string{"a", "b"} {
+		r.Write("croft.toml", "[[provision.step]]\nname = \"s\"\nrun = \"echo "+name+"\"\n")
+		r.Commit(name)
+		create(t, e, croft.CreateRequest{Name: name})
+		if p, err := e.Provision(t.Context(), croft.ProvisionRequest{Workspace: name}); err != nil || p.State != croft.ProvisionUnapproved {
+			t.Fatalf("%+v, %v", p, err)
+		}
+	}
+	if _, err := e.Approve(t.Context(), croft.ApproveRequest{Target: "main", Of: croft.OfSetup, Hash: setupOf(t, e).Hash}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]croft.ProvisionState{"a": croft.ProvisionUnapproved, "b": croft.ProvisionPending} {
+		w, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := w.Provision; p.State != want || (p.Steps[0].State == croft.StepUnapproved) != (want == croft.ProvisionUnapproved) {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// TestScriptOfAnyName: the name of a script is one word of the command that runs it.
+func TestScriptOfAnyName(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Write(".cursor/worktrees.json", `{"setup-worktree": "a b;c.sh"}`)
+	r.Write(".cursor/a b;c.sh", "echo made >made\n")
+	r.Commit("settings")
+	e := engineIn(t, r, 0)
+	if _, err := e.Approve(t.Context(), croft.ApproveRequest{Target: "main", Of: croft.OfSetup, Hash: setupOf(t, e).Hash}); err != nil {
+		t.Fatal(err)
+	}
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	if p, err := e.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a"}); err != nil || read(t, filepath.Join(w.Path, "made")) != "made\n" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
