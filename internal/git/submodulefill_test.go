@@ -195,6 +195,20 @@ func TestFillSubmodulesOfAnAgent(t *testing.T) {
 				must(t, os.RemoveAll(module(repo, name)), mkfifo(module(repo, name), 0o600))
 			}
 		}, ""}, // it is never opened
+		"objects of another repository": {func(t *testing.T, r *gittest.Repo, repo *Repository) {
+			gittest.WriteFile(t, module(repo, "objects", "info", "alternates"), r.Beside("elsewhere"))
+		}, "borrows objects"},
+		"objects of a server": {func(t *testing.T, r *gittest.Repo, repo *Repository) {
+			gittest.WriteFile(t, module(repo, "objects", "info", "http-alternates"), "http://127.0.0.1:1/")
+		}, "borrows objects"},
+		"objects behind a link": {func(t *testing.T, r *gittest.Repo, repo *Repository) {
+			must(t, os.RemoveAll(module(repo, "objects", "00")), os.Symlink(r.Beside("elsewhere"), module(repo, "objects", "00")))
+		}, "borrows objects"},
+		"module of another user": {func(t *testing.T, _ *gittest.Repo, repo *Repository) {
+			if err := os.Chown(module(repo), 54321, -1); err != nil {
+				t.Skip(err)
+			}
+		}, "belongs to another user"},
 		"configuration that is none": {func(t *testing.T, _ *gittest.Repo, repo *Repository) {
 			gittest.WriteFile(t, module(repo, "config"), "[core\n")
 		}, ""},
@@ -372,6 +386,19 @@ func TestFillFollowsNoLink(t *testing.T) {
 	}
 	if left := namesIn(t, victim); len(left) > 0 {
 		t.Errorf("%q was written elsewhere", left)
+	}
+}
+
+// TestFillKeepsWhatIsThere: a submodule's directory that has a file already is not filled, and keeps it.
+func TestFillKeepsWhatIsThere(t *testing.T) {
+	r, _ := withSubmodules(t)
+	w := addWorktree(t, r, open(t, r), "wt")
+	gittest.WriteFile(t, filepath.Join(w.Path, "lib", "mine"), "mine")
+	if got := filled(t, w, SubmoduleFill{}); len(got) != 1 || !strings.Contains(got[0], "is not empty") {
+		t.Errorf("%q", got)
+	}
+	if left := namesIn(t, filepath.Join(w.Path, "lib")); !slices.Equal(left, []string{"mine"}) {
+		t.Errorf("lib has %q", left)
 	}
 }
 

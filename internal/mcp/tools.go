@@ -94,7 +94,7 @@ func tools() []tool {
 }
 
 // toolsOf returns the tools of a kind of server. A server without a workspace of its own takes
-// the workspace as an argument of each tool for agents, and one for a session requires it.
+// the workspace as an argument of each tool for agents, and requires it.
 func toolsOf(kind Kind) []tool {
 	all := slices.DeleteFunc(tools(), func(t tool) bool {
 		switch kind {
@@ -107,22 +107,17 @@ func toolsOf(kind Kind) []tool {
 	})
 	for i := range all {
 		if t := &all[i]; t.audience == forAgents && kind != KindAgent {
-			nameWorkspace(t.in, kind)
+			nameWorkspace(t.in)
 		}
 	}
 	return all
 }
 
 // nameWorkspace adds the workspace to the arguments of a tool.
-func nameWorkspace(in object, kind Kind) {
+func nameWorkspace(in object) {
 	in["properties"].(object)["workspace"] = object{"type": "string", "description": "Workspace name or id."}
 	required, _ := in["required"].([]any)
-	if kind == KindSession || len(required) > 0 {
-		in["required"] = append(required, "workspace")
-	}
-	if len(required) == 0 && kind != KindSession {
-		in["required"] = []any{"workspace"}
-	}
+	in["required"] = append(required, "workspace")
 }
 
 // describe returns the tool as the protocol has it.
