@@ -64,7 +64,21 @@ func AskedAt(ctx context.Context, r *project.Project, commit string) (Asked, err
 	for _, other := range found.Others {
 		asked.Remarks = append(asked.Remarks, fmt.Sprintf("%s is not used: %s comes first", other, found.Used.Source))
 	}
-	return asked, errors.Join(asked.addLinks(files, found), asked.readScripts(files))
+	err = errors.Join(asked.addLinks(files, found), asked.readScripts(files))
+	asked.noteNoPorts(r.Config.Ports.Count)
+	return asked, err
+}
+
+// noteNoPorts names the variables that another tool promises, and that no workspace has without ports.
+func (a *Asked) noteNoPorts(count int) {
+	if a.Foreign == nil || count > 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Foreign.Env)) {
+		if a.Foreign.Env[name].Uses("port") {
+			a.Remarks = append(a.Remarks, fmt.Sprintf("%s: %s is not set: ports.count is 0", a.Foreign.Source, name))
+		}
+	}
 }
 
 // foreignFiles reads the value of provision.foreign: "ask" stands for all files, "off" for none.
@@ -226,7 +240,14 @@ func (a Asked) foreignEnv(rec journal.Record) []string {
 	var env []string
 	value := foreignValues(rec)
 	for name, t := range a.Foreign.Env {
-		env = append(env, name+"="+t.Fill(value))
+		hasValue := true
+		text := t.Fill(func(variable string) string {
+			hasValue = hasValue && value(variable) != ""
+			return value(variable)
+		})
+		if hasValue {
+			env = append(env, name+"="+text)
+		}
 	}
 	for _, name := range []string{"name", "slug", "id", "path", "repo", "branch", "target", "base", "port"} {
 		env = append(env, templateVariable+name+"="+value(name))

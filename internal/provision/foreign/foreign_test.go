@@ -68,7 +68,8 @@ func TestRead(t *testing.T) {
 		{
 			"ConductorLegacy",
 			commit{"conductor.json": `{"scripts": {"setup": "make deps", "run": "make web", "archive": "make down"}}`},
-			`{"source":"conductor.json","setup":[{"run":"make deps"}],"teardown":[{"run":"make down"}],"actions":[{"name":"run","run":"make web"}],"env":{"CONDUCTOR_ROOT_PATH":"{repo}"}}`,
+			`{"source":"conductor.json","setup":[{"run":"make deps"}],"teardown":[{"run":"make down"}],"actions":[{"name":"run","run":"make web"}],` +
+				`"env":{"CONDUCTOR_DEFAULT_BRANCH":"{target}","CONDUCTOR_IS_LOCAL":"1","CONDUCTOR_PORT":"{port}","CONDUCTOR_ROOT_PATH":"{repo}","CONDUCTOR_WORKSPACE_NAME":"{name}","CONDUCTOR_WORKSPACE_PATH":"{path}"}}`,
 		},
 		{
 			"Worktrunk",

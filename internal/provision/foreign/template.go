@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +24,9 @@ func Var(name string) Template { return Template{[]part{{name, true}}} }
 
 // IsZero reports whether the template is empty.
 func (t Template) IsZero() bool { return len(t.parts) == 0 }
+
+// Uses reports whether a variable is in the template.
+func (t Template) Uses(variable string) bool { return slices.Contains(t.parts, part{variable, true}) }
 
 // String returns the template with each variable in braces, for people.
 func (t Template) String() string {

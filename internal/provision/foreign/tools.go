@@ -53,11 +53,16 @@ func readConductor(text []byte, files Files) (*Setup, error) {
 	}
 	s.Setup, s.Teardown = commandOf(file.Scripts.Setup), commandOf(file.Scripts.Archive)
 	s.Actions, s.Include = conductorActions(file.Scripts.Run), patternLines(file.Include)
-	s.Env = map[string]Template{
+	s.Env = conductorEnv()
+	return s, nil
+}
+
+// conductorEnv returns the variables that Conductor promises to the commands of both its files.
+func conductorEnv() map[string]Template {
+	return map[string]Template{
 		"CONDUCTOR_WORKSPACE_NAME": Var("name"), "CONDUCTOR_WORKSPACE_PATH": Var("path"), "CONDUCTOR_ROOT_PATH": Var("repo"),
 		"CONDUCTOR_DEFAULT_BRANCH": Var("target"), "CONDUCTOR_PORT": Var("port"), "CONDUCTOR_IS_LOCAL": Text("1"),
 	}
-	return s, nil
 }
 
 // conductorActions reads the value of scripts.run: a command, or a table of tables.
@@ -93,7 +98,7 @@ func readConductorLegacy(text []byte, _ Files) (*Setup, error) {
 	}
 	return &Setup{
 		Setup: commandOf(scripts.Setup), Teardown: commandOf(scripts.Archive), Actions: conductorActions(scripts.Run),
-		Env: map[string]Template{"CONDUCTOR_ROOT_PATH": Var("repo")},
+		Env: conductorEnv(),
 	}, nil
 }
 
