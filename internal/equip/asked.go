@@ -18,7 +18,6 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/provision/foreign"
-	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Asked is what a commit asks for to make workspaces usable.
@@ -30,6 +29,8 @@ type Asked struct {
 	// Remarks are sentences about what cannot be used, or is not.
 	Remarks []string
 
+	leftOut []string          // sentences about commands of other tools' files that Croft does not run, one a file
+	runs    map[string]string // the commands that run the scripts of a set-up file, by their paths
 	text    []byte            // of croft.toml
 	links   []foreignLink     // of other tools' files
 	scripts map[string]string // the digests of the scripts that commands name, by their paths
@@ -49,7 +50,7 @@ func AskedAt(ctx context.Context, r *project.Project, commit string) (Asked, err
 	if len(text) > maxSettings {
 		return Asked{Remarks: []string{fmt.Sprintf("croft.toml is not used: it is longer than %d KiB", maxSettings>>10)}}, nil
 	}
-	asked := Asked{text: text, scripts: map[string]string{}}
+	asked := Asked{text: text, scripts: map[string]string{}, runs: map[string]string{}}
 	asked.Provisioning, asked.Remarks = config.ParseProvisioning(text)
 	if err := asked.readNamedScripts(files); err != nil {
 		return asked, err
@@ -60,13 +61,26 @@ func AskedAt(ctx context.Context, r *project.Project, commit string) (Asked, err
 	}
 	found := foreign.Read(files, allowed)
 	asked.Foreign = found.Used
+	asked.noteLeftOut(found)
+	asked.noteNoPorts(r.Config.Ports.Count)
 	asked.Remarks = append(asked.Remarks, found.Remarks...)
 	for _, other := range found.Others {
 		asked.Remarks = append(asked.Remarks, fmt.Sprintf("%s is not used: %s comes first", other, found.Used.Source))
 	}
-	err = errors.Join(asked.addLinks(files, found), asked.readScripts(files))
-	asked.noteNoPorts(r.Config.Ports.Count)
-	return asked, err
+	return asked, errors.Join(asked.addLinks(files, found), asked.readScripts(files))
+}
+
+// noteLeftOut names the commands of other tools' files that Croft does not run.
+func (a *Asked) noteLeftOut(found foreign.Found) {
+	setups := slices.Clone(found.Plain)
+	if found.Used != nil {
+		setups = append(setups, *found.Used)
+	}
+	for _, s := range setups {
+		if left := s.LeftOut(); left != "" {
+			a.leftOut = append(a.leftOut, left)
+		}
+	}
 }
 
 // noteNoPorts names the variables that another tool promises, and that no workspace has without ports.
@@ -156,7 +170,7 @@ func (a *Asked) readScripts(files commitFiles) error {
 			}
 			continue
 		}
-		text, err := files.Read(c.Script)
+		text, mode, err := files.readFile(c.Script)
 		if errors.Is(err, fs.ErrNotExist) {
 			a.Remarks = append(a.Remarks, fmt.Sprintf("%s is not used: there is no %s", a.Foreign.Source, c.Script))
 			a.Foreign = nil
@@ -165,7 +179,7 @@ func (a *Asked) readScripts(files commitFiles) error {
 		if err != nil {
 			return err
 		}
-		a.scripts[c.Script] = digest(text)
+		a.scripts[c.Script], a.runs[c.Script] = digest(text), scriptCommand(c.Script, string(text), mode)
 	}
 	return nil
 }
@@ -205,7 +219,7 @@ func (a Asked) stepsFor(rec journal.Record) []config.ProvisionStep {
 	}
 	var steps []config.ProvisionStep
 	for i, c := range a.Foreign.Setup {
-		steps = append(steps, config.ProvisionStep{Name: fmt.Sprintf("setup-%d", i+1), Run: foreignCommand(c), When: config.WhenAlways})
+		steps = append(steps, config.ProvisionStep{Name: fmt.Sprintf("setup-%d", i+1), Run: a.foreignCommand(c), When: config.WhenAlways})
 	}
 	return steps
 }
@@ -215,7 +229,7 @@ func (a Asked) teardownFor(rec journal.Record) []string {
 	list := slices.Clone(a.Teardown)
 	if a.Foreign != nil {
 		for _, c := range a.Foreign.Teardown {
-			list = append(list, foreignCommand(c))
+			list = append(list, a.foreignCommand(c))
 		}
 	}
 	return list
@@ -225,11 +239,11 @@ func (a Asked) teardownFor(rec journal.Record) []string {
 const templateVariable = "CROFT_TEMPLATE_"
 
 // foreignCommand returns a command of another tool's file. The workspace's own values are in variables.
-func foreignCommand(c foreign.Command) string {
+func (a Asked) foreignCommand(c foreign.Command) string {
 	if c.Script != "" {
-		return "sh " + shellword.Quote(c.Script)
+		return a.runs[c.Script]
 	}
-	return c.Run.Shell(func(name string) string { return templateVariable + name })
+	return linesCommand(c.Run.Shell(func(name string) string { return templateVariable + name }))
 }
 
 // foreignEnv returns the variables that another tool promises to its commands.
@@ -279,11 +293,17 @@ type commitFiles struct {
 
 // Read returns the content of a file at a path with slashes.
 func (f commitFiles) Read(name string) ([]byte, error) {
+	text, _, err := f.readFile(name)
+	return text, err
+}
+
+// readFile returns the content of a file, and its mode.
+func (f commitFiles) readFile(name string) (text []byte, mode string, err error) {
 	o, mode, err := f.r.Git.ReadEntryAt(f.ctx, f.commit, name)
 	if err == nil && (o.Type != "blob" || mode == linkMode) {
 		err = fs.ErrNotExist
 	}
-	return o.Data, err
+	return o.Data, mode, err
 }
 
 // linkMode is the mode of a link in a tree.

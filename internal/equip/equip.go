@@ -86,7 +86,7 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 	if err != nil {
 		return err
 	}
-	problems := asked.Remarks
+	problems := slices.Concat(asked.Remarks, asked.leftOut)
 	if takes {
 		var foreign []string
 		asked.Paths, foreign = ownPaths(s.Path, asked.Paths)

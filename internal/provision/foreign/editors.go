@@ -120,7 +120,7 @@ func readClaude(text []byte, _ Files) (*Setup, error) {
 	case "", "fresh", "head":
 		s.BaseRef = w.BaseRef
 	default:
-		s.Skipped = append(s.Skipped, Skipped{"worktree.baseRef", "it is neither fresh nor head"})
+		s.Skipped = append(s.Skipped, Skipped{Key: "worktree.baseRef", Why: "it is neither fresh nor head"})
 	}
 	return s, nil
 }

@@ -65,8 +65,26 @@ type Action struct {
 
 // Skipped is a part of a set-up file that Croft does not do.
 type Skipped struct {
-	Key string `json:"key"`
-	Why string `json:"why"`
+	Key     string `json:"key"`
+	Why     string `json:"why"`
+	Command string `json:"-"` // the name of the command, if it is one
+}
+
+// LeftOut names the commands that Croft does not run, in one sentence. It is empty if there are none.
+func (s *Setup) LeftOut() string {
+	var names []string
+	for _, skipped := range s.Skipped {
+		if skipped.Command != "" {
+			names = append(names, fmt.Sprintf("%s (%s)", skipped.Command, skipped.Why))
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%s: 1 command is left out: %s", s.Source, names[0])
+	}
+	return fmt.Sprintf("%s: %d commands are left out: %s", s.Source, len(names), strings.Join(names, ", "))
 }
 
 // Found is what the set-up files of a commit ask for.

@@ -76,7 +76,7 @@ func TestRead(t *testing.T) {
 			commit{".config/wt.toml": "pre-start = 'echo {literal} {{ branch }}'\npre-remove = 'down {{worktree_name}}'\n" +
 				"[[post-start]]\nfiles = 'wt step copy-ignored'\n[[post-start]]\nweb = 'serve {{ branch | hash_port }}'\n[[post-start]]\nodd = 'x {{ owner }}'\n"},
 			`{"source":".config/wt.toml","setup":[{"run":"echo {literal} {branch}"}],"teardown":[{"run":"down {slug}"}],` +
-				`"skipped":[{"key":"post-start[0].files","why":"covered by .worktreeinclude"},{"key":"post-start[1].web","why":"template filter hash_port"},{"key":"post-start[2].odd","why":"template variable owner"}]}`,
+				`"skipped":[{"key":"post-start[0].files","why":".worktreeinclude says what is copied"},{"key":"post-start[1].web","why":"template filter hash_port"},{"key":"post-start[2].odd","why":"template variable owner"}]}`,
 		},
 		{
 			"Claude",
@@ -99,6 +99,35 @@ func TestRead(t *testing.T) {
 			text, err := json.Marshal(got)
 			if err != nil || string(text) != tt.want || len(found.Remarks) > 0 {
 				t.Errorf("got  %s\nwant %s\n%v %v", text, tt.want, found.Remarks, err)
+			}
+		})
+	}
+}
+
+// TestWorktrunkOrder sees that commands stay in the order of the file, whatever form it gives them, and that those which
+// are left out are named.
+func TestWorktrunkOrder(t *testing.T) {
+	for name, text := range map[string]string{
+		"table":  "[pre-start]\nz = 'z'\nskip = 'wt list'\na = 'a'\n\"m.n\" = 'm'\nsan = 'x {{ branch | sanitize }}'\n",
+		"inline": "pre-start = { z = 'z', skip = 'wt list', a = 'a', \"m.n\" = 'm', san = 'x {{ branch | sanitize }}' }\n",
+		"dotted": "pre-start.z = 'z'\npre-start.skip = 'wt list'\npre-start.a = 'a'\npre-start.\"m.n\" = 'm'\npre-start.san = 'x {{ branch | sanitize }}'\n",
+		"tables": "[[pre-start]]\nz = 'z'\nskip = 'wt list'\n[[pre-start]]\na = 'a'\n\"m.n\" = 'm'\n[[pre-start]]\nsan = 'x {{ branch | sanitize }}'\n",
+		"list":   "pre-start = [{ z = 'z' }, { skip = 'wt list', a = 'a', \"m.n\" = 'm' }, { san = 'x {{ branch | sanitize }}' }]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			used := Read(commit{".config/wt.toml": text}, nil).Used
+			if used == nil {
+				t.Fatal("it was not read")
+			}
+			var got []string
+			for _, c := range used.Setup {
+				got = append(got, c.Run.String())
+			}
+			if strings.Join(got, " ") != "z a m" {
+				t.Errorf("the order is %v", got)
+			}
+			if left := used.LeftOut(); left != ".config/wt.toml: 2 commands are left out: skip (it runs wt), san (template filter sanitize)" {
+				t.Errorf("left out: %q", left)
 			}
 		})
 	}

@@ -108,24 +108,25 @@ func readWorktrunk(text []byte, _ Files) (*Setup, error) {
 	if err := unmarshalTOML(text, &file); err != nil {
 		return nil, err
 	}
-	s := &Setup{}
+	s, order := &Setup{}, readOrder(text)
 	for _, hook := range []struct {
 		key  string
 		into *[]Command
 	}{{"pre-start", &s.Setup}, {"post-start", &s.Setup}, {"pre-remove", &s.Teardown}, {"post-remove", &s.Teardown}} {
-		s.addHook(hook.key, file[hook.key], hook.into)
+		s.addHook(order, hook.key, file[hook.key], hook.into)
 	}
 	return s, nil
 }
 
-// addHook adds the commands of a hook: a command, a table of named ones, or a list of tables.
-func (s *Setup) addHook(key string, value any, into *[]Command) {
+// addHook adds the commands of a hook: a command, a table of named ones, or a list of tables. Worktrunk runs those of a table at
+// the same time; here they run one after the other, as the file has them.
+func (s *Setup) addHook(order keyOrder, key string, value any, into *[]Command) {
 	switch value := value.(type) {
 	case nil:
 	case string:
 		s.addWorktrunk(key, "", value, into)
 	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(value)) {
+		for _, name := range order.names(key, value) {
 			run, ok := value[name].(string)
 			if !ok {
 				s.skip(key+"."+name, "it is no command")
@@ -135,21 +136,24 @@ func (s *Setup) addHook(key string, value any, into *[]Command) {
 		}
 	case []any:
 		for i, one := range value {
-			s.addHook(fmt.Sprintf("%s[%d]", key, i), one, into)
+			s.addHook(order, fmt.Sprintf("%s[%d]", key, i), one, into)
 		}
 	default:
 		s.skip(key, "it is no command")
 	}
 }
 
-func (s *Setup) skip(key, why string) { s.Skipped = append(s.Skipped, Skipped{key, why}) }
+// skip leaves a command out.
+func (s *Setup) skip(key, why string) {
+	s.Skipped = append(s.Skipped, Skipped{Key: key, Why: why, Command: key[strings.LastIndex(key, ".")+1:]})
+}
 
 func (s *Setup) addWorktrunk(key, name, run string, into *[]Command) {
 	switch words := strings.Fields(run); {
 	case len(words) == 0:
 		return
 	case strings.HasPrefix(run, "wt step copy-ignored"):
-		s.skip(key, "covered by .worktreeinclude")
+		s.skip(key, ".worktreeinclude says what is copied")
 		return
 	case words[0] == "wt":
 		s.skip(key, "it runs wt")
