@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,6 +121,21 @@ func TestSession(t *testing.T) {
 	without := f.connect(Scope{Kind: KindSession, Repo: f.a.RepoID})
 	if _, failed := without.try("status", object{"workspace": "a"}); failed == nil || failed.Code != croft.WorktreeNotFound {
 		t.Errorf("%+v", failed)
+	}
+}
+
+// TestSessionOfNobody: a server without a session accepts no workspace, also none that was made for no session; and one with a
+// session none of another project.
+func TestSessionOfNobody(t *testing.T) {
+	f := newFixture(t)
+	if _, err := f.svc.UpdateWorkspace(t.Context(), croft.UpdateRequest{Repo: f.other.Path, Workspace: f.other.Name, Meta: map[string]string{SessionMeta: "s1"}}); err != nil {
+		t.Fatal(err)
+	}
+	for ref, session := range map[string]string{f.a.Name: "", "id:" + string(f.other.ID): "s1", f.other.Path: "s1"} {
+		_, err := Scope{Kind: KindSession, Repo: f.a.RepoID, Session: session}.narrow(t.Context(), f.svc, ref)
+		if !errors.Is(err, croft.WorktreeNotFound) {
+			t.Errorf("%s in session %q: %v", ref, session, err)
+		}
 	}
 }
 

@@ -286,6 +286,18 @@ func TestUnknownAccessIsRefused(t *testing.T) {
 	}
 }
 
+// TestAccessOfReaders: a token to read makes no change, and reads.
+func TestAccessOfReaders(t *testing.T) {
+	r := &recorder{}
+	svc := New(r).For(croft.AccessRead, "")
+	if _, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a"}); !errors.Is(err, croft.AccessDenied) || len(r.calls) > 0 {
+		t.Errorf("%v, %v", err, r.calls)
+	}
+	if _, err := svc.Repos(t.Context(), croft.ReposRequest{}); err != nil || len(r.calls) == 0 {
+		t.Errorf("%v, %v", err, r.calls)
+	}
+}
+
 // fill sets every field of a request by which a thing can be named, one by one, and yields
 // each such request.
 func fill(req reflect.Type, ref string) []any {
