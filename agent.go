@@ -81,6 +81,7 @@ type Activity struct {
 	Source     string     `json:"source,omitempty"`     // what told of it: "report", or the name of an agent's hooks
 	Since      time.Time  `json:"since"`                // when the state began
 	At         time.Time  `json:"at"`                   // when the last news of it came; news that change nothing count once a minute
+	Session    string     `json:"session,omitempty"`    // of the agent, as the agent calls it
 }
 
 // ReportRequest tells what the agent of a workspace does.
@@ -91,7 +92,26 @@ type ReportRequest struct {
 	WaitingFor AgentNeed  `json:"waitingFor,omitempty"` // with AgentWaiting; default: NeedAnswer
 	Note       string     `json:"note,omitempty"`       // at most MaxNote bytes
 	Source     string     `json:"source,omitempty"`     // default: "report"
+
+	// Session is the agent's own name for its session, of at most 128 bytes. News of a session
+	// that came before the present one are dropped, unless the present one has ended.
+	Session string `json:"session,omitempty"`
+	// Turn says whether the session begins with the report, or leaves the workspace with it.
+	Turn SessionTurn `json:"turn,omitempty"`
+	// At is when it was so, if the report comes late; default: now. News from before the last
+	// ones are dropped.
+	At time.Time `json:"at,omitzero"`
 }
+
+// SessionTurn says where in an agent's session a report is.
+type SessionTurn string
+
+// The turns.
+const (
+	SessionGoesOn SessionTurn = ""       // it goes on
+	SessionBegins SessionTurn = "begins" // it begins, or is taken up again: it is the present one from now on
+	SessionLeaves SessionTurn = "leaves" // it has left the workspace, which is kept: workspace.left tells of it
+)
 
 // MaxNote is how long the note of a report may be, in bytes.
 const MaxNote = 500

@@ -84,6 +84,7 @@ const (
 	EventOperationProgressed = "operation.progressed" // an act that takes more than a second has come so far
 	EventWorkspaceFinished   = "workspace.finished"   // its agent has ended; if its work is merged, merge.queued follows
 	EventWorkspaceReported   = "workspace.reported"   // what its agent does has changed
+	EventWorkspaceLeft       = "workspace.left"       // its agent does not need it any more; it is kept, because its work is nowhere else
 	EventMergeQueued         = "merge.queued"         // it waits in its lane
 	EventMergeStarted        = "merge.started"        // its lane works on it
 	EventMergeChecking       = "merge.checking"       // the checks of the target run on it
@@ -118,7 +119,7 @@ func EventKinds() []string {
 	return []string{
 		EventWorkspaceCreating, EventWorkspaceCreated, EventWorkspaceAdopted, EventWorkspaceChanged, EventWorkspaceForgotten, EventWorkspaceRemoved, EventWorkspaceLocked, EventWorkspaceUnlocked,
 		EventWorkspaceReaped, EventWorkspaceRebuilt, EventWorkspaceMoved, EventWorkspaceRestored, EventWorkspaceSaved, EventLeaseTaken, EventLeaseReleased, EventBranchDeleted,
-		EventOperationUndone, EventOperationProgressed, EventWorkspaceFinished, EventWorkspaceReported, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
+		EventOperationUndone, EventOperationProgressed, EventWorkspaceFinished, EventWorkspaceReported, EventWorkspaceLeft, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
 		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventCheckStarted, EventCheckOutput, EventCheckEnded, EventTargetMoved, EventApprovalGiven, EventApprovalWithdrawn, EventReviewCreated, EventSessionStarted,
 		EventSessionChanged, EventSessionEnded, EventRoundStarted, EventRoundEnded, EventTrashStripped, EventTrashAnnounced, EventTrashPurged, EventTrashReduced,
 	}

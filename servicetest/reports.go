@@ -3,6 +3,7 @@ package servicetest
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft"
 )
@@ -75,6 +76,55 @@ func (reportScenarios) Stays(t *testing.T, f *fixture) {
 	}
 }
 
+// Sessions: news of a session that another one has followed are dropped, as are those from before
+// the last ones; a session that is taken up again, or goes on beside one that has ended, is heard.
+func (reportScenarios) Sessions(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	report := func(session string, turn croft.SessionTurn, state croft.AgentState, want string) {
+		t.Helper()
+		got, err := f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: state, Session: session, Turn: turn, Source: "claude"})
+		must(t, err)
+		if now := string(got.State) + " " + got.Session; now != want {
+			t.Errorf("%s of %s: %s, want %s", state, session, now, want)
+		}
+		if a := f.show("a").Activity; a == nil || a.State != got.State || a.Session != got.Session {
+			t.Errorf("%s of %s: shown %+v", state, session, a)
+		}
+	}
+	report("one", "", croft.AgentWorking, "working one")
+	report("two", croft.SessionBegins, croft.AgentIdle, "idle two")
+	report("one", "", croft.AgentWorking, "idle two")
+	report("two", "", croft.AgentWorking, "working two")
+	report("one", croft.SessionBegins, croft.AgentIdle, "idle one")
+	report("two", "", croft.AgentWorking, "idle one")
+	report("one", "", croft.AgentEnded, "ended one")
+	report("two", "", croft.AgentWorking, "working two")
+	report("", "", croft.AgentIdle, "idle two")
+	last := f.show("a").Activity
+	late, err := f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: croft.AgentWaiting, Session: "two", At: last.At.Add(-time.Second)})
+	if err != nil || late.State != croft.AgentIdle {
+		t.Errorf("from before: %+v, %v", late, err)
+	}
+	// A reminder without a reason keeps the reason.
+	for _, note := range []string{"npm install", ""} {
+		must(t, errOf(f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: croft.AgentWaiting, WaitingFor: croft.NeedPermission, Note: note, Session: "two"})))
+	}
+	if a := f.show("a").Activity; a.Note != "npm install" {
+		t.Errorf("reminded: %+v", a)
+	}
+	must(t, errOf(f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: croft.AgentEnded, Turn: croft.SessionLeaves})))
+	left := 0
+	for ev, err := range f.Events(t.Context(), croft.EventsRequest{Kinds: []string{croft.EventWorkspaceLeft}}) {
+		must(t, err)
+		if left++; ev.After.Workspace.Name != "a" {
+			t.Errorf("left: %+v", ev)
+		}
+	}
+	if left != 1 {
+		t.Errorf("told %d times that it was left", left)
+	}
+}
+
 // Refused: reports that say nothing, or too much.
 func (reportScenarios) Refused(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
@@ -86,6 +136,10 @@ func (reportScenarios) Refused(t *testing.T, f *fixture) {
 		"nothing to await": {State: croft.AgentWorking, WaitingFor: croft.NeedAnswer},
 		"long note":        {State: croft.AgentIdle, Note: strings.Repeat("x", croft.MaxNote+1)},
 		"source":           {State: croft.AgentIdle, Source: "a b"},
+		"no such turn":     {State: croft.AgentIdle, Session: "s", Turn: "twists"},
+		"nameless":         {State: croft.AgentIdle, Turn: croft.SessionBegins},
+		"long session":     {State: croft.AgentIdle, Session: strings.Repeat("s", 129)},
+		"hostile session":  {State: croft.AgentIdle, Session: "a\x1b[2J"},
 	} {
 		req.Workspace = "a"
 		if e := wantCode(t, errOf(f.ReportAgent(t.Context(), req)), croft.InvalidRequest); e == nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,9 @@ func main() {
 
 func run() int {
 	dir, err := os.Getwd()
+	if err != nil && slices.Contains(os.Args[1:], "hook") {
+		dir, err = string(filepath.Separator), nil // a hook is about the directory in its input
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "croft: the working directory cannot be told, was it removed?")
 		fmt.Fprintln(os.Stderr, "  "+err.Error())
@@ -77,6 +81,7 @@ func run() int {
 			return claimUpkeep(environ, root, time.Now())
 		},
 		MCP:    serveMCP(environ),
+		Hook:   hooksOf(environ, dir),
 		Daemon: daemonOf(environ, signals),
 		Tokens: tokensOf(environ),
 	})

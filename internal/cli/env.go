@@ -66,6 +66,8 @@ type Env struct {
 	Tokens Tokens
 	// MCP serves tools to an agent until its input ends. Required for `mcp`.
 	MCP func(ctx context.Context, opts MCPOptions) error
+	// Hook serves a hook of an agent. Required for `hook`.
+	Hook Hook
 	// Schemas are the JSON Schemas of the answers. Required for `schema`.
 	Schemas Schemas
 	// Now is the clock; nil: time.Now.
@@ -113,6 +115,24 @@ type MCPOptions struct {
 	Dir       croft.Ref // the directory that it is started in
 	Workspace croft.Ref // of the agent; empty: by the environment, or by Dir
 	Open      func(ctx context.Context) (croft.Service, error)
+}
+
+// Hook serves one call of a hook of an agent.
+type Hook struct {
+	// State and Remove never fail; what goes wrong they say.
+	State  func(ctx context.Context, opts HookOptions)
+	Remove func(ctx context.Context, opts HookOptions)
+	// Create returns the path of the workspace that the agent may use.
+	Create func(ctx context.Context, opts HookOptions) (path string, err error)
+	// Late reports a state that another process had no time to report.
+	Late func(ctx context.Context, opts HookOptions)
+}
+
+// HookOptions say whose hook it is.
+type HookOptions struct {
+	Agent string // "claude" or "codex"
+	Say   func(sentence string)
+	Open  func(ctx context.Context, dir string) (croft.Service, error)
 }
 
 // Tokens keeps the tokens of the user's state directory.

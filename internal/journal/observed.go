@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/activity"
 )
 
 // Observe records the head that somebody saw in a workspace, without an act, and tells of it
@@ -31,10 +32,10 @@ func (t *Tx) Observe(seen croft.Workspace, actor string) error {
 	})
 }
 
-// Report records what the agent of a workspace does, and tells of it unless only the time of the
-// news is another. It is no new revision: what an agent says of itself refuses no caller that has
+// Report records what the agent of a workspace does, and tells of it. As workspace.reported it is not told
+// of if only the time of the news is another. It is no new revision: what an agent says of itself refuses no caller that has
 // seen the record.
-func (t *Tx) Report(id croft.ID, now croft.Activity, event croft.Event) error {
+func (t *Tx) Report(id croft.ID, now activity.Record, event croft.Event) error {
 	rec, err := t.Record(id)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (t *Tx) Report(id croft.ID, now croft.Activity, event croft.Event) error {
 	if _, err := t.exec(`UPDATE workspaces SET record = json_set(record, '$.activity', json(?)) WHERE id = ?`, asJSON{now}, id); err != nil {
 		return err
 	}
-	if was != nil && was.State == now.State && was.WaitingFor == now.WaitingFor && was.Note == now.Note {
+	if event.Kind == croft.EventWorkspaceReported && was != nil && was.State == now.State && was.WaitingFor == now.WaitingFor && was.Note == now.Note {
 		return nil
 	}
 	w := rec.noun().Workspace

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/activity"
 	"github.com/croft-sh/croft/internal/journal/damage"
 	"github.com/croft-sh/croft/internal/parallel"
 )
@@ -67,7 +68,7 @@ type Record struct {
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that is making it; absent once it is made
 	Resolving  *Resolving        `json:"resolving,omitempty"`  // the conflicts that the last merge of its target left in it
 	Trash      *Trash            `json:"trash,omitempty"`
-	Activity   *croft.Activity   `json:"activity,omitempty"` // what its agent does; see Report
+	Activity   *activity.Record  `json:"activity,omitempty"` // what its agent does; see Report
 	Seen       Seen              `json:"seen,omitzero"`      // for events only: decisions go by git
 
 	HasTeardown bool               `json:"hasTeardown,omitempty"` // its commit asks for commands that run when it is removed

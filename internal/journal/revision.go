@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/activity"
 )
 
 // RevisionError says that something is at another revision than a caller has seen.
@@ -51,18 +52,18 @@ func (j *Journal) Claim(ctx context.Context, id croft.ID, want int, by string) e
 type present struct {
 	generation int
 	meta       map[string]string
-	activity   *croft.Activity
+	activity   *activity.Record
 }
 
 // present reads the present record of a workspace.
 func (t *Tx) present(id croft.ID) (*present, error) {
 	p, err := firstRow(collect(t.ctx, t, func(rows *sql.Rows) (p present, err error) {
-		var meta, activity []byte
-		if err = rows.Scan(&p.generation, &meta, &activity); err == nil && len(meta) > 0 {
+		var meta, does []byte
+		if err = rows.Scan(&p.generation, &meta, &does); err == nil && len(meta) > 0 {
 			err = json.Unmarshal(meta, &p.meta)
 		}
-		if err == nil && len(activity) > 0 {
-			err = json.Unmarshal(activity, &p.activity)
+		if err == nil && len(does) > 0 {
+			err = json.Unmarshal(does, &p.activity)
 		}
 		return p, err
 	}, `SELECT generation, CASE WHEN json_valid(record) THEN record -> '$.workspace.meta' END,

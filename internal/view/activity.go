@@ -13,9 +13,6 @@ const silence = 10 * time.Minute
 // setActivity shows what the agent of a workspace does: as it was reported, unless the agent has
 // ended since, or there were no news for long. An agent that waits may wait for days.
 func (v *view) setActivity(w *croft.Workspace, reported *croft.Activity) {
-	if reported == nil {
-		return
-	}
 	a := *reported
 	isAtWork := a.State == croft.AgentWorking || a.State == croft.AgentStarting
 	switch {

@@ -115,7 +115,9 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 		return w
 	}
 	w.Lease = v.lease(w.ID)
-	v.setActivity(&w, rec.Activity)
+	if rec.Activity != nil {
+		v.setActivity(&w, &rec.Activity.Activity)
+	}
 	if w.Mode == croft.ModeLegacy {
 		return w
 	}

@@ -59,6 +59,7 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.RoleFiles]():    {string(croft.RoleFilesSkip)},
 		reflect.TypeFor[croft.RoleMode]():     {string(croft.RoleReplace)},
 		reflect.TypeFor[croft.Scope]():        {string(croft.ScopeAll)},
+		reflect.TypeFor[croft.SessionTurn]():  {string(croft.SessionBegins), string(croft.SessionLeaves)},
 		reflect.TypeFor[croft.SessionState](): {string(croft.SessionOpen), string(croft.SessionEnded)},
 		reflect.TypeFor[croft.Side]():         {string(croft.SideBase), string(croft.SideTarget)},
 		reflect.TypeFor[croft.State](): {

@@ -153,6 +153,7 @@ __all__ = [
     "Session",
     "SessionList",
     "SessionState",
+    "SessionTurn",
     "Side",
     "SkipReason",
     "Skipped",
@@ -452,6 +453,7 @@ EventKind: TypeAlias = Literal[
     "operation.progressed",
     "workspace.finished",
     "workspace.reported",
+    "workspace.left",
     "merge.queued",
     "merge.started",
     "merge.checking",
@@ -685,6 +687,12 @@ SessionState: TypeAlias = Literal[
     "ended",
 ]
 
+# SessionTurn says where in an agent's session a report is.
+SessionTurn: TypeAlias = Literal[
+    "begins",
+    "leaves",
+]
+
 # Side is one of the commits that work is compared with or consists of.
 Side: TypeAlias = Literal[
     "base",
@@ -818,6 +826,8 @@ class Activity(Model):
     since: datetime
     # when the last news of it came; news that change nothing count once a minute
     at: datetime
+    # of the agent, as the agent calls it
+    session: str | None
     _fields = {
         "state": ("state", ""),
         "waiting_for": ("waitingFor", ""),
@@ -825,6 +835,7 @@ class Activity(Model):
         "source": ("source", ""),
         "since": ("since", "time"),
         "at": ("at", "time"),
+        "session": ("session", ""),
     }
 
 
@@ -5393,6 +5404,9 @@ class Calls:
         waiting_for: AgentNeed | None = None,
         note: str | None = None,
         source: str | None = None,
+        session: str | None = None,
+        turn: SessionTurn | None = None,
+        at: datetime | None = None,
     ) -> Activity:
         """Records what the agent of a workspace does, and tells of it as workspace.reported.
         It is no new revision of the workspace, and no act of the history.
@@ -5402,6 +5416,13 @@ class Calls:
           waiting_for: with waiting; default: answer
           note: at most MaxNote bytes
           source: default: "report"
+          session: the agent's own name for its session, of at most 128 bytes. News of a
+            session that came before the present one are dropped, unless the present one has
+            ended.
+          turn: whether the session begins with the report, or leaves the workspace with
+            it.
+          at: when it was so, if the report comes late; default: now. News from before the
+            last ones are dropped.
         """
         fields: dict[str, Any] = {
             "repo": repo,
@@ -5409,6 +5430,9 @@ class Calls:
             "waitingFor": waiting_for,
             "note": note,
             "source": source,
+            "session": session,
+            "turn": turn,
+            "at": at,
         }
         return self._send("POST", f"/v1/workspaces/{segment(workspace)}/report", fields, Activity)
 

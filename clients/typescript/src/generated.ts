@@ -123,6 +123,8 @@ export interface Activity {
   since: string;
   /** when the last news of it came; news that change nothing count once a minute */
   at: string;
+  /** of the agent, as the agent calls it */
+  session?: string;
 }
 
 /**
@@ -982,6 +984,7 @@ export type EventKind =
   | "operation.progressed"
   | "workspace.finished"
   | "workspace.reported"
+  | "workspace.left"
   | "merge.queued"
   | "merge.started"
   | "merge.checking"
@@ -2115,6 +2118,18 @@ export interface ReportRequest {
   note?: string;
   /** default: "report" */
   source?: string;
+  /**
+   * the agent's own name for its session, of at most 128 bytes. News of a session that came
+   * before the present one are dropped, unless the present one has ended.
+   */
+  session?: string;
+  /** whether the session begins with the report, or leaves the workspace with it. */
+  turn?: SessionTurn;
+  /**
+   * when it was so, if the report comes late; default: now. News from before the last ones are
+   * dropped.
+   */
+  at?: string;
 }
 
 /**
@@ -2488,6 +2503,11 @@ export type SessionState =
   | "open"
   | "ended"
   | (string & {}); // a newer daemon may have more words
+
+/** SessionTurn says where in an agent's session a report is. */
+export type SessionTurn =
+  | "begins"
+  | "leaves";
 
 /** Side is one of the commits that work is compared with or consists of. */
 export type Side =

@@ -1,0 +1,129 @@
+// Package act does with a Service what the hooks of agents ask for: it reports states, makes
+// workspaces and removes them. Which workspace a hook is about is found by a path, and the record
+// of that workspace decides; nothing else of a hook's input is believed.
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/hook"
+)
+
+// Hook is one call of a hook.
+type Hook struct {
+	Agent   hook.Agent
+	Stdin   io.Reader
+	Dir     string // where the hook runs; absolute
+	Project string // the project, as the agent's environment has it; may be empty
+
+	// Open opens the Service for a directory.
+	Open func(ctx context.Context, dir string) (croft.Service, error)
+	// Later has another process carry a report out, which Late takes up.
+	Later func(report string) error
+	// Say tells people about trouble; agents show it only where one looks for it.
+	Say func(sentence string)
+}
+
+// The times that a hook takes at most: an agent waits for it.
+const (
+	inputTime  = 2 * time.Second        // until the agent has written all of the input of a state
+	reportTime = 200 * time.Millisecond // to report a state; then another process does it
+	lateTime   = 30 * time.Second       // of that other process
+
+	removeTime = 50 * time.Second
+	createTime = 590 * time.Second
+)
+
+// State reports what the input says of the agent. It never fails: where there is no workspace it
+// does nothing, and what cannot be reported in time is left to another process.
+func (h Hook) State(ctx context.Context) {
+	at := time.Now()
+	reading, cancel := context.WithTimeout(ctx, inputTime)
+	defer cancel()
+	value, err := hook.Read(reading, h.Stdin)
+	if err != nil {
+		h.sayError(err)
+		return
+	}
+	for _, n := range hook.Decode(h.Agent, value) {
+		if n.State == "" || n.State == croft.AgentUnknown {
+			continue
+		}
+		h.reportInTime(ctx, h.request(n, at))
+	}
+}
+
+func (h Hook) request(n hook.News, at time.Time) croft.ReportRequest {
+	req := croft.ReportRequest{
+		Repo: croft.ByPath(h.dirOf(n.Dir)), State: n.State, WaitingFor: n.Need, Note: n.Note, Source: string(h.Agent), Session: n.Session, At: at,
+	}
+	if n.Begins && n.Session != "" {
+		req.Turn = croft.SessionBegins
+	}
+	return req
+}
+
+// dirOf returns the directory that a hook is about: the agent's, if it is absolute.
+func (h Hook) dirOf(dir string) string {
+	if filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
+	}
+	return h.Dir
+}
+
+// reportInTime reports, or has another process do it if that takes too long: the state may be
+// locked, or its disk slow.
+func (h Hook) reportInTime(ctx context.Context, req croft.ReportRequest) {
+	done := make(chan error, 1)
+	go func() { done <- h.report(ctx, req) }()
+	timer := time.NewTimer(reportTime)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		h.sayError(err)
+	case <-timer.C:
+		text, err := json.Marshal(req)
+		if err == nil {
+			err = h.Later(string(text))
+		}
+		h.sayError(err)
+	}
+}
+
+// Late carries a report out that another process had no time for.
+func (h Hook) Late(ctx context.Context, report string) {
+	var req croft.ReportRequest
+	if err := json.Unmarshal([]byte(report), &req); err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lateTime)
+	defer cancel()
+	h.sayError(h.report(ctx, req))
+}
+
+func (h Hook) report(ctx context.Context, req croft.ReportRequest) (err error) {
+	_, dir := croft.CutRef(req.Repo)
+	svc, err := h.Open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, svc.Close()) }()
+	_, err = svc.ReportAgent(ctx, req)
+	return err
+}
+
+// sayError says what went wrong, unless it is that the agent works outside of all workspaces.
+func (h Hook) sayError(err error) {
+	switch {
+	case err == nil, errors.Is(err, croft.WorktreeNotFound), errors.Is(err, croft.NotARepo), errors.Is(err, croft.ReadOnly):
+	default:
+		h.Say(fmt.Sprintf("croft hook %s: %v", h.Agent, err))
+	}
+}
