@@ -49,6 +49,7 @@ func run() int {
 		Dir:      dir,
 		Parent:   os.Getppid(),
 		Version:  version(),
+		Home:     lookUp(environ, "HOME"),
 		Stdin:    os.Stdin,
 		Stdout:   os.Stdout,
 		Stderr:   os.Stderr,

@@ -12,8 +12,9 @@ import (
 	"os"
 	"path"
 	"reflect"
-	"regexp"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // File is a file in which an agent's host looks for its MCP servers.
@@ -44,6 +45,12 @@ func Servers() []File {
 	}
 }
 
+// CodexServer is the file of Codex's settings.
+func CodexServer() File { return Servers()[1] }
+
+// Text is the file where there was none.
+func (f File) Text() []byte { return f.fresh() }
+
 // Outcome says what became of a file of an agent's host.
 type Outcome string
 
@@ -52,11 +59,26 @@ const (
 	Written Outcome = "written" // it was made
 	Changed Outcome = "changed" // the server of Croft was added; all other bytes stayed
 	There   Outcome = "there"   // it has the server already
+	Removed Outcome = "removed" // what is Croft's was taken out; without anything else, the file was deleted
 	Left    Outcome = "left"    // it was not touched; why says the reason
 )
 
 // maxFile is how long a file of an agent's host may be.
 const maxFile = 1 << 20
+
+// Undo takes the server of Croft out of a TOML file, if it is as Croft wrote it.
+func (f File) Undo(root *os.Root) (Outcome, string, error) {
+	out, why, err := change(root, f.Path, func(old []byte) ([]byte, string) {
+		if string(old) == tomlServer {
+			return nil, ""
+		}
+		return []byte(strings.Replace(string(old), "\n"+tomlServer, "", 1)), ""
+	})
+	if out == Changed {
+		out = Removed
+	}
+	return out, why, err
+}
 
 // Update adds the server of Croft to the file, unless it, or another one of that name, is
 // there. It follows no link, and leaves what it does not understand.
@@ -222,25 +244,22 @@ func offsetOf(text []byte, key string) int {
 // otherTOML finds servers in a TOML file that are written in a way that a table cannot be added to,
 // and another server called croft.
 var (
-	croftTOML  = regexp.MustCompile(`(?m)^[ \t]*(\[[ \t]*)?["']?mcp_servers["']?[ \t]*\.[ \t]*["']?croft["']?[ \t]*[].=]`)
-	inlineTOML = regexp.MustCompile(`(?m)^[ \t]*["']?mcp_servers["']?[ \t]*=`)
-	memberTOML = regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*["']?mcp_servers["']?[ \t]*\]`)
+	croftTOML  = pattern.New(`(?m)^[ \t]*(\[[ \t]*)?["']?mcp_servers["']?[ \t]*\.[ \t]*["']?croft["']?[ \t]*[].=]`)
+	inlineTOML = pattern.New(`(?m)^[ \t]*["']?mcp_servers["']?[ \t]*=`)
+	memberTOML = pattern.New(`(?m)^[ \t]*\[[ \t]*["']?mcp_servers["']?[ \t]*\]`)
 )
 
 func addedTOML(old []byte) (text []byte, why string) {
 	switch {
 	case strings.Contains("\n"+string(old), "\n"+tomlServer):
 		return old, ""
-	case croftTOML.Match(old):
+	case croftTOML().Match(old):
 		return nil, "it has another server called croft"
-	case inlineTOML.Match(old), memberTOML.Match(old):
+	case inlineTOML().Match(old), memberTOML().Match(old):
 		return nil, "its mcp_servers are not tables of their own"
 	}
 	text = bytes.Clone(old)
-	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
-		text = append(text, '\n')
-	}
-	if len(text) > 0 {
+	if len(text) > 0 { // so Undo finds the bytes of before, whether they ended with a line or not
 		text = append(text, '\n')
 	}
 	return append(text, tomlServer...), ""

@@ -34,6 +34,7 @@ type Env struct {
 	Args    []string // without the program's name
 	Dir     string   // required: the working directory, absolute
 	Version string   // of the program
+	Home    string   // the user's home directory; required for `init --user`
 	Parent  int      // the process that called
 
 	Stdin          io.Reader // required

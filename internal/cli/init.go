@@ -19,11 +19,12 @@ type initResult struct {
 	Path    string `json:"path"`
 	Created bool   `json:"created"` // false: it was there already and was left, or was not asked for
 
-	Files []initMCPFile `json:"files,omitempty"` // with --mcp: the files in which agents' hosts find the server of tools
+	Files []initMCPFile `json:"files,omitempty"` // with --mcp, --claude or --codex: the files in which agents' hosts find the server of tools and the hooks
 }
 
 func newInitCommand(a *app) *cobra.Command {
 	var isMCP bool
+	var agents initAgents
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a croft.toml to begin with",
@@ -33,15 +34,28 @@ one. Croft works without it.
 With --mcp, tell agents of "croft mcp" instead: in .mcp.json (Claude Code),
 .codex/config.toml, .cursor/mcp.json, .gemini/settings.json and opencode.json of the
 repository. What is in these files stays; another server called croft is left, and
-named. They have to be committed to be in new workspaces.`,
+named. They have to be committed to be in new workspaces.
+
+With --claude or --codex, have the agent say what it does and whether it waits for you,
+by its hooks: "croft list" shows it. Claude Code's own worktrees become workspaces.
+--undo takes out what was written, and leaves every other byte.`,
 		Args: takesNothing,
-		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
-			if isMCP {
-				return a.runInitMCP(ctx, svc)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := agents.check(cmd, isMCP); err != nil {
+				return err
 			}
-			return a.runInit(ctx, svc)
-		}),
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				switch {
+				case isMCP:
+					return a.runInitMCP(ctx, svc)
+				case agents.isClaude || agents.isCodex:
+					return a.runInitAgents(ctx, svc, agents)
+				}
+				return a.runInit(ctx, svc)
+			})
+		},
 	}
+	agents.addFlags(cmd)
 	cmd.Flags().BoolVar(&isMCP, "mcp", false, "write the files by which agents find the tools of croft mcp")
 	return cmd
 }

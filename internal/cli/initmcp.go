@@ -15,8 +15,9 @@ type FileOutcome string
 // The outcomes.
 const (
 	FileWritten FileOutcome = "written" // it was made
-	FileChanged FileOutcome = "changed" // the server of Croft was added; all other bytes stayed
-	FileThere   FileOutcome = "there"   // it has the server already
+	FileChanged FileOutcome = "changed" // what is Croft's was added; all other bytes stayed
+	FileThere   FileOutcome = "there"   // it needed no change
+	FileRemoved FileOutcome = "removed" // what is Croft's was taken out of it; a file that had nothing else is gone
 	FileLeft    FileOutcome = "left"    // it was not touched; why says the reason
 )
 

@@ -3,12 +3,12 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/pattern"
 )
 
 // maxArgument is how many characters of a tool's argument a note has.
@@ -94,28 +94,28 @@ func cut(text string, limit int) string {
 
 // secret is a form that secrets have, and what a text has in its place.
 type secret struct {
-	form *regexp.Regexp
+	form pattern.Pattern
 	with string
 }
 
 var secrets = []secret{
-	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY.*`), "***"},
-	{regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret)|api-key)(\s*:\s*)[^'"\n]+`), "${1}${2}***"},
-	{regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/=-]{6,}`), "${1}${2}***"},
-	{regexp.MustCompile(`(?i)(://)[^/\s'"@]+@`), "${1}***@"},
-	{regexp.MustCompile(`(?i)(--?[a-z-]*(?:password|passwd|passphrase|token|secret|api-?key|access-?key|credential)s?(?:\s+|=))('[^']*'|"[^"]*"|\S+)`), "${1}***"},
-	{regexp.MustCompile(`(?i)([a-z0-9_.-]*(?:password|passwd|passphrase|pwd|token|secret|api_?key|access_?key|private_?key|credential)[a-z0-9_]*["']?\s*[=:]\s*)('[^']*'|"[^"]*"|[^\s'",;&]+)`), "${1}***"},
-	{regexp.MustCompile(`(\s(?:-u|--user)[\s=]+['"]?[^\s:'"]+:)[^\s'"]+`), "${1}***"},
-	{regexp.MustCompile(`\b(?:sk|pk|rk)[-_](?:live|test|ant|proj|[a-z0-9]+)?[-_]?[A-Za-z0-9_-]{12,}`), "***"},
-	{regexp.MustCompile(`\b(?:gh[pousr]_|github_pat_|glpat-|npm_|hf_|xox[abeprs]-|AIza|ya29\.|dop_v1_|SG\.)[A-Za-z0-9._-]{10,}`), "***"},
-	{regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), "***"},
-	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`), "***"},
+	{pattern.New(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY.*`), "***"},
+	{pattern.New(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret)|api-key)(\s*:\s*)[^'"\n]+`), "${1}${2}***"},
+	{pattern.New(`(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/=-]{6,}`), "${1}${2}***"},
+	{pattern.New(`(?i)(://)[^/\s'"@]+@`), "${1}***@"},
+	{pattern.New(`(?i)(--?[a-z-]*(?:password|passwd|passphrase|token|secret|api-?key|access-?key|credential)s?(?:\s+|=))('[^']*'|"[^"]*"|\S+)`), "${1}***"},
+	{pattern.New(`(?i)([a-z0-9_.-]*(?:password|passwd|passphrase|pwd|token|secret|api_?key|access_?key|private_?key|credential)[a-z0-9_]*["']?\s*[=:]\s*)('[^']*'|"[^"]*"|[^\s'",;&]+)`), "${1}***"},
+	{pattern.New(`(\s(?:-u|--user)[\s=]+['"]?[^\s:'"]+:)[^\s'"]+`), "${1}***"},
+	{pattern.New(`\b(?:sk|pk|rk)[-_](?:live|test|ant|proj|[a-z0-9]+)?[-_]?[A-Za-z0-9_-]{12,}`), "***"},
+	{pattern.New(`\b(?:gh[pousr]_|github_pat_|glpat-|npm_|hf_|xox[abeprs]-|AIza|ya29\.|dop_v1_|SG\.)[A-Za-z0-9._-]{10,}`), "***"},
+	{pattern.New(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), "***"},
+	{pattern.New(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`), "***"},
 }
 
 // masked replaces secrets that can be told by their form or by the word before them.
 func masked(text string) string {
 	for _, s := range secrets {
-		text = s.form.ReplaceAllString(text, s.with)
+		text = s.form().ReplaceAllString(text, s.with)
 	}
 	return text
 }
