@@ -175,7 +175,7 @@ var mayImport = map[string][]string{
 		"internal/layout", "internal/once", "internal/project", "internal/shellword", "internal/workspace",
 	},
 	"internal/equip": {
-		".", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/pattern", "internal/project", "internal/provision", "internal/check", "internal/flock", "internal/once", "internal/oplog", "internal/proc", "internal/provision/foreign", "internal/shellword",
+		".", "internal/base", "internal/workspace", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/pattern", "internal/project", "internal/provision", "internal/check", "internal/flock", "internal/once", "internal/oplog", "internal/proc", "internal/provision/foreign", "internal/shellword",
 	},
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",

@@ -18,7 +18,7 @@ type CommandSet string
 // The sets of commands.
 const (
 	OfChecks CommandSet = ""      // those that run on a merged result
-	OfSetup  CommandSet = "setup" // those that set new workspaces up: [[provision.step]] and [[provision.probe]]
+	OfSetup  CommandSet = "setup" // those that set workspaces up, look whether they are, and run at their removal; and the links that other tools' files ask for
 )
 
 // ApproveMode says whether checks may run from now on.

@@ -158,7 +158,7 @@ type Workspace struct {
 	Ports    []Port    `json:"ports,omitempty"`
 	// Provision is what was done to make it usable; absent if its configuration asks for nothing.
 	Provision *Provision `json:"provision,omitempty"`
-	// Notes are remarks made at creation, such as files that git itself shows
+	// Notes are remarks made at creation and removal, such as files that git itself shows
 	// as modified in a fresh checkout, or at a restoration.
 	Notes []string `json:"notes,omitempty"`
 }

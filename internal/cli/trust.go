@@ -50,7 +50,7 @@ that comes to them is refused. One that is being checked goes on.`,
 			return a.runTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target, Of: of}, key, agreed)
 		}),
 	}
-	addWordFlag(cmd, &of, croft.OfSetup, "setup", "", "the commands that set new workspaces up, instead of the checks")
+	addWordFlag(cmd, &of, croft.OfSetup, "setup", "", "the commands and links that set new workspaces up, and their teardown, instead of the checks")
 	cmd.Flags().StringVar(&target, "target", "", "the `branch` whose checks are meant")
 	cmd.Flags().BoolVarP(&isYes, "yes", "y", false, "approve without asking, at a terminal")
 	cmd.Flags().BoolVarP(&isDry, "dry-run", "n", false, "show the commands and their hash, and approve nothing")

@@ -94,7 +94,7 @@ func (p Provisioning) IsEmpty() bool {
 }
 
 // ParseProvisioning reads what a croft.toml asks for. problems are sentences about what cannot be used,
-// which is left out. A text that is not TOML asks for nothing: reading the keys of the same file says so.
+// which is left out. A text that is not TOML asks for nothing.
 func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 	var doc struct {
 		Provision struct {
@@ -108,10 +108,10 @@ func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 		} `toml:"teardown"`
 	}
 	if _, complete := outline(data); !complete {
-		return p, nil
+		return p, []string{fmt.Sprintf("croft.toml is not used: it has more than %d keys", maxParts)}
 	}
 	if err := toml.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &doc); err != nil {
-		return p, []string{"croft.toml: [[provision.path]] or [env] cannot be read, and is ignored: " + oneLine(strings.TrimPrefix(err.Error(), "toml: "))}
+		return p, []string{"croft.toml cannot be read, and nothing of it is used: " + oneLine(strings.TrimPrefix(err.Error(), "toml: "))}
 	}
 	for _, t := range doc.Provision.Path {
 		if why := t.Problem(); why != "" {

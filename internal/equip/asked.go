@@ -33,6 +33,7 @@ type Asked struct {
 	runs    map[string]string // the commands that run the scripts of a set-up file, by their paths
 	text    []byte            // of croft.toml
 	links   []foreignLink     // of other tools' files
+	unused  []string          // sentences about the parts of other tools' files that Croft does not do
 	scripts map[string]string // the digests of the scripts that commands name, by their paths
 }
 
@@ -67,16 +68,13 @@ func AskedAt(ctx context.Context, r *project.Project, commit string) (Asked, err
 	for _, other := range found.Others {
 		asked.Remarks = append(asked.Remarks, fmt.Sprintf("%s is not used: %s comes first", other, found.Used.Source))
 	}
+	asked.nameUnused(found)
 	return asked, errors.Join(asked.addLinks(files, found), asked.readScripts(files))
 }
 
 // noteLeftOut names the commands of other tools' files that Croft does not run.
 func (a *Asked) noteLeftOut(found foreign.Found) {
-	setups := slices.Clone(found.Plain)
-	if found.Used != nil {
-		setups = append(setups, *found.Used)
-	}
-	for _, s := range setups {
+	for _, s := range found.All() {
 		if left := s.LeftOut(); left != "" {
 			a.leftOut = append(a.leftOut, left)
 		}
@@ -91,6 +89,21 @@ func (a *Asked) noteNoPorts(count int) {
 	for _, name := range slices.Sorted(maps.Keys(a.Foreign.Env)) {
 		if a.Foreign.Env[name].Uses("port") {
 			a.Remarks = append(a.Remarks, fmt.Sprintf("%s: %s is not set: ports.count is 0", a.Foreign.Source, name))
+		}
+	}
+}
+
+// nameUnused names the parts of other tools' files that Croft does not do.
+func (a *Asked) nameUnused(found foreign.Found) {
+	for _, s := range found.All() {
+		for _, skipped := range s.Skipped {
+			a.unused = append(a.unused, fmt.Sprintf("%s: %s is not used: %s", s.Source, skipped.Key, skipped.Why))
+		}
+		if len(s.Sparse) > 0 {
+			a.unused = append(a.unused, fmt.Sprintf("%s: its sparse paths are not used: checkout.sparse of croft.toml sets them", s.Source))
+		}
+		if s.BaseRef == "fresh" {
+			a.unused = append(a.unused, fmt.Sprintf("%s: worktree.baseRef is not used: croft new --fresh starts at the remote's branch", s.Source))
 		}
 	}
 }

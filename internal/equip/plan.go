@@ -12,21 +12,27 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/base"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/provision"
+	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// PlanNew says what would be done for a workspace that would be made from the project's commit.
+// PlanNew says what would be done for a workspace that `croft new` would make.
 func (svc *Equipment) PlanNew(ctx context.Context, s project.Location, _ croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
-	head, err := s.Git.ReadRef(ctx, "HEAD")
+	l, err := workspace.LayoutFor(s.Project, croft.CreateRequest{})
+	if err != nil {
+		return nil, err
+	}
+	start, err := base.StartFor(ctx, s, l, croft.CreateRequest{})
 	if err != nil {
 		return nil, err
 	}
 	rec := journal.Record{}
-	rec.Workspace.Base, rec.Workspace.Repo, rec.Workspace.Mode = head, s.Path, croft.ModeWorktree
+	rec.Workspace.Base, rec.Workspace.Target, rec.Workspace.Repo, rec.Workspace.Mode = start.OID, start.Target, s.Path, croft.ModeWorktree
 	return svc.Plan(ctx, s, rec, croft.PlanProvisionRequest{})
 }
 
@@ -37,7 +43,7 @@ func (svc *Equipment) Plan(ctx context.Context, s project.Location, rec journal.
 		return nil, err
 	}
 	p := &planning{svc: svc, s: s, rec: rec, asked: asked}
-	p.out = &croft.ProvisionPlan{Workspace: rec.Workspace.Name, Commit: rec.Workspace.Base, Items: []croft.ProvisionItem{}, Remarks: asked.Remarks}
+	p.out = &croft.ProvisionPlan{Workspace: rec.Workspace.Name, Commit: rec.Workspace.Base, Items: []croft.ProvisionItem{}, Remarks: slices.Concat(asked.Remarks, asked.unused)}
 	if recorded := rec.Workspace.Provision; recorded != nil {
 		p.out.Provision = *recorded
 	}

@@ -3,6 +3,8 @@ package equip
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -15,14 +17,39 @@ import (
 const teardownTime = time.Minute
 
 // TearDown runs the commands that a workspace's commit asks for when it is removed, if a person has approved
-// them. It returns sentences about what was not done: nothing of it hinders a removal. Afterwards the workspace
-// counts as not set up, should it be kept or restored.
-func (svc *Equipment) TearDown(ctx context.Context, r *project.Project, rec journal.Record) (notes []string) {
+// them. It returns sentences about what was not done, which are in the workspace's notes from then on: nothing of
+// it hinders a removal. Afterwards the workspace counts as not set up, should it be kept or restored.
+func (svc *Equipment) TearDown(ctx context.Context, r *project.Project, rec journal.Record) []string {
 	if !rec.HasTeardown || r.Git == nil {
 		return nil
 	}
+	notes := svc.runTeardown(ctx, r, rec)
+	err := svc.Journal.Update(context.WithoutCancel(ctx), func(tx *journal.Tx) error {
+		now, err := tx.Record(rec.Workspace.ID)
+		if err != nil {
+			return err
+		}
+		was := slices.Clone(now.Workspace.Notes)
+		now.Workspace.Notes = slices.DeleteFunc(now.Workspace.Notes, func(note string) bool { return strings.HasPrefix(note, aboutTeardown) })
+		now.Workspace.Notes = append(now.Workspace.Notes, notes...)
+		if slices.Equal(was, now.Workspace.Notes) {
+			return nil
+		}
+		return tx.SaveRecord(&now)
+	})
+	if err != nil {
+		notes = append(notes, aboutTeardown+"could not be recorded: "+croft.AsError("teardown", err).Message)
+	}
+	return notes
+}
+
+// aboutTeardown begins the notes about a teardown.
+const aboutTeardown = "its teardown "
+
+// runTeardown returns sentences about what was not done.
+func (svc *Equipment) runTeardown(ctx context.Context, r *project.Project, rec journal.Record) (notes []string) {
 	failed := func(err error) []string {
-		return append(notes, "its teardown was not run: "+croft.AsError("teardown", err).Message)
+		return append(notes, aboutTeardown+"was not run: "+croft.AsError("teardown", err).Message)
 	}
 	asked, err := AskedAt(ctx, r, rec.Workspace.Base)
 	if err != nil {
@@ -33,7 +60,7 @@ func (svc *Equipment) TearDown(ctx context.Context, r *project.Project, rec jour
 		return failed(err)
 	}
 	if !isApproved {
-		return append(notes, "its teardown was not run: nobody has approved its commands")
+		return append(notes, aboutTeardown+"was not run: nobody has approved its commands")
 	}
 	lock, err := svc.lockSetup(r, rec)
 	if err != nil {
@@ -53,7 +80,7 @@ func (svc *Equipment) TearDown(ctx context.Context, r *project.Project, rec jour
 			break
 		}
 		if done.State == croft.StepFailed {
-			notes = append(notes, fmt.Sprintf("its teardown %q failed: %s; output: %s", command, done.Why, done.Log))
+			notes = append(notes, fmt.Sprintf(aboutTeardown+"%q failed: %s; output: %s", command, done.Why, done.Log))
 		}
 	}
 	_, err = svc.change(context.WithoutCancel(ctx), rec.Workspace.ID, func(p *croft.Provision) {

@@ -145,7 +145,10 @@ func (f *submoduleFiller) fillLevel(ctx context.Context, l submoduleLevel) error
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if len(f.done) >= mostSubmodules {
+		if len(f.done) == mostSubmodules {
+			f.done = append(f.done, FilledSubmodule{Path: l.prefix + path, Why: fmt.Sprintf("only %d submodules are filled", mostSubmodules)})
+		}
+		if len(f.done) > mostSubmodules {
 			return nil
 		}
 		at := len(f.done)
@@ -386,7 +389,7 @@ func (f *submoduleFiller) blame(ctx context.Context, err error, why string) erro
 	switch {
 	case ctx.Err() != nil || errors.Is(err, gitcmd.KindNoSpace) || errors.Is(err, gitcmd.KindIO):
 		return err
-	case strings.Contains(err.Error(), "maximum allowed size"):
+	case errors.Is(err, gitcmd.KindTooLarge):
 		return notFilled("provision.max_bytes would be exceeded")
 	}
 	return notFilled("%s: %s", why, oneLine(err))

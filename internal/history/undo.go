@@ -217,7 +217,13 @@ func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []s
 			}
 		default:
 			how := undoMode(mode, rewound[st.rec.Workspace.ID])
-			_, err = svc.Removals.RemoveOne(ctx, r, st.rec, removal.Spec{Event: croft.EventWorkspaceRemoved, As: croft.ConditionUndone, Act: a}, how)
+			var removed *croft.Removed
+			removed, err = svc.Removals.RemoveOne(ctx, r, st.rec, removal.Spec{Event: croft.EventWorkspaceRemoved, As: croft.ConditionUndone, Act: a}, how)
+			if err == nil {
+				for _, note := range removed.Notes {
+					notes = append(notes, st.name()+": "+note)
+				}
+			}
 			err = hintForce(err, a.Undoes)
 		}
 		if err != nil {

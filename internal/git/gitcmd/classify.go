@@ -22,6 +22,7 @@ const (
 	KindForged    Kind = "forged"    // the content of an object does not match its name
 	KindMissing   Kind = "missing"   // an object does not exist
 	KindVanished  Kind = "vanished"  // an object directory was removed while it was written to
+	KindTooLarge  Kind = "too large" // a pack is larger than was allowed
 	KindIndex     Kind = "index"     // git cannot read an index, or crashes at it
 )
 
@@ -36,6 +37,7 @@ var phrases = []struct {
 	{"Disk quota exceeded", KindNoSpace},
 	{"Out of diskspace", KindNoSpace},
 	{"Input/output error", KindIO},
+	{"pack exceeds maximum allowed size", KindTooLarge},
 	{"refusing to merge unrelated histories", KindUnrelated},
 	{"error: hash mismatch ", KindForged},
 	{"fatal: bad object ", KindMissing},

@@ -41,7 +41,7 @@ type Setup struct {
 
 	// Env are the variables that its tool promises to the commands. The values are templates.
 	Env map[string]Template `json:"env,omitempty"`
-	// Hashes are the files whose content an approval covers, if that is more than the source.
+	// Hashes are the files that decide what is run, if there is another one besides the source.
 	Hashes []string `json:"hashes,omitempty"`
 	// Skipped are the parts that Croft does not do.
 	Skipped []Skipped `json:"skipped,omitempty"`
@@ -93,6 +93,15 @@ type Found struct {
 	Plain   []Setup  // those without commands, which are honoured beside it
 	Others  []string // files that are there and not used, because another one comes first
 	Remarks []string // files that are there and cannot be read
+}
+
+// All returns what the files that are honoured ask for.
+func (f Found) All() []Setup {
+	list := slices.Clone(f.Plain)
+	if f.Used != nil {
+		list = append(list, *f.Used)
+	}
+	return list
 }
 
 // reader reads one kind of file.
