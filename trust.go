@@ -7,9 +7,12 @@ import (
 
 // ChecksRequest names the checks of a target.
 type ChecksRequest struct {
-	Repo   Ref        `json:"repo,omitempty"`
-	Target string     `json:"target,omitempty"` // a branch; default: that of the workspace, or of one that would be made
-	Of     CommandSet `json:"of,omitempty"`
+	Repo   Ref    `json:"repo,omitempty"`
+	Target string `json:"target,omitempty"` // a branch; default: that of the workspace, or of one that would be made
+	// Workspace, with OfSetup, means the commands of this workspace, which began at another commit
+	// than the tip of its target. It is a name, an ID or a path.
+	Workspace Ref        `json:"workspace,omitempty"`
+	Of        CommandSet `json:"of,omitempty"`
 }
 
 // CommandSet says which commands of a croft.toml are meant.
@@ -35,6 +38,8 @@ type ApproveRequest struct {
 	Key    string `json:"key,omitempty"`
 	Repo   Ref    `json:"repo,omitempty"`
 	Target string `json:"target,omitempty"`
+	// Workspace is that of the ChecksRequest.
+	Workspace Ref `json:"workspace,omitempty"`
 	// Hash is the hash of the checks that the person has seen. It is required, so that
 	// only these are approved.
 	Hash string      `json:"hash"`

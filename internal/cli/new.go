@@ -152,8 +152,10 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 		a.printNew(workspaces.Workspaces)
 	}
 	a.noteWorkspaceNotes(workspaces.Workspaces...)
-	a.noteProvision(workspaces.Workspaces...)
-	a.noteSetupNext(workspaces.Workspaces...)
+	if setupErr == nil {
+		a.noteProvision(workspaces.Workspaces...)
+		a.noteSetupNext(workspaces.Workspaces...)
+	}
 	if len(workspaces.Workspaces) > 0 {
 		a.startUpkeep(workspaces.Workspaces[0].Repo)
 	}

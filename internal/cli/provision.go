@@ -87,6 +87,12 @@ func (a *app) runProvision(ctx context.Context, svc provisioner, req croft.Provi
 		a.printTable(stepRows(*got))
 		a.printTable(driftRows(*got))
 	}
+	if len(req.Steps) > 0 { // the others were not asked for
+		got.Steps = slices.DeleteFunc(got.Steps, func(s croft.ProvisionedStep) bool { return !slices.Contains(req.Steps, s.Name) })
+		if !slices.ContainsFunc(got.Steps, func(s croft.ProvisionedStep) bool { return s.State != croft.StepDone }) {
+			return nil
+		}
+	}
 	a.noteSetup(got)
 	if got.State != croft.ProvisionReady {
 		return statusError(croft.ExitFailure)
@@ -138,7 +144,7 @@ func (a *app) explainProvision(ctx context.Context, svc planner, req croft.PlanP
 	for _, remark := range plan.Remarks {
 		a.note("%s", printable(remark))
 	}
-	if len(rows) == 0 {
+	if len(rows) == 0 && len(plan.Remarks) == 0 {
 		a.note("nothing is asked for: there is no .worktreeinclude, and croft.toml at %.7s has no steps or paths", plan.Commit)
 	}
 	return nil
@@ -213,11 +219,11 @@ func (a *app) noteSetup(p *croft.Provision) {
 	}
 }
 
-// countCommands counts the commands and links among what a person approves: the digests of scripts are none.
+// countCommands counts the commands and links among what a person approves: variables and the digests of scripts are none.
 func countCommands(list []string) int {
 	n := 0
 	for _, text := range list {
-		if !strings.HasPrefix(text, "script ") {
+		if !strings.HasPrefix(text, "script ") && !strings.HasPrefix(text, "variable ") {
 			n++
 		}
 	}

@@ -33,14 +33,17 @@ func (a *app) noteProvision(workspaces ...croft.Workspace) {
 // noteSetupNext shows the last output of the commands that failed in new workspaces, and says what to run where
 // commands failed or wait for approval.
 func (a *app) noteSetupNext(workspaces ...croft.Workspace) {
-	var next []string
+	var next, hinted []string
 	for _, ws := range workspaces {
 		if ws.Provision == nil {
 			continue
 		}
 		switch ws.Provision.State {
 		case croft.ProvisionUnapproved:
-			next = append(next, "croft config trust --setup")
+			if !slices.Contains(hinted, ws.Provision.Hash) { // one approval is for all with the same commands
+				hinted = append(hinted, ws.Provision.Hash)
+				next = append(next, "croft config trust --setup "+shellWord(ws.Name))
+			}
 		case croft.ProvisionFailed:
 			a.noteSetup(ws.Provision)
 			next = append(next, "croft provision "+shellWord(ws.Name))

@@ -13,7 +13,7 @@ func newTrustCommand(a *app) *cobra.Command {
 	var isYes, isDry, isOff bool
 	var of croft.CommandSet
 	cmd := &cobra.Command{
-		Use:   "trust",
+		Use:   "trust [NAME]",
 		Short: "Show and approve the checks that a target asks for",
 		Long: `Show the commands that the tip of a target wants to be run on a merged result
 before it is published (merge.checks in its croft.toml), and ask whether they may
@@ -24,8 +24,10 @@ A command runs what it finds in the merged files. Whoever approves "make test"
 approves whatever a candidate puts behind it: its Makefile, its tests, its build
 scripts all run as you, before anything is merged.
 
-With --setup it is about the commands that set new workspaces up ([[provision.step]]
-and [[provision.probe]]).
+With --setup it is about the commands that set new workspaces up ([[provision.step]],
+[[provision.probe]] and [teardown], or another tool's file), and the links that such a
+file asks for. With the NAME of a workspace it is about those that it began with.
+--withdraw takes back all that were approved for this repository.
 
 Nothing is approved from inside a workspace. Without a terminal nobody is asked:
 CROFT_TRUST=HASH in the environment, with the very hash that -n prints, approves
@@ -33,10 +35,14 @@ these commands for good; the same variable approves them for one croft merge.
 
 With --withdraw they may not run any more, until they are approved again: a merge
 that comes to them is refused. One that is being checked goes on.`,
-		Args: takesNothing,
-		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
+		Args: takesOptional("workspace"),
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, names []string) error {
+			req := croft.ChecksRequest{Repo: a.dir(), Target: target, Of: of}
+			if len(names) > 0 {
+				req.Workspace = a.workspaceRef(names[0])
+			}
 			if isOff {
-				return a.withdrawTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target, Of: of}, key)
+				return a.withdrawTrust(ctx, svc, req, key)
 			}
 			agreed := consentNone
 			switch {
@@ -47,7 +53,7 @@ that comes to them is refused. One that is being checked goes on.`,
 			case a.canAsk():
 				agreed = consentAsk
 			}
-			return a.runTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target, Of: of}, key, agreed)
+			return a.runTrust(ctx, svc, req, key, agreed)
 		}),
 	}
 	addWordFlag(cmd, &of, croft.OfSetup, "setup", "", "the commands and links that set new workspaces up, and their teardown, instead of the checks")
@@ -58,6 +64,7 @@ that comes to them is refused. One that is being checked goes on.`,
 	cmd.MarkFlagsMutuallyExclusive("withdraw", "yes")
 	cmd.MarkFlagsMutuallyExclusive("withdraw", "dry-run")
 	addKeyFlag(cmd, &key)
+	cmd.ValidArgsFunction = a.completeOne
 	return cmd
 }
 
@@ -74,6 +81,15 @@ var (
 	}
 )
 
+// approvalOf approves the commands that a plan shows.
+func (a *app) approvalOf(req croft.ChecksRequest, plan *croft.CheckPlan, key string) croft.ApproveRequest {
+	approval := croft.ApproveRequest{Key: key, Repo: req.Repo, Target: plan.Target, Workspace: req.Workspace, Of: req.Of, Hash: plan.Hash, From: a.env.Dir}
+	if req.Workspace != "" {
+		approval.Target = ""
+	}
+	return approval
+}
+
 // withdrawTrust takes the approval of the checks of a target back.
 func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.ChecksRequest, key string) error {
 	plan, err := svc.Checks(ctx, req)
@@ -82,7 +98,9 @@ func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.Chec
 	}
 	was := plan.ApprovedBy != ""
 	if plan.Hash != "" {
-		plan, err = svc.Approve(ctx, croft.ApproveRequest{Key: key, Repo: req.Repo, Target: plan.Target, Of: req.Of, Hash: plan.Hash, Mode: croft.ApproveWithdraw, From: a.env.Dir})
+		withdrawal := a.approvalOf(req, plan, key)
+		withdrawal.Mode = croft.ApproveWithdraw
+		plan, err = svc.Approve(ctx, withdrawal)
 		if err != nil {
 			return err
 		}
@@ -95,6 +113,8 @@ func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.Chec
 		a.note("%s asks for no %s", plan.Target, commandNouns[plan.Of])
 	case plan.IsApproved:
 		a.note("withdrawn; CROFT_TRUST still approves them here")
+	case plan.Of == croft.OfSetup:
+		a.note("withdrawn: no commands that set workspaces of this repository up may run")
 	case was:
 		a.note("withdrawn")
 	default:
@@ -126,7 +146,7 @@ func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksReq
 		}
 	}
 	if isAgreed {
-		plan, err = svc.Approve(ctx, croft.ApproveRequest{Key: key, Repo: req.Repo, Target: plan.Target, Of: req.Of, Hash: plan.Hash, From: a.env.Dir})
+		plan, err = svc.Approve(ctx, a.approvalOf(req, plan, key))
 		if err != nil {
 			return err
 		}

@@ -338,7 +338,7 @@ func unready(f *Facts) (Verdict, bool) {
 		return none()
 	}
 	if p.State == croft.ProvisionUnapproved {
-		return Verdict{croft.ConditionUnready, p.Why, &croft.Next{Action: croft.ActionApprove, Command: "croft config trust --setup --target " + shellword.Quote(f.Workspace.Target)}}, true
+		return Verdict{croft.ConditionUnready, p.Why, &croft.Next{Action: croft.ActionApprove, Command: "croft config trust --setup " + shellword.Quote(f.Workspace.Name)}}, true
 	}
 	return f.verdictFor(croft.ConditionUnready, p.Why, croft.ActionSetUp)
 }

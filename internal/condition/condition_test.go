@@ -153,7 +153,7 @@ func tableOfWork() []line {
 		}), "not-set-up", "deps: exit status 1", "croft provision x"},
 		{"set-up to approve", with(fresh(), func(f *Facts) {
 			f.Workspace.Provision = &croft.Provision{State: croft.ProvisionUnapproved, Why: "nobody has approved its commands"}
-		}), "not-set-up", "nobody has approved its commands", "croft config trust --setup --target main"},
+		}), "not-set-up", "nobody has approved its commands", "croft config trust --setup x"},
 		{"set up", with(fresh(), func(f *Facts) { f.Workspace.Provision = &croft.Provision{State: croft.ProvisionReady} }), "empty", "", "croft sh x"},
 		{"not set up, with commits", with(committed(), func(f *Facts) { f.Workspace.Provision = &croft.Provision{State: croft.ProvisionFailed} }), "ahead", "2 commits", "croft merge x"},
 		{"orphan", with(committed(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},

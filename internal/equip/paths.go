@@ -104,12 +104,12 @@ func (in *placing) path(ctx context.Context, cp *provision.Copier, p config.Prov
 	if _, err := cp.From.Lstat(name); err != nil {
 		return skip("the project has no such file")
 	}
-	differing := differingKey(cp, p.Key)
+	differing := differingKey(cp.From.ReadFile, cp.To.ReadFile, p.Key)
 	switch {
 	case differing != "" && p.Else != "copy":
-		return skip(differing + " is another one in the commit")
+		return skip(differing + otherKey)
 	case differing != "":
-		done.How, done.Why = croft.ProvisionCopy, differing+" is another one in the commit"
+		done.How, done.Why = croft.ProvisionCopy, differing+otherKey
 	case done.How == croft.ProvisionLink:
 		return in.link(cp, done)
 	}
@@ -123,6 +123,9 @@ func (in *placing) path(ctx context.Context, cp *provision.Copier, p config.Prov
 	}
 	cloned, err := in.copyAll(ctx, cp, files, fsx.ContentCloned, &done)
 	if !errors.Is(err, fsx.ErrNoClone) {
+		if len(cloned) == 0 { // all came in earlier
+			done.How, done.Why = in.broughtAs(done)
+		}
 		return done, cloned, err
 	}
 	const why = "this file system shares no blocks between files"
@@ -141,6 +144,16 @@ func (in *placing) path(ctx context.Context, cp *provision.Copier, p config.Prov
 	return done, append(cloned, copies...), err
 }
 
+// broughtAs returns how a path came in earlier, and why so.
+func (in *placing) broughtAs(done croft.ProvisionedPath) (how croft.ProvisionHow, why string) {
+	for _, was := range pathsOf(*in.rec) {
+		if was.Path == done.Path && was.How != croft.ProvisionSkip {
+			return was.How, was.Why
+		}
+	}
+	return done.How, done.Why
+}
+
 // know adds copies to those that came in earlier.
 func (in *placing) know(copies []provision.Copy) {
 	if in.known == nil {
@@ -151,15 +164,29 @@ func (in *placing) know(copies []provision.Copy) {
 	}
 }
 
+// otherKey follows the name of a key file that differs.
+const otherKey = " is another one in the workspace"
+
 // differingKey returns the first key file that is not the same in the project and in the workspace, or the empty string.
-func differingKey(cp *provision.Copier, keys []string) string {
+func differingKey(project, workspace func(name string, most int64) ([]byte, error), keys []string) string {
 	const most = 64 << 20
 	for _, key := range keys {
-		a, err := cp.From.ReadFile(key, most)
-		b, err2 := cp.To.ReadFile(key, most)
+		a, err := project(key, most)
+		b, err2 := workspace(key, most)
 		if isGone := errors.Is(err, os.ErrNotExist) && errors.Is(err2, os.ErrNotExist); !isGone && (err != nil || err2 != nil || !bytes.Equal(a, b)) {
 			return key
 		}
+	}
+	return ""
+}
+
+// whyNotLinked says why a path is linked into no workspace of a mode. It is empty if it may be.
+func whyNotLinked(name string, mode croft.Mode) string {
+	if base := path.Base(name); base == ".venv" || base == "venv" {
+		return "a virtual environment names the project's directory: tests in the workspace would import the project's files"
+	}
+	if mode == croft.ModeIsolated {
+		return "an isolated workspace has no links to the project"
 	}
 	return ""
 }
@@ -170,11 +197,8 @@ func (in *placing) link(cp *provision.Copier, done croft.ProvisionedPath) (croft
 		done.How, done.Why = croft.ProvisionSkip, why
 		return done, nil, nil
 	}
-	if base := path.Base(done.Path); base == ".venv" || base == "venv" {
-		return refuse("a virtual environment names the project's directory: tests in the workspace would import the project's files")
-	}
-	if in.rec.Workspace.Mode == croft.ModeIsolated {
-		return refuse("an isolated workspace has no links to the project")
+	if why := whyNotLinked(done.Path, in.rec.Workspace.Mode); why != "" {
+		return refuse(why)
 	}
 	target := filepath.Join(cp.From.Path(""), filepath.FromSlash(done.Path))
 	isKnown := slices.Contains(in.rec.Links, done.Path)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/base"
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
@@ -46,6 +48,8 @@ func (svc *Equipment) Plan(ctx context.Context, s project.Location, rec journal.
 	p.out = &croft.ProvisionPlan{Workspace: rec.Workspace.Name, Commit: rec.Workspace.Base, Items: []croft.ProvisionItem{}, Remarks: slices.Concat(asked.Remarks, asked.unused)}
 	if recorded := rec.Workspace.Provision; recorded != nil {
 		p.out.Provision = *recorded
+		p.out.Provision.Steps = slices.Clone(recorded.Steps)
+		markInterrupted(s.Project, rec.Workspace.ID, p.out.Provision.Steps)
 	}
 	if err := p.files(ctx); err != nil {
 		return nil, err
@@ -60,6 +64,22 @@ func (svc *Equipment) Plan(ctx context.Context, s project.Location, rec journal.
 	err = svc.addDrift(ctx, s.Project, rec, &p.out.Provision)
 	p.out.Provision.Drift = append(p.out.Provision.Drift, p.absent...)
 	return p.out, err
+}
+
+// markInterrupted changes the steps that are recorded as running although no process sets the workspace up: it was killed.
+func markInterrupted(r *project.Project, id croft.ID, steps []croft.ProvisionedStep) {
+	lock, err := flock.TryExisting(filepath.Join(SetupDir(r), string(id)))
+	if errors.Is(err, flock.ErrHeld) {
+		return
+	}
+	if err == nil {
+		_ = lock.Unlock()
+	}
+	for i := range steps {
+		if steps[i].State == croft.StepRunning {
+			steps[i].State, steps[i].Why = croft.StepPending, wasInterrupted
+		}
+	}
 }
 
 // planning collects what would be done.
@@ -88,6 +108,7 @@ func (p *planning) files(ctx context.Context) error {
 			return err
 		}
 	}
+	p.checkout()
 	own, foreign := ownPaths(p.s.Path, p.asked.Paths)
 	p.out.Remarks = append(p.out.Remarks, foreign...)
 	links, notes, err := p.svc.linkedPaths(ctx, p.s, p.asked)
@@ -117,6 +138,16 @@ func (p *planning) files(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// checkout adds what is done to the checkout itself.
+func (p *planning) checkout() {
+	if p.s.Config.Provision.Submodules {
+		p.add("provision.submodules", "submodules", "fills them from the project's own copies", "when a workspace is made")
+	}
+	if dirs := p.s.Config.Checkout.Sparse; len(dirs) > 0 {
+		p.add("checkout.sparse", "checkout", "only "+strings.Join(dirs, ", "), "when a workspace is made")
+	}
 }
 
 // include adds the files that .worktreeinclude selects.
@@ -172,7 +203,17 @@ func (p *planning) path(ctx context.Context, from *fsx.Tree, path config.Provisi
 	if _, err := from.Lstat(name); err != nil {
 		return "nothing", "the project has no such file", nil
 	}
-	if path.How == string(croft.ProvisionLink) {
+	differing := differingKey(from.ReadFile, p.keyReader(ctx), path.Key)
+	if differing != "" {
+		differing += otherKey
+	}
+	switch {
+	case differing != "" && path.Else != "copy":
+		return "nothing", differing, nil
+	case path.How == string(croft.ProvisionLink) && differing == "":
+		if why := whyNotLinked(name, p.rec.Workspace.Mode); why != "" {
+			return "nothing", why, nil
+		}
 		return "links to the project's", "", nil
 	}
 	files, size, err := filesBelow(ctx, from, name)
@@ -180,10 +221,23 @@ func (p *planning) path(ctx context.Context, from *fsx.Tree, path config.Provisi
 		return "", "", err
 	}
 	much := fmt.Sprintf("%s (%d KiB)", count(len(files), "file"), (size+1023)>>10)
-	if path.How == string(croft.ProvisionClone) {
+	if path.How == string(croft.ProvisionClone) && differing == "" {
 		return "clones " + much, "or copies them, where the file system shares no blocks", nil
 	}
-	return "copies " + much, "", nil
+	return "copies " + much, differing, nil
+}
+
+// keyReader reads the files that decide whether a path fits: of the workspace, or of the commit of one that would be made.
+func (p *planning) keyReader(ctx context.Context) func(name string, most int64) ([]byte, error) {
+	if p.rec.Workspace.ID == "" {
+		files := commitFiles{ctx, p.s.Project, p.rec.Workspace.Base}
+		return func(name string, _ int64) ([]byte, error) { return files.Read(name) }
+	}
+	return func(name string, most int64) ([]byte, error) {
+		tree := fsx.OpenTree(p.rec.Workspace.Path)
+		defer tree.Release()
+		return tree.ReadFile(name, most)
+	}
 }
 
 // variables adds the ports and the variables.
@@ -195,6 +249,19 @@ func (p *planning) variables() {
 		}
 		p.add("ports.count", "ports", does, "")
 	}
+	trial := p.rec
+	for range p.s.Config.Ports.Count {
+		if len(trial.Workspace.Ports) < int(p.s.Config.Ports.Count) {
+			trial.Workspace.Ports = append(slices.Clone(trial.Workspace.Ports), croft.Port{Port: 1})
+		}
+	}
+	for i, name := range p.s.Config.Ports.Names {
+		if i < len(trial.Workspace.Ports) && trial.Workspace.Ports[i].Name == "" {
+			trial.Workspace.Ports = slices.Clone(trial.Workspace.Ports)
+			trial.Workspace.Ports[i].Name = name
+		}
+	}
+	p.out.Remarks = append(p.out.Remarks, setVariables(&trial, p.asked.Env)...)
 	for _, name := range slices.Sorted(maps.Keys(p.asked.Env)) {
 		p.add(p.asked.source("env", name), "variable "+name, p.asked.Env[name], "")
 	}
@@ -232,6 +299,18 @@ func (p *planning) commands(ctx context.Context) error {
 			what = step.Name
 		}
 		p.add(p.sourceOf(step, isProbe), what, does, why)
+	}
+	for _, l := range p.asked.links {
+		if !isApproved {
+			p.add(l.source, "path "+l.path.Path, "waits for an approval: link to the project's", "croft config trust --setup")
+		}
+	}
+	for _, command := range p.asked.teardownFor(p.rec) {
+		does, why := "runs "+command, "when the workspace is removed"
+		if !isApproved {
+			does, why = "waits for an approval: "+command, "croft config trust --setup"
+		}
+		p.add(settingsFile, "teardown", does, why)
 	}
 	judge(at)
 	if !isApproved {

@@ -1,6 +1,7 @@
 package equip
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,6 +24,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Approvals says which commands a person has approved.
@@ -57,6 +59,11 @@ func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec jou
 		}
 	}
 	out, err := svc.runSteps(ctx, s, rec, asked, req)
+	if ctx.Err() != nil {
+		return nil, &croft.Error{
+			Code: croft.Canceled, Workspace: rec.Workspace.Name, Message: "canceled; the commands that ended stay done", Hint: "croft provision " + shellword.Quote(rec.Workspace.Name), Err: ctx.Err(),
+		}
+	}
 	if err == nil && req.Mode != croft.ProvisionSteps {
 		err = svc.addDrift(ctx, s.Project, rec, out)
 	}
@@ -232,7 +239,9 @@ func judge(p *croft.Provision) {
 			return
 		case croft.StepDone:
 		default:
-			p.State, p.Why = croft.ProvisionPending, step.Name+" has not run"
+			if p.State == croft.ProvisionReady {
+				p.State, p.Why = croft.ProvisionPending, step.Name+" "+cmp.Or(strings.Replace(step.Why, "it ", "", 1), "has not run")
+			}
 		}
 	}
 }
@@ -248,9 +257,9 @@ func (s *setup) whyDue(step config.ProvisionStep, was croft.ProvisionedStep) str
 	case was.State == croft.StepFailed:
 		return "it failed: " + was.Why
 	case was.State == croft.StepRunning:
-		return "it was interrupted"
+		return wasInterrupted
 	case was.State != croft.StepDone:
-		return "it has not run"
+		return cmp.Or(was.Why, "it has not run")
 	case step.When == config.WhenKeyChanged && was.Key != s.keyOf(step):
 		return strings.Join(step.Key, " or ") + " has changed"
 	case step.When == config.WhenMissing && s.missing(step) != "":
@@ -342,7 +351,7 @@ func (t *shortText) Write(b []byte) (int, error) {
 func (s *setup) recorded(ctx context.Context, i int, do func(done *croft.ProvisionedStep) error) (*croft.Provision, error) {
 	var step croft.ProvisionedStep
 	if _, err := s.svc.change(ctx, s.rec.Workspace.ID, func(p *croft.Provision) {
-		p.State, p.Why = croft.ProvisionPending, p.Steps[i].Name+" is running"
+		p.State, p.Why = croft.ProvisionPending, p.Steps[i].Name+" has not ended"
 		p.Steps[i].State = croft.StepRunning
 		step = p.Steps[i]
 	}); err != nil {
@@ -354,11 +363,23 @@ func (s *setup) recorded(ctx context.Context, i int, do func(done *croft.Provisi
 	step.Why, step.Tail, step.Key, step.State = "", "", "", croft.StepDone
 	begun := time.Now()
 	if err := do(&step); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.interrupted(ctx, i))
 	}
 	step.At, step.Took = s.svc.Now(), croft.Duration(time.Since(begun))
 	return s.svc.change(context.WithoutCancel(ctx), s.rec.Workspace.ID, func(p *croft.Provision) { p.Steps[i] = step })
 }
+
+// interrupted records that a command was ended before it was done.
+func (s *setup) interrupted(ctx context.Context, i int) error {
+	_, err := s.svc.change(context.WithoutCancel(ctx), s.rec.Workspace.ID, func(p *croft.Provision) {
+		p.Steps[i].State, p.Steps[i].Why = croft.StepPending, wasInterrupted
+		judge(p)
+	})
+	return err
+}
+
+// wasInterrupted is why a command that was begun has to run again.
+const wasInterrupted = "it was interrupted"
 
 // errTime says that a command took longer than it may.
 var errTime = errors.New("it took too long")

@@ -33,9 +33,10 @@ import (
 // approval is the content of an approval file, whose name is the hash. It only tells a
 // person later which commands were approved.
 type approval struct {
-	Checks []string  `json:"checks"`
-	Actor  string    `json:"actor"`
-	At     time.Time `json:"at"`
+	Checks []string         `json:"checks"`
+	Of     croft.CommandSet `json:"of,omitempty"`
+	Actor  string           `json:"actor"`
+	At     time.Time        `json:"at"`
 }
 
 // ChecksHash returns the hash under which commands are approved. It depends on their order.
@@ -138,6 +139,12 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 		return nil, nil, err
 	}
 	plan := &croft.CheckPlan{Target: req.Target, Of: req.Of, Checks: []string{}}
+	if req.Workspace != "" {
+		if err := svc.planOfWorkspace(ctx, s, req, plan); err != nil {
+			return nil, nil, err
+		}
+		return svc.fillPlan(ctx, s, plan)
+	}
 	if plan.Target == "" {
 		if plan.Target, err = svc.usualTarget(ctx, s); err != nil {
 			return nil, nil, err
@@ -155,6 +162,24 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 	if err != nil {
 		return nil, nil, err
 	}
+	return svc.fillPlan(ctx, s, plan)
+}
+
+// planOfWorkspace sets the commit of a plan to the one that a workspace began at.
+func (svc *Rules) planOfWorkspace(ctx context.Context, s project.Location, req croft.ChecksRequest, plan *croft.CheckPlan) error {
+	if req.Of != croft.OfSetup || req.Target != "" {
+		return &croft.Error{Code: croft.InvalidRequest, Message: "the commands that set a workspace up are its own: name it, or a target", Hint: "croft config trust --setup NAME"}
+	}
+	rec, err := svc.Find(ctx, s, req.Workspace)
+	if err != nil {
+		return err
+	}
+	plan.Target, plan.Commit = rec.Workspace.Target, rec.Workspace.Base
+	return nil
+}
+
+// fillPlan adds the commands of a plan's commit, and whether they are approved.
+func (svc *Rules) fillPlan(ctx context.Context, s project.Location, plan *croft.CheckPlan) (*project.Project, *croft.CheckPlan, error) {
 	commands, err := svc.commandsAt(ctx, s.Project, plan)
 	if err != nil {
 		return nil, nil, err
@@ -217,10 +242,10 @@ func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (
 }
 
 func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
-	r, plan, err := svc.checkPlan(ctx, croft.ChecksRequest{Repo: req.Repo, Target: req.Target, Of: req.Of})
+	r, plan, err := svc.checkPlan(ctx, croft.ChecksRequest{Repo: req.Repo, Target: req.Target, Workspace: req.Workspace, Of: req.Of})
 	if err == nil && plan.Hash != req.Hash {
 		err = &croft.Error{
-			Code: croft.ChecksUntrusted, Message: fmt.Sprintf("branch %q asks for other checks by now", plan.Target),
+			Code: croft.ChecksUntrusted, Message: fmt.Sprintf("branch %q asks for other commands by now", plan.Target),
 			Details: strings.Join(plan.Checks, "\n"), Hint: trustCommand(req.Of, plan.Target),
 		}
 	}
@@ -292,45 +317,81 @@ func markApproved(tx *journal.Tx, workspaces []croft.ID, hash string) error {
 	return nil
 }
 
-// withdraw deletes the approval of the checks of a plan, and tells of it if there was one. The
-// file of the approval gets another name first, so that a call which is repeated because the process
-// was killed still tells of it.
+// withdraw deletes the approval of the checks of a plan, of a set-up those of all earlier ones, too, and tells of each
+// that there was. The file of an approval gets another name first, so that a call which is repeated because the
+// process was killed still tells of it.
 func (svc *Rules) withdraw(ctx context.Context, r *project.Project, plan *croft.CheckPlan) (*croft.CheckPlan, error) {
-	file := svc.approvalFile(r, plan.Hash)
-	untold := file + ".withdrawn"
-	err := os.Rename(file, untold)
-	if err == nil {
-		err = fsx.SyncAll(filepath.Dir(file))
+	var gone []croft.Approval
+	for _, hash := range svc.withdrawnWith(r, plan) {
+		file := svc.approvalFile(r, hash)
+		err := os.Rename(file, file+untold)
+		if err == nil {
+			err = fsx.SyncAll(filepath.Dir(file))
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		if fsx.IsThere(file + untold) {
+			was := readApprovalFile(file + untold)
+			gone = append(gone, croft.Approval{Kind: croft.ApprovalChecks, Target: plan.Target, Hash: hash, Checks: was.Checks})
+		}
 	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	wasThere := fsx.IsThere(untold)
 	if err := failpoint.Hit("withdraw.renamed"); err != nil {
 		return nil, err
 	}
+	var err error
 	plan.ApprovedBy, plan.ApprovedAt = "", time.Time{}
 	if _, plan.IsApproved, err = svc.trusted(ctx, r, plan.Of, plan.Checks); err != nil {
 		return nil, err
 	}
-	gone := croft.Event{
-		Kind: croft.EventApprovalWithdrawn, Subjects: croft.Subjects{Repo: r.ID, Target: plan.Target},
-		After: &croft.Nouns{Approval: &croft.Approval{Kind: croft.ApprovalChecks, Target: plan.Target, Commit: plan.Commit, Hash: plan.Hash, Checks: plan.Checks}},
-	}
-	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		if !wasThere {
-			return once.Answer(ctx, tx, plan)
-		}
-		return errors.Join(svc.Note(tx, "withdraw trust", r.ID), tx.Emit(gone), once.Answer(ctx, tx, plan))
-	})
+	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return svc.tellWithdrawn(ctx, tx, r, plan, gone) })
 	if err == nil {
 		err = failpoint.Hit("withdraw.told")
 	}
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(untold) // if it stays, the next withdrawal is told although nothing was approved
+	for _, a := range gone {
+		_ = os.Remove(svc.approvalFile(r, a.Hash) + untold) // if it stays, the next withdrawal is told although nothing was approved
+	}
 	return plan, nil
+}
+
+// untold ends the name of the file of an approval that is being withdrawn.
+const untold = ".withdrawn"
+
+// withdrawnWith returns the hashes of the approvals that are withdrawn with that of a plan.
+func (svc *Rules) withdrawnWith(r *project.Project, plan *croft.CheckPlan) []string {
+	hashes := []string{plan.Hash}
+	if plan.Of != croft.OfSetup {
+		return hashes
+	}
+	dir := filepath.Dir(svc.approvalFile(r, plan.Hash))
+	entries, _ := os.ReadDir(dir) // without one there is no other
+	for _, e := range entries {
+		hash := strings.TrimSuffix(e.Name(), untold)
+		if readApprovalFile(filepath.Join(dir, e.Name())).Of == croft.OfSetup && !slices.Contains(hashes, hash) {
+			hashes = append(hashes, hash)
+		}
+	}
+	return hashes
+}
+
+// tellWithdrawn tells of the approvals that were withdrawn.
+func (svc *Rules) tellWithdrawn(ctx context.Context, tx *journal.Tx, r *project.Project, plan *croft.CheckPlan, gone []croft.Approval) error {
+	if len(gone) == 0 {
+		return once.Answer(ctx, tx, plan)
+	}
+	err := svc.Note(tx, "withdraw trust", r.ID)
+	for _, a := range gone {
+		if a.Hash == plan.Hash {
+			a.Commit, a.Checks = plan.Commit, plan.Checks
+		}
+		err = errors.Join(err, tx.Emit(croft.Event{
+			Kind: croft.EventApprovalWithdrawn, Subjects: croft.Subjects{Repo: r.ID, Target: plan.Target}, After: &croft.Nouns{Approval: &a},
+		}))
+	}
+	return errors.Join(err, once.Answer(ctx, tx, plan))
 }
 
 // guardApproval refuses an approval that is requested from inside a workspace, where the
@@ -345,7 +406,7 @@ func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) e
 		return err
 	}
 	return &croft.Error{
-		Code: croft.ChecksUntrusted, Message: "checks cannot be approved from inside a workspace, where agents work", Details: rec.Workspace.Path,
+		Code: croft.ChecksUntrusted, Message: "commands cannot be approved from inside a workspace, where agents work", Details: rec.Workspace.Path,
 		Hint: trustIn(known.Path, req.Of, cmp.Or(req.Target, rec.Workspace.Target)),
 	}
 }
@@ -353,11 +414,17 @@ func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) e
 // readApproval returns who approved checks, and when. It is empty if that cannot be read, and
 // for checks that only TrustVariable names.
 func (svc *Rules) readApproval(r *project.Project, hash string) (a approval) {
-	text, err := fsx.ReadFile(svc.approvalFile(r, hash), fsx.MaxSmall)
+	a = readApprovalFile(svc.approvalFile(r, hash))
+	a.Actor, _ = actor.Cut(a.Actor)
+	return a
+}
+
+func readApprovalFile(file string) (a approval) {
+	const most = 4 << 20
+	text, err := fsx.ReadFile(file, most)
 	if err != nil || json.Unmarshal(text, &a) != nil {
 		return approval{}
 	}
-	a.Actor, _ = actor.Cut(a.Actor)
 	return a
 }
 
@@ -368,7 +435,7 @@ func (svc *Rules) WriteApproval(ctx context.Context, r *project.Project, plan *c
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(approval{plan.Checks, svc.Actor(ctx), svc.Now()}, "", "  ")
+	text, err := json.MarshalIndent(approval{plan.Checks, plan.Of, svc.Actor(ctx), svc.Now()}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -3396,8 +3396,8 @@ class Workspace(Model):
     ports: list[Port]
     # what was done to make it usable; absent if its configuration asks for nothing.
     provision: Provision | None
-    # remarks made at creation, such as files that git itself shows as modified in a fresh
-    # checkout, or at a restoration.
+    # remarks made at creation and removal, such as files that git itself shows as modified in
+    # a fresh checkout, or at a restoration.
     notes: list[str]
     _fields = {
         "id": ("id", ""),
@@ -3567,15 +3567,20 @@ class Calls:
         *,
         repo: str | None = None,
         target: str | None = None,
+        workspace: str | None = None,
         of_: CommandSet | None = None,
     ) -> CheckPlan:
         """Shows the checks that a target's tip asks for.
 
           target: a branch; default: that of the workspace, or of one that would be made
+          workspace: workspace, with setup, means the commands of this workspace, which
+            began at another commit than the tip of its target. It is a name, an ID or a
+            path.
         """
         fields: dict[str, Any] = {
             "repo": repo,
             "target": target,
+            "workspace": workspace,
             "of": of_,
         }
         return self._send("GET", "/v1/checks", fields, CheckPlan)
@@ -3586,6 +3591,7 @@ class Calls:
         key: str | None = None,
         repo: str | None = None,
         target: str | None = None,
+        workspace: str | None = None,
         hash: str,
         of_: CommandSet | None = None,
         mode: ApproveMode | None = None,
@@ -3600,6 +3606,7 @@ class Calls:
         CROFT_TRUST names them; one that is being checked goes on. That is no failure if
         they were not approved.
 
+          workspace: that of the ChecksRequest.
           hash: the hash of the checks that the person has seen. It is required, so that
             only these are approved.
           from_: the working directory of the person who approves. It is checked in
@@ -3609,6 +3616,7 @@ class Calls:
             "key": key,
             "repo": repo,
             "target": target,
+            "workspace": workspace,
             "hash": hash,
             "of": of_,
             "mode": mode,

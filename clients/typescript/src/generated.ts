@@ -274,6 +274,8 @@ export interface ApproveRequest {
   key?: string;
   repo?: string;
   target?: string;
+  /** that of the ChecksRequest. */
+  workspace?: string;
   /**
    * the hash of the checks that the person has seen. It is required, so that only these are
    * approved.
@@ -3019,8 +3021,8 @@ export interface Workspace {
   /** what was done to make it usable; absent if its configuration asks for nothing. */
   provision?: Provision;
   /**
-   * remarks made at creation, such as files that git itself shows as modified in a fresh
-   * checkout, or at a restoration.
+   * remarks made at creation and removal, such as files that git itself shows as modified in a
+   * fresh checkout, or at a restoration.
    */
   notes?: string[];
 }
@@ -3096,6 +3098,11 @@ export interface ChecksQuery {
   repo?: string;
   /** a branch; default: that of the workspace, or of one that would be made */
   target?: string;
+  /**
+   * workspace, with setup, means the commands of this workspace, which began at another commit
+   * than the tip of its target. It is a name, an ID or a path.
+   */
+  workspace?: string;
   of?: CommandSet;
 }
 
