@@ -96,88 +96,150 @@ func (p Provisioning) IsEmpty() bool {
 // ParseProvisioning reads what a croft.toml asks for. problems are sentences about what cannot be used,
 // which is left out. A text that is not TOML asks for nothing.
 func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
-	var doc struct {
-		Provision struct {
-			Path  []ProvisionPath  `toml:"path"`
-			Step  []ProvisionStep  `toml:"step"`
-			Probe []ProvisionProbe `toml:"probe"`
-		} `toml:"provision"`
-		Env      map[string]string `toml:"env"`
-		Teardown struct {
-			Run []string `toml:"run"`
-		} `toml:"teardown"`
-	}
 	if _, complete := outline(data); !complete {
 		return p, []string{fmt.Sprintf("croft.toml is not used: it has more than %d keys", maxParts)}
 	}
-	if err := toml.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &doc); err != nil {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var root map[string]any
+	if err := toml.Unmarshal(data, &root); err != nil {
 		return p, []string{"croft.toml cannot be read, and nothing of it is used: " + oneLine(strings.TrimPrefix(err.Error(), "toml: "))}
 	}
-	for _, t := range doc.Provision.Path {
-		if why := t.Problem(); why != "" {
-			problems = append(problems, fmt.Sprintf("croft.toml: the [[provision.path]] with path %s is ignored: %s", quote(t.Path), why))
-			continue
+	t := &tables{lines: tableLines(data)}
+	provision, _ := root["provision"].(map[string]any)
+	p.readPaths(t, provision)
+	p.readSteps(t, provision)
+	p.readProbes(t, provision)
+	p.readTeardown(t, t.table(root, "teardown"))
+	p.readEnv(t, t.table(root, "env"))
+	return p, t.all()
+}
+
+func (p *Provisioning) readPaths(t *tables, provision map[string]any) {
+	for _, f := range t.each(provision, "path", "path", "how", "else", "key") {
+		path := ProvisionPath{Path: f.text("path"), How: f.text("how"), Else: f.text("else"), Key: f.list("key")}
+		if f.isUsable(fmt.Sprintf("with path %s ", quote(path.Path)), path.problems()) {
+			p.Paths = append(p.Paths, path)
 		}
-		p.Paths = append(p.Paths, t)
 	}
-	for i, s := range doc.Provision.Step {
+}
+
+func (p *Provisioning) readSteps(t *tables, provision map[string]any) {
+	for i, f := range t.each(provision, "step", "name", "run", "when", "key", "makes", "timeout", "on_fail") {
+		s := ProvisionStep{
+			Name: f.text("name"), Run: f.text("run"), When: StepWhen(f.text("when")), Key: f.list("key"), Makes: f.list("makes"),
+			Timeout: f.text("timeout"), OnFail: OnFail(f.text("on_fail")),
+		}
 		if s.Name == "" {
 			s.Name = fmt.Sprintf("step-%d", i+1)
 		}
-		if why := s.problem(p.Steps); why != "" {
-			problems = append(problems, fmt.Sprintf("croft.toml: the [[provision.step]] %s is ignored: %s", quote(s.Name), why))
-			continue
+		if f.isUsable(quote(s.Name)+" ", s.problems(p.Steps)) {
+			p.Steps = append(p.Steps, s.withDefaults())
 		}
-		p.Steps = append(p.Steps, s.withDefaults())
 	}
-	for i, probe := range doc.Provision.Probe {
+}
+
+func (p *Provisioning) readProbes(t *tables, provision map[string]any) {
+	for i, f := range t.each(provision, "probe", "run", "inside") {
+		probe := ProvisionProbe{Run: f.text("run"), Inside: f.text("inside")}
+		var problems []problem
 		if (probe.Run == "") == (probe.Inside == "") || len(probe.Run+probe.Inside) > maxCommand || i >= maxSteps {
-			problems = append(problems, fmt.Sprintf("croft.toml: the [[provision.probe]] %d is ignored: it has run or inside, of at most 16 KiB, and there are at most 100", i+1))
-			continue
+			problems = []problem{{"run", "it has run or inside, of at most 16 KiB, and there are at most 100"}}
 		}
-		p.Probes = append(p.Probes, probe)
+		if f.isUsable(fmt.Sprintf("%d ", i+1), problems) {
+			p.Probes = append(p.Probes, probe)
+		}
 	}
-	for _, command := range doc.Teardown.Run {
+}
+
+func (p *Provisioning) readTeardown(t *tables, table map[string]any) {
+	f := t.fields("[teardown]", "teardown", table, "run")
+	var commands []string
+	if command, isText := table["run"].(string); isText {
+		commands = []string{command}
+	} else {
+		commands = f.list("run")
+	}
+	for _, command := range commands {
 		if strings.TrimSpace(command) == "" || len(command) > maxCommand || len(p.Teardown) >= maxSteps {
-			problems = append(problems, "croft.toml: a command of [teardown] is ignored: it is empty, too long, or there are too many")
+			t.addProblem("teardown.run", "a command of [teardown] is ignored: it is empty, too long, or there are too many")
 			continue
 		}
 		p.Teardown = append(p.Teardown, command)
 	}
-	for _, name := range slices.Sorted(maps.Keys(doc.Env)) {
+}
+
+func (p *Provisioning) readEnv(t *tables, table map[string]any) {
+	f := &fields{t: t, shown: "[env]", path: "env", values: table}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		value := f.text(name)
 		why := variableProblem(name)
-		if why == "" && len(doc.Env[name]) > maxVariable {
+		if why == "" && len(value) > maxVariable {
 			why = "its value is too long"
 		}
-		if why != "" {
-			problems = append(problems, fmt.Sprintf("croft.toml: %s in [env] is ignored: %s", quote(name), why))
-			delete(doc.Env, name)
+		switch {
+		case slices.Contains(f.bad, name):
+		case why != "":
+			t.addProblem("env."+name, "%s in [env] is ignored: %s", quote(name), why)
+		default:
+			if p.Env == nil {
+				p.Env = map[string]string{}
+			}
+			p.Env[name] = value
 		}
 	}
-	p.Env = doc.Env
-	return p, problems
+}
+
+// problem says why a table cannot be used: what is wrong with which of its keys.
+type problem struct{ key, why string }
+
+// isUsable reports whether a table has neither problems nor values of a wrong type. It names the problems.
+func (f *fields) isUsable(name string, problems []problem) bool {
+	problems = slices.DeleteFunc(problems, func(p problem) bool { return slices.Contains(f.bad, p.key) })
+	if len(problems) > 0 {
+		f.t.addProblem(f.path, "the %s %sis ignored: %s", f.shown, name, joined(problems))
+	}
+	return len(problems)+len(f.bad) == 0
+}
+
+func joined(problems []problem) string {
+	var list []string
+	for _, p := range problems {
+		list = append(list, p.why)
+	}
+	return strings.Join(list, "; ")
 }
 
 // Problem says why a path cannot be used. It is empty if it can.
-func (t ProvisionPath) Problem() string {
-	for _, p := range append([]string{t.Path}, t.Key...) {
-		if p == "" || path.IsAbs(p) || path.Clean(p) != p || p == "." || p == ".." || strings.HasPrefix(p, "../") || strings.ContainsAny(p, "\\\x00") {
-			return quote(p) + " is not a path in the project"
+func (t ProvisionPath) Problem() string { return joined(t.problems()) }
+
+func (t ProvisionPath) problems() (list []problem) {
+	for i, p := range append([]string{t.Path}, t.Key...) {
+		key := "path"
+		if i > 0 {
+			key = "key"
+		}
+		if !isProjectPath(p) {
+			list = append(list, problem{key, quote(p) + " is not a path in the project"})
 		}
 		if top, _, _ := strings.Cut(p, "/"); strings.EqualFold(top, ".git") {
-			return "it is in the git directory"
+			list = append(list, problem{key, "it is in the git directory"})
 		}
 	}
 	if dir, last := path.Split(t.Path); strings.ContainsAny(dir, "*?[") || strings.Contains(last, "**") {
-		return "only the last part of a path may have * and ?"
+		list = append(list, problem{"path", "only the last part of a path may have * and ?"})
 	}
-	switch {
-	case !slices.Contains([]string{"copy", "clone", "link"}, t.How):
-		return "how is copy, clone or link"
-	case !slices.Contains([]string{"", "copy", "skip"}, t.Else):
-		return "else is copy or skip"
+	if !slices.Contains([]string{"copy", "clone", "link"}, t.How) {
+		list = append(list, problem{"how", "how must be copy, clone or link"})
 	}
-	return ""
+	if !slices.Contains([]string{"", "copy", "skip"}, t.Else) {
+		list = append(list, problem{"else", "else must be copy or skip"})
+	}
+	return list
+}
+
+// isProjectPath reports whether a text is a path in the project, in its shortest form.
+func isProjectPath(p string) bool {
+	return p != "" && !path.IsAbs(p) && path.Clean(p) == p && p != "." && p != ".." && !strings.HasPrefix(p, "../") && !strings.ContainsAny(p, "\\\x00")
 }
 
 // Bounds of what a croft.toml may ask for: an agent can write one.
@@ -189,39 +251,32 @@ const (
 
 var stepName = pattern.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// problem says why a step cannot be used beside those before it.
-func (s ProvisionStep) problem(before []ProvisionStep) string {
-	for _, p := range slices.Concat(s.Key, s.Makes) {
-		if p == "" || path.IsAbs(p) || path.Clean(p) != p || p == "." || p == ".." || strings.HasPrefix(p, "../") || strings.ContainsAny(p, "\\\x00") {
-			return quote(p) + " is not a path in the project"
+// problems says why a step cannot be used beside those before it.
+func (s ProvisionStep) problems(before []ProvisionStep) (list []problem) {
+	add := func(isWrong bool, key, why string) {
+		if isWrong {
+			list = append(list, problem{key, why})
 		}
 	}
-	if s.Timeout != "" {
-		if d, err := time.ParseDuration(s.Timeout); err != nil || d <= 0 {
-			return "timeout is no duration, such as 5m"
+	for i, p := range slices.Concat(s.Key, s.Makes) {
+		key := "key"
+		if i >= len(s.Key) {
+			key = "makes"
 		}
+		add(!isProjectPath(p), key, quote(p)+" is not a path in the project")
 	}
-	switch {
-	case !stepName().MatchString(s.Name):
-		return "its name has other characters than a-z, 0-9, _ and -"
-	case slices.ContainsFunc(before, func(o ProvisionStep) bool { return o.Name == s.Name }):
-		return "another one has its name"
-	case strings.TrimSpace(s.Run) == "":
-		return "it has nothing to run"
-	case len(s.Run) > maxCommand:
-		return "its command is too long"
-	case len(before) >= maxSteps:
-		return "there are too many before it"
-	case !slices.Contains([]StepWhen{"", WhenAlways, WhenKeyChanged, WhenMissing}, s.When):
-		return "when is always, key-changed or missing"
-	case s.When == WhenKeyChanged && len(s.Key) == 0:
-		return "key-changed needs a key"
-	case s.When == WhenMissing && len(s.Makes) == 0:
-		return "missing needs makes"
-	case !slices.Contains([]OnFail{OnFailReport, "report", OnFailStop}, s.OnFail):
-		return "on_fail is report or stop"
-	}
-	return ""
+	d, err := time.ParseDuration(s.Timeout)
+	add(s.Timeout != "" && (err != nil || d <= 0), "timeout", "timeout must be a duration, such as 5m")
+	add(!stepName().MatchString(s.Name), "name", "its name has other characters than a-z, 0-9, _ and -")
+	add(slices.ContainsFunc(before, func(o ProvisionStep) bool { return o.Name == s.Name }), "name", "another one has its name")
+	add(strings.TrimSpace(s.Run) == "", "run", "it has nothing to run")
+	add(len(s.Run) > maxCommand, "run", "its command is too long")
+	add(len(before) >= maxSteps, "", "there are too many before it")
+	add(!slices.Contains([]StepWhen{"", WhenAlways, WhenKeyChanged, WhenMissing}, s.When), "when", "when must be always, key-changed or missing")
+	add(s.When == WhenKeyChanged && len(s.Key) == 0, "key", "key-changed needs a key")
+	add(s.When == WhenMissing && len(s.Makes) == 0, "makes", "missing needs makes")
+	add(!slices.Contains([]OnFail{OnFailReport, "report", OnFailStop}, s.OnFail), "on_fail", "on_fail must be report or stop")
+	return list
 }
 
 func (s ProvisionStep) withDefaults() ProvisionStep {
