@@ -85,6 +85,12 @@ func nearest(keys []Key, name string) string {
 			best, bestScore = candidate, score
 		}
 	}
+	for _, table := range provisionTables() {
+		consider(table, editDistance(name, table))
+		if i := strings.LastIndex(name, "."); i > 0 { // a key of such a table
+			consider(table, editDistance(name[:i], table)+1)
+		}
+	}
 	for _, key := range keys {
 		if table := key.table(); table != "" {
 			consider(table, editDistance(name, table))

@@ -296,6 +296,11 @@ func placeKeys() []Key {
 // one croft.toml can serve several versions of Croft.
 func reservedTables() []string { return []string{"rounds", "fence", "env", "teardown"} }
 
+// provisionTables are the tables that ParseProvisioning reads.
+func provisionTables() []string {
+	return []string{"provision.step", "provision.path", "provision.probe", "env", "teardown"}
+}
+
 func findKey(keys []Key, name string) (Key, bool) {
 	i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == name })
 	if i < 0 {

@@ -14,4 +14,8 @@ func TestSparseDirectories(t *testing.T) {
 			t.Errorf("%q is accepted", bad)
 		}
 	}
+	err := checkSparse([]string{"ok", "../x", "svc/*"}, KindRepo)
+	if err == nil || err.Error() != `"../x", "svc/*" are not directories in the repository; / alone means everything` {
+		t.Errorf("all of the bad ones are named: %v", err)
+	}
 }

@@ -53,6 +53,8 @@ func AskedAt(ctx context.Context, r *project.Project, commit string) (Asked, err
 	}
 	asked := Asked{text: text, scripts: map[string]string{}, runs: map[string]string{}}
 	asked.Provisioning, asked.Remarks = config.ParseProvisioning(text)
+	asked.noteUnnamedPorts(r.Config.Ports)
+	asked.noteUncommitted(files)
 	if err := asked.readNamedScripts(files); err != nil {
 		return asked, err
 	}
