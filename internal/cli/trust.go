@@ -123,7 +123,13 @@ func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.Chec
 	return nil
 }
 
-func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksRequest, key string, agreed consent) error {
+// trustee is the part of croft.Service that approves commands, and says what they are for.
+type trustee interface {
+	croft.Trust
+	planner
+}
+
+func (a *app) runTrust(ctx context.Context, svc trustee, req croft.ChecksRequest, key string, agreed consent) error {
 	plan, err := svc.Checks(ctx, req)
 	if err != nil {
 		return err
@@ -134,6 +140,7 @@ func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksReq
 	}
 	if !a.json {
 		a.showChecks(plan)
+		a.noteSetupRemarks(ctx, svc, plan)
 	}
 	isAgreed := false
 	switch {
@@ -164,6 +171,20 @@ func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksReq
 		a.note("approved")
 	}
 	return nil
+}
+
+// noteSetupRemarks remarks what of the set-up is not used, if new workspaces begin with the commit whose commands are shown.
+func (a *app) noteSetupRemarks(ctx context.Context, svc planner, plan *croft.CheckPlan) {
+	if plan.Of != croft.OfSetup {
+		return
+	}
+	setup, err := svc.PlanProvision(ctx, croft.PlanProvisionRequest{Repo: a.dir()})
+	if err != nil || setup.Commit != plan.Commit {
+		return
+	}
+	for _, remark := range setup.Remarks {
+		a.note("%s", printable(remark))
+	}
 }
 
 // showChecks prints the commands, one a line, with everything in them that a
