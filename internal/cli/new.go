@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -162,12 +163,26 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 	return setupErr
 }
 
-// noteWorkspaceNotes remarks what the Service noted of workspaces.
+// noteWorkspaceNotes remarks what the Service noted of workspaces, once if it noted the same of several.
 func (a *app) noteWorkspaceNotes(workspaces ...croft.Workspace) {
+	const most = 3
+	names, order := map[string][]string{}, []string{}
 	for _, ws := range workspaces {
 		for _, note := range ws.Notes {
-			a.note("%s: %s", ws.Name, note)
+			if len(names[note]) == 0 {
+				order = append(order, note)
+			}
+			if !slices.Contains(names[note], ws.Name) {
+				names[note] = append(names[note], ws.Name)
+			}
 		}
+	}
+	for _, note := range order {
+		of := strings.Join(names[note], ", ")
+		if n := len(names[note]); n > most {
+			of = countNoun(n, "workspace")
+		}
+		a.note("%s: %s", of, note)
 	}
 }
 
