@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"internal/pattern":   {},
 	"internal/scratch":   {"internal/fsx"},
 	"internal/shellword": {},
+	"internal/tomltable": {},
 
 	// The files by which agents find Croft, as texts.
 	"internal/agentfile": {"internal/pattern"},
@@ -87,7 +88,7 @@ var mayImport = map[string][]string{
 	"internal/git/gittest": {"internal/proc"},
 
 	// The parts of the engine. They never import each other.
-	"internal/config": {".", "internal/pattern"},
+	"internal/config": {".", "internal/pattern", "internal/tomltable"},
 	"internal/journal": {
 		".", "internal/activity", "internal/failpoint", "internal/flock", "internal/journal/damage", "internal/journal/prepared", "internal/journal/readonly", "internal/journal/telling",
 		"internal/journal/txlog", "internal/journal/watch", "internal/parallel",
@@ -325,7 +326,7 @@ var onlyIn = map[string][]string{
 	"github.com/coder/websocket/...":      {"internal/browsertest", "internal/daemon/stream"},
 	"github.com/google/go-cmp/...":        testSupport,
 	"github.com/modelcontextprotocol/...": {"internal/mcp"},
-	"github.com/pelletier/go-toml/...":    {"internal/config", "internal/provision/foreign"},
+	"github.com/pelletier/go-toml/...":    {"internal/config", "internal/provision/foreign", "internal/tomltable"},
 	"github.com/rogpeppe/go-internal/...": testSupport,
 	"github.com/spf13/...":                {"cmd/croft", "internal/cli"},
 	"go.yaml.in/yaml/...":                 {"internal/cli"},

@@ -101,6 +101,17 @@ func nearest(keys []Key, name string) string {
 	return best
 }
 
+// nearestWord returns the word that was probably meant, or "".
+func nearestWord(words []string, name string) string {
+	best, bestScore := "", len(name)/3+1
+	for _, word := range words {
+		if score := editDistance(strings.ToLower(name[:min(len(name), 64)]), word); score < bestScore {
+			best, bestScore = word, score
+		}
+	}
+	return best
+}
+
 // editDistance is the number of letters to insert, delete or replace to get from
 // one word to the other.
 func editDistance(from, to string) int {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/pattern"
+	"github.com/croft-sh/croft/internal/tomltable"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -104,82 +105,85 @@ func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 	if err := toml.Unmarshal(data, &root); err != nil {
 		return p, []string{"croft.toml cannot be read, and nothing of it is used: " + oneLine(strings.TrimPrefix(err.Error(), "toml: "))}
 	}
-	t := &tables{lines: tableLines(data)}
+	t := tomltable.Of("croft.toml", data, nearestWord)
 	provision, _ := root["provision"].(map[string]any)
 	p.readPaths(t, provision)
 	p.readSteps(t, provision)
 	p.readProbes(t, provision)
-	p.readTeardown(t, t.table(root, "teardown"))
-	p.readEnv(t, t.table(root, "env"))
-	return p, t.all()
+	p.readTeardown(t, t.Table(root, "teardown"))
+	p.readEnv(t, t.Table(root, "env"))
+	for _, problem := range t.All() {
+		problems = append(problems, oneLine(problem))
+	}
+	return p, problems
 }
 
-func (p *Provisioning) readPaths(t *tables, provision map[string]any) {
-	for _, f := range t.each(provision, "path", "path", "how", "else", "key") {
-		path := ProvisionPath{Path: f.text("path"), How: f.text("how"), Else: f.text("else"), Key: f.list("key")}
-		if f.isUsable(fmt.Sprintf("with path %s ", quote(path.Path)), path.problems()) {
+func (p *Provisioning) readPaths(t *tomltable.Document, provision map[string]any) {
+	for _, f := range t.Each(provision, "path", "path", "how", "else", "key") {
+		path := ProvisionPath{Path: f.Text("path"), How: f.Text("how"), Else: f.Text("else"), Key: f.List("key")}
+		if isUsable(f, fmt.Sprintf("with path %s ", quote(path.Path)), path.problems()) {
 			p.Paths = append(p.Paths, path)
 		}
 	}
 }
 
-func (p *Provisioning) readSteps(t *tables, provision map[string]any) {
-	for i, f := range t.each(provision, "step", "name", "run", "when", "key", "makes", "timeout", "on_fail") {
+func (p *Provisioning) readSteps(t *tomltable.Document, provision map[string]any) {
+	for i, f := range t.Each(provision, "step", "name", "run", "when", "key", "makes", "timeout", "on_fail") {
 		s := ProvisionStep{
-			Name: f.text("name"), Run: f.text("run"), When: StepWhen(f.text("when")), Key: f.list("key"), Makes: f.list("makes"),
-			Timeout: f.text("timeout"), OnFail: OnFail(f.text("on_fail")),
+			Name: f.Text("name"), Run: f.Text("run"), When: StepWhen(f.Text("when")), Key: f.List("key"), Makes: f.List("makes"),
+			Timeout: f.Text("timeout"), OnFail: OnFail(f.Text("on_fail")),
 		}
 		if s.Name == "" {
 			s.Name = fmt.Sprintf("step-%d", i+1)
 		}
-		if f.isUsable(quote(s.Name)+" ", s.problems(p.Steps)) {
+		if isUsable(f, quote(s.Name)+" ", s.problems(p.Steps)) {
 			p.Steps = append(p.Steps, s.withDefaults())
 		}
 	}
 }
 
-func (p *Provisioning) readProbes(t *tables, provision map[string]any) {
-	for i, f := range t.each(provision, "probe", "run", "inside") {
-		probe := ProvisionProbe{Run: f.text("run"), Inside: f.text("inside")}
+func (p *Provisioning) readProbes(t *tomltable.Document, provision map[string]any) {
+	for i, f := range t.Each(provision, "probe", "run", "inside") {
+		probe := ProvisionProbe{Run: f.Text("run"), Inside: f.Text("inside")}
 		var problems []problem
 		if (probe.Run == "") == (probe.Inside == "") || len(probe.Run+probe.Inside) > maxCommand || i >= maxSteps {
 			problems = []problem{{"run", "it has run or inside, of at most 16 KiB, and there are at most 100"}}
 		}
-		if f.isUsable(fmt.Sprintf("%d ", i+1), problems) {
+		if isUsable(f, fmt.Sprintf("%d ", i+1), problems) {
 			p.Probes = append(p.Probes, probe)
 		}
 	}
 }
 
-func (p *Provisioning) readTeardown(t *tables, table map[string]any) {
-	f := t.fields("[teardown]", "teardown", table, "run")
+func (p *Provisioning) readTeardown(t *tomltable.Document, table map[string]any) {
+	f := t.Fields("[teardown]", "teardown", table, "run")
 	var commands []string
 	if command, isText := table["run"].(string); isText {
 		commands = []string{command}
 	} else {
-		commands = f.list("run")
+		commands = f.List("run")
 	}
 	for _, command := range commands {
 		if strings.TrimSpace(command) == "" || len(command) > maxCommand || len(p.Teardown) >= maxSteps {
-			t.addProblem("teardown.run", "a command of [teardown] is ignored: it is empty, too long, or there are too many")
+			t.AddProblem("teardown.run", "a command of [teardown] is ignored: it is empty, too long, or there are too many")
 			continue
 		}
 		p.Teardown = append(p.Teardown, command)
 	}
 }
 
-func (p *Provisioning) readEnv(t *tables, table map[string]any) {
-	f := &fields{t: t, shown: "[env]", path: "env", values: table}
+func (p *Provisioning) readEnv(t *tomltable.Document, table map[string]any) {
+	f := t.Fields("[env]", "env", table, slices.Collect(maps.Keys(table))...)
 	for _, name := range slices.Sorted(maps.Keys(table)) {
-		value := f.text(name)
+		value := f.Text(name)
 		why := variableProblem(name)
 		if why == "" && len(value) > maxVariable {
 			why = "its value is too long"
 		}
 		switch {
-		case slices.Contains(f.bad, name):
+		case slices.Contains(f.Bad, name):
 		case why != "":
-			t.addProblem("env."+name, "%s in [env] is ignored: %s", quote(name), why)
+			t.AddProblem("env."+name, "%s in [env] is ignored: %s", quote(name), why)
 		default:
 			if p.Env == nil {
 				p.Env = map[string]string{}
@@ -193,12 +197,12 @@ func (p *Provisioning) readEnv(t *tables, table map[string]any) {
 type problem struct{ key, why string }
 
 // isUsable reports whether a table has neither problems nor values of a wrong type. It names the problems.
-func (f *fields) isUsable(name string, problems []problem) bool {
-	problems = slices.DeleteFunc(problems, func(p problem) bool { return slices.Contains(f.bad, p.key) })
+func isUsable(f *tomltable.Fields, name string, problems []problem) bool {
+	problems = slices.DeleteFunc(problems, func(p problem) bool { return slices.Contains(f.Bad, p.key) })
 	if len(problems) > 0 {
-		f.t.addProblem(f.path, "the %s %sis ignored: %s", f.shown, name, joined(problems))
+		f.AddProblem("the %s %sis ignored: %s", f.Shown, name, joined(problems))
 	}
-	return len(problems)+len(f.bad) == 0
+	return len(problems)+len(f.Bad) == 0
 }
 
 func joined(problems []problem) string {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/tomltable"
 )
 
 // allFiles in checkout.sparse means everything.
@@ -28,8 +30,8 @@ func checkSparse(value any, _ string) error {
 		return nil
 	case len(bad) == 1:
 		return fmt.Errorf("%s is not a directory in the repository; / alone means everything", bad[0])
-	case len(bad) > mostProblems:
-		bad = append(bad[:mostProblems], "…")
+	case len(bad) > tomltable.MostProblems:
+		bad = append(bad[:tomltable.MostProblems], "…")
 	}
 	return fmt.Errorf("%s are not directories in the repository; / alone means everything", strings.Join(bad, ", "))
 }

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/croft-sh/croft/internal/tomltable"
 )
 
 // TestProvisioningTypes sees that a value of a wrong type takes nothing with it but its table, and is named with its line.
@@ -59,7 +61,7 @@ func TestProvisioningTypes(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	_, problems := ParseProvisioning([]byte(strings.Repeat("[[provision.step]]\n", 50)))
-	if len(problems) != mostProblems+1 || problems[mostProblems] != "croft.toml: 30 more of its parts cannot be used" {
+	if len(problems) != tomltable.MostProblems+1 || problems[tomltable.MostProblems] != "croft.toml: 30 more of its parts cannot be used" {
 		t.Errorf("%d problems, the last is %q", len(problems), problems[len(problems)-1])
 	}
 }
