@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/croft-sh/croft/internal/cli"
 	"github.com/croft-sh/croft/internal/hook"
@@ -29,7 +30,7 @@ func hooksOf(environ []string, dir string) cli.Hook {
 					return err
 				}
 				return proc.Detach(proc.Command{
-					Path: self, Args: []string{"hook", opts.Agent, "late"}, Env: append(environ[:len(environ):len(environ)], lateVariable+"="+report), Dir: filepath.Dir(self),
+					Path: self, Args: []string{"hook", opts.Agent, "late"}, Env: append(slices.Clip(environ), lateVariable+"="+report), Dir: filepath.Dir(self),
 				})
 			},
 		}

@@ -72,7 +72,7 @@ func (a *app) runAdopt(ctx context.Context, svc adopter, req croft.AdoptRequest,
 			if err := a.setUpOne(ctx, svc, &got.Workspaces[i], croft.ProvisionMissing, req.Key); err != nil {
 				return err
 			}
-			a.noteSetup(got.Workspaces[i].Provision)
+			a.noteSetup(got.Workspaces[i].Provision, " "+shellWord(got.Workspaces[i].Name))
 			isUnready = isUnready || got.Workspaces[i].Provision.State != croft.ProvisionReady
 		}
 	}

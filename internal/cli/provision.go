@@ -93,11 +93,19 @@ func (a *app) runProvision(ctx context.Context, svc provisioner, req croft.Provi
 			return nil
 		}
 	}
-	a.noteSetup(got)
+	a.noteSetup(got, nameOf(req.Workspace))
 	if got.State != croft.ProvisionReady {
 		return statusError(croft.ExitFailure)
 	}
 	return nil
+}
+
+// nameOf returns a space and the name that a workspace was asked for by, or nothing.
+func nameOf(ws croft.Ref) string {
+	if kind, name := croft.CutRef(ws); name != "" && kind != croft.RefPath {
+		return " " + shellWord(name)
+	}
+	return ""
 }
 
 // planner is the part of croft.Service that says what Provision would do.
@@ -201,12 +209,12 @@ func (a *app) setUpOne(ctx context.Context, svc provisioner, ws *croft.Workspace
 	return err
 }
 
-// noteSetup says what a workspace that is not set up waits for.
-func (a *app) noteSetup(p *croft.Provision) {
+// noteSetup says what a workspace that is not set up waits for. name is empty, or a space and its name.
+func (a *app) noteSetup(p *croft.Provision, name string) {
 	switch p.State {
 	case croft.ProvisionUnapproved:
 		a.note("%s not run: nobody has approved them", countNoun(countCommands(p.Unapproved), "command"))
-		a.note("hint: croft config trust --setup")
+		a.note("hint: croft config trust --setup%s", name)
 	case croft.ProvisionFailed:
 		for _, step := range p.Steps {
 			if step.State == croft.StepFailed {

@@ -45,7 +45,7 @@ func (a *app) noteSetupNext(workspaces ...croft.Workspace) {
 				next = append(next, "croft config trust --setup "+shellWord(ws.Name))
 			}
 		case croft.ProvisionFailed:
-			a.noteSetup(ws.Provision)
+			a.noteSetup(ws.Provision, " "+shellWord(ws.Name))
 			next = append(next, "croft provision "+shellWord(ws.Name))
 		}
 	}

@@ -210,6 +210,19 @@ func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal
 	return errors.Join(err, svc.addCopies(r, rec.Workspace.ID, fresh))
 }
 
+// leftAlone reports of files whether they are below a path that was left as the workspace has it.
+func leftAlone(rec journal.Record) func(name string) bool {
+	var dirs []string
+	for _, p := range pathsOf(rec) {
+		if p.How == croft.ProvisionSkip {
+			dirs = append(dirs, p.Path+"/")
+		}
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return strings.HasPrefix(name, dir) })
+	}
+}
+
 // mostDrift is how many files with a drift an answer names.
 const mostDrift = 200
 
@@ -223,12 +236,13 @@ func (svc *Equipment) addDrift(ctx context.Context, r *project.Project, rec jour
 	defer from.Release()
 	defer in.Release()
 	to.Drift, to.DriftLeft = nil, 0
+	left := leftAlone(rec)
 	for _, c := range copies {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		switch state := provision.Drift(c, from, in); {
-		case state == "":
+		case state == "", left(c.Path):
 		case len(to.Drift) < mostDrift:
 			to.Drift = append(to.Drift, croft.Drift{Path: c.Path, State: state})
 		default:

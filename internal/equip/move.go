@@ -174,10 +174,10 @@ func (svc *Equipment) areOthers(tx *journal.Tx, rec journal.Record) (bool, error
 	}), err
 }
 
-// templatesOf returns [env] of the croft.toml that a workspace began with. What lies in the checkout does not count: an
+// templatesOf returns [env] of the croft.toml that set a workspace up. What lies in the checkout does not count: an
 // agent may have written it, and people get these variables, too.
 func templatesOf(ctx context.Context, r *project.Project, rec journal.Record) (map[string]string, error) {
-	asked, err := AskedAt(ctx, r, cmp.Or(rec.Carried, rec.Workspace.Base))
+	asked, err := AskedAt(ctx, r, cmp.Or(rec.SetUpAt, rec.Carried, rec.Workspace.Base))
 	return asked.Env, err
 }
 

@@ -113,6 +113,9 @@ func (in *placing) path(ctx context.Context, cp *provision.Copier, p config.Prov
 	case done.How == croft.ProvisionLink:
 		return in.link(cp, done)
 	}
+	if isChanged(in.known, cp.From, cp.To, name) {
+		return skip(changedThere)
+	}
 	files, size, err := filesBelow(ctx, cp.From, name)
 	if err != nil {
 		return done, nil, err
@@ -142,6 +145,23 @@ func (in *placing) path(ctx context.Context, cp *provision.Copier, p config.Prov
 	in.know(cloned) // links, which need no blocks
 	copies, err := in.copyAll(ctx, cp, files, fsx.ContentCopied, &done)
 	return done, append(cloned, copies...), err
+}
+
+// changedThere is why no files are added to a directory that came in earlier: those of two versions do not go together.
+const changedThere = "it was changed in the workspace; delete it there to get the project's"
+
+// isChanged reports whether one of the files that came in below a directory was changed in the workspace.
+func isChanged(known map[string]provision.Copy, from, to *fsx.Tree, dir string) bool {
+	for name, c := range known {
+		if !strings.HasPrefix(name, dir+"/") {
+			continue
+		}
+		switch provision.Drift(c, from, to) {
+		case croft.DriftEdited, croft.DriftDiverged, croft.DriftMoved:
+			return true
+		}
+	}
+	return false
 }
 
 // broughtAs returns how a path came in earlier, and why so.

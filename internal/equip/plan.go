@@ -40,12 +40,16 @@ func (svc *Equipment) PlanNew(ctx context.Context, s project.Location, _ croft.P
 
 // Plan says what would be done to make a workspace usable. It writes nothing.
 func (svc *Equipment) Plan(ctx context.Context, s project.Location, rec journal.Record, _ croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
-	asked, err := AskedAt(ctx, s.Project, rec.Workspace.Base)
+	commit, err := CommitOf(ctx, s.Project, rec)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := AskedAt(ctx, s.Project, commit)
 	if err != nil {
 		return nil, err
 	}
 	p := &planning{svc: svc, s: s, rec: rec, asked: asked}
-	p.out = &croft.ProvisionPlan{Workspace: rec.Workspace.Name, Commit: rec.Workspace.Base, Items: []croft.ProvisionItem{}, Remarks: slices.Concat(asked.Remarks, asked.unused)}
+	p.out = &croft.ProvisionPlan{Workspace: rec.Workspace.Name, Commit: commit, Items: []croft.ProvisionItem{}, Remarks: slices.Concat(asked.Remarks, asked.unused)}
 	if recorded := rec.Workspace.Provision; recorded != nil {
 		p.out.Provision = *recorded
 		p.out.Provision.Steps = slices.Clone(recorded.Steps)
@@ -188,6 +192,11 @@ func (p *planning) addAbsent(files []string) error {
 	for _, c := range copies {
 		known[c.Path] = true
 	}
+	for _, done := range pathsOf(p.rec) {
+		for _, skipped := range done.Skipped {
+			known[skipped.Path] = true
+		}
+	}
 	tree := fsx.OpenTree(p.rec.Workspace.Path)
 	defer tree.Release()
 	for _, name := range files {
@@ -216,6 +225,9 @@ func (p *planning) path(ctx context.Context, from *fsx.Tree, path config.Provisi
 		}
 		return "links to the project's", "", nil
 	}
+	if is, err := p.isChanged(from, name); is || err != nil {
+		return "nothing", changedThere, err
+	}
 	files, size, err := filesBelow(ctx, from, name)
 	if err != nil {
 		return "", "", err
@@ -225,6 +237,24 @@ func (p *planning) path(ctx context.Context, from *fsx.Tree, path config.Provisi
 		return "clones " + much, "or copies them, where the file system shares no blocks", nil
 	}
 	return "copies " + much, differing, nil
+}
+
+// isChanged reports whether the workspace has changed a directory that came in earlier.
+func (p *planning) isChanged(from *fsx.Tree, dir string) (bool, error) {
+	if p.rec.Workspace.ID == "" {
+		return false, nil
+	}
+	copies, err := p.svc.Copies(p.s.Project, p.rec.Workspace.ID)
+	if err != nil {
+		return false, err
+	}
+	known := make(map[string]provision.Copy, len(copies))
+	for _, c := range copies {
+		known[c.Path] = c
+	}
+	tree := fsx.OpenTree(p.rec.Workspace.Path)
+	defer tree.Release()
+	return isChanged(known, from, tree, dir), nil
 }
 
 // keyReader reads the files that decide whether a path fits: of the workspace, or of the commit of one that would be made.

@@ -35,7 +35,11 @@ type Approvals interface {
 // Provision brings in what is missing, runs the commands by which a workspace is set up, and records what
 // became of each.
 func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec journal.Record, req croft.ProvisionRequest) (*croft.Provision, error) {
-	asked, err := AskedAt(ctx, s.Project, rec.Workspace.Base)
+	commit, err := CommitOf(ctx, s.Project, rec)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := AskedAt(ctx, s.Project, commit)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +57,9 @@ func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec jou
 	if rec.Workspace.State == croft.Trashed {
 		return nil, &croft.Error{Code: croft.WorktreeNotFound, Message: "it was removed meanwhile", Hint: "croft trash"}
 	}
+	if err := svc.recordCommit(ctx, &rec, asked, commit); err != nil {
+		return nil, err
+	}
 	if req.Mode != croft.ProvisionSteps && len(req.Steps) == 0 {
 		if err := svc.bringFiles(ctx, s, &rec, asked, req.Mode); err != nil {
 			return nil, err
@@ -68,6 +75,24 @@ func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec jou
 		err = svc.addDrift(ctx, s.Project, rec, out)
 	}
 	return out, err
+}
+
+// recordCommit records the commit whose commands set a workspace up, before one of them runs: its teardown is of the
+// same commit.
+func (svc *Equipment) recordCommit(ctx context.Context, rec *journal.Record, asked Asked, commit string) error {
+	if commit == cmp.Or(rec.SetUpAt, rec.Workspace.Base) {
+		return nil
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		now, err := tx.Record(rec.Workspace.ID)
+		if err != nil {
+			return err
+		}
+		now.SetUpAt, now.HasTeardown = commit, len(asked.teardownFor(now)) > 0
+		err = tx.SaveRecord(&now)
+		*rec = now
+		return err
+	})
 }
 
 // runSteps runs the commands that have to run, if a person has approved all of them.

@@ -1,6 +1,7 @@
 package equip
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -51,7 +52,7 @@ func (svc *Equipment) runTeardown(ctx context.Context, r *project.Project, rec j
 	failed := func(err error) []string {
 		return append(notes, aboutTeardown+"was not run: "+croft.AsError("teardown", err).Message)
 	}
-	asked, err := AskedAt(ctx, r, rec.Workspace.Base)
+	asked, err := AskedAt(ctx, r, cmp.Or(rec.SetUpAt, rec.Workspace.Base))
 	if err != nil {
 		return failed(err)
 	}

@@ -72,6 +72,7 @@ type Record struct {
 	Seen       Seen              `json:"seen,omitzero"`      // for events only: decisions go by git
 
 	HasTeardown bool               `json:"hasTeardown,omitempty"` // its commit asks for commands that run when it is removed
+	SetUpAt     string             `json:"setUpAt,omitempty"`     // the commit whose commands set it up, if not that which it began with
 	Undiscarded *croft.MergeStatus `json:"undiscarded,omitempty"` // its merge status before it was discarded
 }
 

@@ -174,8 +174,9 @@ func (svc *Rules) planOfWorkspace(ctx context.Context, s project.Location, req c
 	if err != nil {
 		return err
 	}
-	plan.Target, plan.Commit = rec.Workspace.Target, rec.Workspace.Base
-	return nil
+	plan.Target = rec.Workspace.Target
+	plan.Commit, err = equip.CommitOf(ctx, s.Project, rec)
+	return err
 }
 
 // fillPlan adds the commands of a plan's commit, and whether they are approved.
