@@ -732,7 +732,7 @@ const maxPackageLines = 3000
 var packageLines = map[string]int{
 	".":                  4_300,  // the contract in prose: half of it is comments
 	"engine":             1_000,  // a line or three a call
-	"internal/cli":       10_000, // one file a command
+	"internal/cli":       10_500, // one file a command
 	"internal/dashboard": 8_000,  // one file a page
 	"internal/fsx":       3_100,  // one small file for each way in which an agent could lead a write astray
 	"internal/git":       7_000,

@@ -48,7 +48,7 @@ func After(was *Record, req croft.ReportRequest, at time.Time) (next *Record, is
 	if was == nil {
 		return &Record{Activity: now}, true
 	}
-	if isOld(was, req) {
+	if isOld(was, req, at) {
 		return was, false
 	}
 	next = follow(*was, now)
@@ -60,9 +60,10 @@ func After(was *Record, req croft.ReportRequest, at time.Time) (next *Record, is
 }
 
 // isOld reports whether a report is from before the last one, or of a session that another one
-// has followed. A session that goes on beside one that has ended is not.
-func isOld(was *Record, req croft.ReportRequest) bool {
-	if !req.At.IsZero() && req.At.Before(was.At) {
+// has followed. A session that goes on beside one that has ended is not, and neither is anything if the clock was
+// set back since the last one.
+func isOld(was *Record, req croft.ReportRequest, now time.Time) bool {
+	if !req.At.IsZero() && req.At.Before(was.At) && !was.At.After(now) {
 		return true
 	}
 	return slices.Contains(was.Past, req.Session) && req.Turn != croft.SessionBegins && was.State != croft.AgentEnded

@@ -4,6 +4,7 @@ package agentfile
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func (f File) write(root *os.Root, text []byte, mode fs.FileMode) error {
 	if err := root.MkdirAll(path.Dir(f.Path), 0o755); err != nil {
 		return err
 	}
-	temp := f.Path + ".croft-new"
+	temp := f.Path + ".croft-" + rand.Text()
 	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err

@@ -89,7 +89,8 @@ func (a *app) runProvision(ctx context.Context, svc provisioner, req croft.Provi
 	}
 	if len(req.Steps) > 0 { // the others were not asked for
 		got.Steps = slices.DeleteFunc(got.Steps, func(s croft.ProvisionedStep) bool { return !slices.Contains(req.Steps, s.Name) })
-		if !slices.ContainsFunc(got.Steps, func(s croft.ProvisionedStep) bool { return s.State != croft.StepDone }) {
+		isUndone := func(s croft.ProvisionedStep) bool { return s.State != croft.StepDone }
+		if got.State != croft.ProvisionUnapproved && !slices.ContainsFunc(got.Steps, isUndone) {
 			return nil
 		}
 	}

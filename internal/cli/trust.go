@@ -97,7 +97,7 @@ func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.Chec
 		return err
 	}
 	was := plan.ApprovedBy != ""
-	if plan.Hash != "" {
+	if plan.Hash != "" || plan.Of == croft.OfSetup {
 		withdrawal := a.approvalOf(req, plan, key)
 		withdrawal.Mode = croft.ApproveWithdraw
 		plan, err = svc.Approve(ctx, withdrawal)
@@ -109,9 +109,9 @@ func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.Chec
 		a.emit(trustResult{*plan})
 	}
 	switch {
-	case plan.Hash == "":
+	case plan.Hash == "" && plan.Of != croft.OfSetup:
 		a.note("%s asks for no %s", plan.Target, commandNouns[plan.Of])
-	case plan.IsApproved:
+	case plan.IsApproved && plan.Hash != "":
 		a.note("withdrawn; CROFT_TRUST still approves them here")
 	case plan.Of == croft.OfSetup:
 		a.note("withdrawn: no commands that set workspaces of this repository up may run")

@@ -72,6 +72,9 @@ func (svc *Equipment) Plan(ctx context.Context, s project.Location, rec journal.
 
 // markInterrupted changes the steps that are recorded as running although no process sets the workspace up: it was killed.
 func markInterrupted(r *project.Project, id croft.ID, steps []croft.ProvisionedStep) {
+	if !slices.ContainsFunc(steps, func(s croft.ProvisionedStep) bool { return s.State == croft.StepRunning }) {
+		return // the lock is left to those who need it
+	}
 	lock, err := flock.TryExisting(filepath.Join(SetupDir(r), string(id)))
 	if errors.Is(err, flock.ErrHeld) {
 		return

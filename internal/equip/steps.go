@@ -265,7 +265,10 @@ func judge(p *croft.Provision) {
 		case croft.StepDone:
 		default:
 			if p.State == croft.ProvisionReady {
-				p.State, p.Why = croft.ProvisionPending, step.Name+" "+cmp.Or(strings.Replace(step.Why, "it ", "", 1), "has not run")
+				p.State, p.Why = croft.ProvisionPending, step.Name+" has not run"
+				if step.Why == wasInterrupted {
+					p.Why = step.Name + " was interrupted"
+				}
 			}
 		}
 	}
@@ -397,7 +400,10 @@ func (s *setup) recorded(ctx context.Context, i int, do func(done *croft.Provisi
 // interrupted records that a command was ended before it was done.
 func (s *setup) interrupted(ctx context.Context, i int) error {
 	_, err := s.svc.change(context.WithoutCancel(ctx), s.rec.Workspace.ID, func(p *croft.Provision) {
-		p.Steps[i].State, p.Steps[i].Why = croft.StepPending, wasInterrupted
+		p.Steps[i].State, p.Steps[i].Why = croft.StepPending, ""
+		if ctx.Err() != nil {
+			p.Steps[i].Why = wasInterrupted
+		}
 		judge(p)
 	})
 	return err

@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/croft-sh/croft"
@@ -36,6 +37,11 @@ func Read(ctx context.Context, r io.Reader) (json.RawMessage, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
+		defer func() {
+			if p := recover(); p != nil { // an agent obeys the exit status of a panic
+				done <- result{err: invalid(fmt.Sprintf("panic: %v", p))}
+			}
+		}()
 		value, err := readValue(r)
 		done <- result{value, err}
 	}()

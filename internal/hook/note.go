@@ -22,7 +22,7 @@ func toolNote(o object) string {
 	tool, input := plain(o.text("tool_name"), 64), asObject(o["tool_input"])
 	for _, word := range []string{"command", "file_path", "notebook_path", "path", "url", "query", "pattern", "skill", "description", "prompt", "reason"} {
 		if text := argument(input, word); text != "" {
-			return strings.TrimPrefix(tool+": "+shortened(note(text), maxArgument), ": ")
+			return cut(strings.TrimPrefix(tool+": "+shortened(note(text), maxArgument), ": "), croft.MaxNote)
 		}
 	}
 	return tool
@@ -50,7 +50,8 @@ func asked(o object) string {
 	}
 	text := note(asObject(questions[0]).text("question"))
 	if more := len(questions) - 1; more > 0 {
-		text = fmt.Sprintf("%s (and %d more)", shortened(text, 400), more)
+		others := fmt.Sprintf(" (and %d more)", more)
+		text = cut(shortened(text, 400), croft.MaxNote-len(others)) + others
 	}
 	return text
 }

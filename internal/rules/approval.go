@@ -30,13 +30,12 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// approval is the content of an approval file, whose name is the hash. It only tells a
-// person later which commands were approved.
+// approval is the content of an approval file, whose name is the hash. It tells a
+// person later which commands were approved, and a withdrawal whether they are checks.
 type approval struct {
-	Checks []string         `json:"checks"`
-	Of     croft.CommandSet `json:"of,omitempty"`
-	Actor  string           `json:"actor"`
-	At     time.Time        `json:"at"`
+	Checks []string  `json:"checks"`
+	Actor  string    `json:"actor"`
+	At     time.Time `json:"at"`
 }
 
 // ChecksHash returns the hash under which commands are approved. It depends on their order.
@@ -226,7 +225,7 @@ func (svc *Rules) usualTarget(ctx context.Context, s project.Location) (string, 
 // hash (InvalidRequest), one from inside a workspace, and one with another hash than
 // that of the checks at the tip (both ChecksUntrusted).
 func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
-	if req.Hash == "" {
+	if req.Hash == "" && (req.Mode != croft.ApproveWithdraw || req.Of != croft.OfSetup) {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the hash of the checks is missing", Hint: "croft config trust"}
 	}
 	if req.Mode != croft.ApproveGive && req.Mode != croft.ApproveWithdraw {
@@ -322,8 +321,12 @@ func markApproved(tx *journal.Tx, workspaces []croft.ID, hash string) error {
 // that there was. The file of an approval gets another name first, so that a call which is repeated because the
 // process was killed still tells of it.
 func (svc *Rules) withdraw(ctx context.Context, r *project.Project, plan *croft.CheckPlan) (*croft.CheckPlan, error) {
+	hashes, err := svc.withdrawnWith(r, plan)
+	if err != nil {
+		return nil, err
+	}
 	var gone []croft.Approval
-	for _, hash := range svc.withdrawnWith(r, plan) {
+	for _, hash := range hashes {
 		file := svc.approvalFile(r, hash)
 		err := os.Rename(file, file+untold)
 		if err == nil {
@@ -340,7 +343,6 @@ func (svc *Rules) withdraw(ctx context.Context, r *project.Project, plan *croft.
 	if err := failpoint.Hit("withdraw.renamed"); err != nil {
 		return nil, err
 	}
-	var err error
 	plan.ApprovedBy, plan.ApprovedAt = "", time.Time{}
 	if _, plan.IsApproved, err = svc.trusted(ctx, r, plan.Of, plan.Checks); err != nil {
 		return nil, err
@@ -361,21 +363,26 @@ func (svc *Rules) withdraw(ctx context.Context, r *project.Project, plan *croft.
 // untold ends the name of the file of an approval that is being withdrawn.
 const untold = ".withdrawn"
 
-// withdrawnWith returns the hashes of the approvals that are withdrawn with that of a plan.
-func (svc *Rules) withdrawnWith(r *project.Project, plan *croft.CheckPlan) []string {
-	hashes := []string{plan.Hash}
+// withdrawnWith returns the hashes of the approvals that are withdrawn with that of a plan. Of a set-up these are all
+// but those that are of checks by their content.
+func (svc *Rules) withdrawnWith(r *project.Project, plan *croft.CheckPlan) ([]string, error) {
 	if plan.Of != croft.OfSetup {
-		return hashes
+		return []string{plan.Hash}, nil
 	}
-	dir := filepath.Dir(svc.approvalFile(r, plan.Hash))
-	entries, _ := os.ReadDir(dir) // without one there is no other
+	dir := filepath.Join(svc.DirOf(r.ID), "trust")
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var hashes []string
 	for _, e := range entries {
 		hash := strings.TrimSuffix(e.Name(), untold)
-		if readApprovalFile(filepath.Join(dir, e.Name())).Of == croft.OfSetup && !slices.Contains(hashes, hash) {
+		isChecks := ChecksHash(readApprovalFile(filepath.Join(dir, e.Name())).Checks) == hash
+		if !isChecks && !slices.Contains(hashes, hash) {
 			hashes = append(hashes, hash)
 		}
 	}
-	return hashes
+	return hashes, err
 }
 
 // tellWithdrawn tells of the approvals that were withdrawn.
@@ -436,7 +443,7 @@ func (svc *Rules) WriteApproval(ctx context.Context, r *project.Project, plan *c
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(approval{plan.Checks, plan.Of, svc.Actor(ctx), svc.Now()}, "", "  ")
+	text, err := json.MarshalIndent(approval{plan.Checks, svc.Actor(ctx), svc.Now()}, "", "  ")
 	if err != nil {
 		return err
 	}

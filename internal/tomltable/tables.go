@@ -167,7 +167,7 @@ func tableLines(data []byte) map[string]int {
 			}
 			parts = append(parts, string(part.Data))
 		}
-		path := strings.Join(parts, ".")
+		path := short(strings.Join(parts, "."))
 		switch node.Kind {
 		case unstable.Table:
 			table = path
@@ -176,7 +176,7 @@ func tableLines(data []byte) map[string]int {
 			numbers[path]++
 		case unstable.KeyValue:
 			if table != "" {
-				path = table + "." + path
+				path = short(table + "." + path)
 			}
 			addLine(lines, path, line)
 			continue
@@ -186,6 +186,12 @@ func tableLines(data []byte) map[string]int {
 		addLine(lines, table, line)
 	}
 	return lines
+}
+
+// short bounds a path: an agent can write a long header with many keys below it.
+func short(path string) string {
+	const most = 1024
+	return path[:min(len(path), most)]
 }
 
 func addLine(lines map[string]int, path string, line int) {

@@ -4,6 +4,7 @@
 package act
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,8 @@ type Hook struct {
 	Later func(report string) error
 	// Say tells people about trouble; agents show it only where one looks for it.
 	Say func(sentence string)
+
+	patience time.Duration // how long a report may take before another process has it; 0: reportTime
 }
 
 // The times that a hook takes at most: an agent waits for it.
@@ -82,8 +85,15 @@ func (h Hook) dirOf(dir string) string {
 // locked, or its disk slow.
 func (h Hook) reportInTime(ctx context.Context, req croft.ReportRequest) {
 	done := make(chan error, 1)
-	go func() { done <- h.report(ctx, req) }()
-	timer := time.NewTimer(reportTime)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil { // an agent obeys the exit status of a panic
+				done <- fmt.Errorf("panic: %v", p)
+			}
+		}()
+		done <- h.report(ctx, req)
+	}()
+	timer := time.NewTimer(cmp.Or(h.patience, reportTime))
 	defer timer.Stop()
 	select {
 	case err := <-done:

@@ -40,6 +40,8 @@ func hooked(s *service, input string) (h Hook, said, later *[]string) {
 		Open:  func(context.Context, string) (croft.Service, error) { return s, nil },
 		Later: func(report string) error { *later = append(*later, report); return nil },
 		Say:   func(sentence string) { *said = append(*said, sentence) },
+
+		patience: time.Minute,
 	}, said, later
 }
 
@@ -49,6 +51,7 @@ const permission = `{"session_id": "s", "cwd": "/ws", "hook_event_name": "Permis
 func TestBusy(t *testing.T) {
 	s := &service{free: make(chan struct{})}
 	h, said, later := hooked(s, permission)
+	h.patience = 0
 	began := time.Now()
 	h.State(t.Context())
 	if took := time.Since(began); took > 2*time.Second {

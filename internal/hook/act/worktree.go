@@ -100,8 +100,10 @@ func openOrCreate(ctx context.Context, svc croft.Service, dir, name string, want
 		if !errors.Is(err, croft.WorktreeExists) && !errors.Is(err, croft.BranchExists) {
 			return ws, err
 		}
-		if _, again := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: croft.ByPath(dir), Ref: croft.ByName(name)}); again != nil {
+		if _, again := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: croft.ByPath(dir), Ref: croft.ByName(name)}); errors.Is(again, croft.WorktreeNotFound) {
 			return nil, errTaken
+		} else if again != nil {
+			return nil, again
 		}
 	}
 	return nil, &croft.Error{Code: croft.WorktreeExists, Op: "hook", Workspace: name, Message: "another process has been making this workspace for minutes", Hint: "croft doctor --fix"}
@@ -182,7 +184,9 @@ func removeHarmless(ctx context.Context, svc croft.Service, ws *croft.Workspace)
 		return "its files cannot be looked at", nil
 	case st.Dirty():
 		return "it has uncommitted work", nil
-	case ws.Status != croft.ConditionMerged && (st.Ahead > 0 || ws.Target == "" && st.Head != ws.Base):
+	case st.Head != ws.Head:
+		return "it has just got a commit", nil
+	case ws.Status != croft.ConditionMerged && st.Head != ws.Base: // its target may be gone, and nothing ahead of it
 		return "it has commits that its target does not have", nil
 	}
 	agreed := &croft.Agreed{Workspaces: []croft.ID{ws.ID}, Stamps: map[croft.ID]string{ws.ID: st.Stamp}}

@@ -39,7 +39,7 @@ func readOrder(text []byte) keyOrder {
 // add adds a key of a table, and the keys of tables in its value.
 func (o keyOrder) add(table string, node *unstable.Node) {
 	name := dotted(table, node)
-	if _, isThere := o[name]; !isThere {
+	if _, isThere := o[name]; !isThere && len(o) < mostKeys {
 		o[name] = len(o)
 	}
 	o.addValue(name, node.Value())
@@ -56,7 +56,7 @@ func (o keyOrder) addValue(name string, value *unstable.Node) {
 	case unstable.Array:
 		i := 0
 		for children := value.Children(); children.Next(); i++ {
-			o.addValue(fmt.Sprintf("%s[%d]", name, i), children.Node())
+			o.addValue(shortPath(fmt.Sprintf("%s[%d]", name, i)), children.Node())
 		}
 	default:
 	}
@@ -71,7 +71,16 @@ func dotted(table string, node *unstable.Node) string {
 	for keys := node.Key(); keys.Next(); {
 		parts = append(parts, string(keys.Node().Data))
 	}
-	return strings.Join(parts, ".")
+	return shortPath(strings.Join(parts, "."))
+}
+
+// mostKeys is how many keys of a file have a place.
+const mostKeys = 10_000
+
+// shortPath bounds a path: an agent can write a long header with many keys below it.
+func shortPath(path string) string {
+	const most = 1024
+	return path[:min(len(path), most)]
 }
 
 // names returns the keys of a table in the order of the file.
