@@ -75,13 +75,13 @@ const (
 
 // Activity is what the agent of a workspace does, by the last news of it.
 type Activity struct {
-	State      AgentState `json:"state"`
-	WaitingFor AgentNeed  `json:"waitingFor,omitempty"` // with AgentWaiting
-	Note       string     `json:"note,omitempty"`       // the agent's words: show them as text
-	Source     string     `json:"source,omitempty"`     // what told of it: "report", or the name of an agent's hooks
-	Since      time.Time  `json:"since"`                // when the state began
-	At         time.Time  `json:"at"`                   // when the last news of it came; news that change nothing count once a minute
-	Session    string     `json:"session,omitempty"`    // of the agent, as the agent calls it
+	State        AgentState `json:"state"`
+	WaitingFor   AgentNeed  `json:"waitingFor,omitempty"`   // with AgentWaiting
+	Note         string     `json:"note,omitempty"`         // the agent's words: show them as text
+	Source       string     `json:"source,omitempty"`       // what told of it: "report", or the name of an agent's hooks
+	Since        time.Time  `json:"since"`                  // when the state began
+	At           time.Time  `json:"at"`                     // when the last news of it came; news that change nothing count once a minute
+	AgentSession string     `json:"agentSession,omitempty"` // of the agent, as the agent calls it
 }
 
 // ReportRequest tells what the agent of a workspace does.
@@ -93,9 +93,9 @@ type ReportRequest struct {
 	Note       string     `json:"note,omitempty"`       // at most MaxNote bytes
 	Source     string     `json:"source,omitempty"`     // default: "report"
 
-	// Session is the agent's own name for its session, of at most 128 bytes. News of a session
+	// AgentSession is the agent's own name for its session, of at most 128 bytes. News of a session
 	// that came before the present one are dropped, unless the present one has ended.
-	Session string `json:"session,omitempty"`
+	AgentSession string `json:"agentSession,omitempty"`
 	// Turn says whether the session begins with the report, or leaves the workspace with it.
 	Turn SessionTurn `json:"turn,omitempty"`
 	// At is when it was so, if the report comes late; default: now. News from before the last

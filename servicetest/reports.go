@@ -82,12 +82,12 @@ func (reportScenarios) Sessions(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	report := func(session string, turn croft.SessionTurn, state croft.AgentState, want string) {
 		t.Helper()
-		got, err := f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: state, Session: session, Turn: turn, Source: "claude"})
+		got, err := f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: state, AgentSession: session, Turn: turn, Source: "claude"})
 		must(t, err)
-		if now := string(got.State) + " " + got.Session; now != want {
+		if now := string(got.State) + " " + got.AgentSession; now != want {
 			t.Errorf("%s of %s: %s, want %s", state, session, now, want)
 		}
-		if a := f.show("a").Activity; a == nil || a.State != got.State || a.Session != got.Session {
+		if a := f.show("a").Activity; a == nil || a.State != got.State || a.AgentSession != got.AgentSession {
 			t.Errorf("%s of %s: shown %+v", state, session, a)
 		}
 	}
@@ -101,13 +101,13 @@ func (reportScenarios) Sessions(t *testing.T, f *fixture) {
 	report("two", "", croft.AgentWorking, "working two")
 	report("", "", croft.AgentIdle, "idle two")
 	last := f.show("a").Activity
-	late, err := f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: croft.AgentWaiting, Session: "two", At: last.At.Add(-time.Second)})
+	late, err := f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: croft.AgentWaiting, AgentSession: "two", At: last.At.Add(-time.Second)})
 	if err != nil || late.State != croft.AgentIdle {
 		t.Errorf("from before: %+v, %v", late, err)
 	}
 	// A reminder without a reason keeps the reason.
 	for _, note := range []string{"npm install", ""} {
-		must(t, errOf(f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: croft.AgentWaiting, WaitingFor: croft.NeedPermission, Note: note, Session: "two"})))
+		must(t, errOf(f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: croft.AgentWaiting, WaitingFor: croft.NeedPermission, Note: note, AgentSession: "two"})))
 	}
 	if a := f.show("a").Activity; a.Note != "npm install" {
 		t.Errorf("reminded: %+v", a)
@@ -136,10 +136,10 @@ func (reportScenarios) Refused(t *testing.T, f *fixture) {
 		"nothing to await": {State: croft.AgentWorking, WaitingFor: croft.NeedAnswer},
 		"long note":        {State: croft.AgentIdle, Note: strings.Repeat("x", croft.MaxNote+1)},
 		"source":           {State: croft.AgentIdle, Source: "a b"},
-		"no such turn":     {State: croft.AgentIdle, Session: "s", Turn: "twists"},
+		"no such turn":     {State: croft.AgentIdle, AgentSession: "s", Turn: "twists"},
 		"nameless":         {State: croft.AgentIdle, Turn: croft.SessionBegins},
-		"long session":     {State: croft.AgentIdle, Session: strings.Repeat("s", 129)},
-		"hostile session":  {State: croft.AgentIdle, Session: "a\x1b[2J"},
+		"long session":     {State: croft.AgentIdle, AgentSession: strings.Repeat("s", 129)},
+		"hostile session":  {State: croft.AgentIdle, AgentSession: "a\x1b[2J"},
 	} {
 		req.Workspace = "a"
 		if e := wantCode(t, errOf(f.ReportAgent(t.Context(), req)), croft.InvalidRequest); e == nil {

@@ -36,7 +36,7 @@ const pause = time.Minute
 // recorded before; nil: nothing was.
 func After(was *Record, req croft.ReportRequest, at time.Time) (next *Record, isNews bool) {
 	now := croft.Activity{
-		State: req.State, WaitingFor: req.WaitingFor, Note: req.Note, Source: cmp.Or(req.Source, "report"), At: at, Session: req.Session,
+		State: req.State, WaitingFor: req.WaitingFor, Note: req.Note, Source: cmp.Or(req.Source, "report"), At: at, AgentSession: req.AgentSession,
 	}
 	if !req.At.IsZero() && req.At.Before(at) {
 		now.At = req.At.UTC()
@@ -66,7 +66,7 @@ func isOld(was *Record, req croft.ReportRequest, now time.Time) bool {
 	if !req.At.IsZero() && req.At.Before(was.At) && !was.At.After(now) {
 		return true
 	}
-	return slices.Contains(was.Past, req.Session) && req.Turn != croft.SessionBegins && was.State != croft.AgentEnded
+	return slices.Contains(was.Past, req.AgentSession) && req.Turn != croft.SessionBegins && was.State != croft.AgentEnded
 }
 
 // maxPast is how many sessions before the present one are known.
@@ -77,16 +77,16 @@ const maxPast = 8
 func follow(was Record, now croft.Activity) *Record {
 	next := &Record{Activity: now, Past: slices.Clone(was.Past)}
 	switch {
-	case now.Session == "":
-		next.Session = was.Session
-	case was.Session != "" && was.Session != now.Session:
-		next.Past = append(next.Past, was.Session)
+	case now.AgentSession == "":
+		next.AgentSession = was.AgentSession
+	case was.AgentSession != "" && was.AgentSession != now.AgentSession:
+		next.Past = append(next.Past, was.AgentSession)
 	}
-	next.Past = slices.DeleteFunc(next.Past, func(s string) bool { return s == next.Session })
+	next.Past = slices.DeleteFunc(next.Past, func(s string) bool { return s == next.AgentSession })
 	next.Past = next.Past[max(0, len(next.Past)-maxPast):]
 	if was.State == now.State && was.WaitingFor == now.WaitingFor {
 		next.Since = was.Since
-		if now.State == croft.AgentWaiting && was.Session == next.Session {
+		if now.State == croft.AgentWaiting && was.AgentSession == next.AgentSession {
 			next.Note = cmp.Or(now.Note, was.Note)
 		}
 	}
@@ -96,7 +96,7 @@ func follow(was Record, now croft.Activity) *Record {
 // isRepeated reports whether news say what is recorded, and were recorded a moment ago.
 func isRepeated(was, now croft.Activity) bool {
 	return was.State == now.State && was.WaitingFor == now.WaitingFor && was.Note == now.Note && was.Source == now.Source &&
-		was.Session == now.Session && now.At.Sub(was.At) < pause
+		was.AgentSession == now.AgentSession && now.At.Sub(was.At) < pause
 }
 
 // maxSource and maxSession are how long the name of a source, and that of a session, may be.
@@ -124,9 +124,9 @@ func Check(req croft.ReportRequest) error {
 		return invalid("the note has %d bytes, over %d", len(req.Note), croft.MaxNote)
 	case len(req.Source) > maxSource || strings.ContainsFunc(req.Source, isNameless):
 		return invalid("the source %q is no name of lower-case letters, digits and hyphens", req.Source)
-	case len(req.Session) > maxSession || strings.ContainsFunc(req.Session, func(r rune) bool { return !unicode.IsPrint(r) }):
+	case len(req.AgentSession) > maxSession || strings.ContainsFunc(req.AgentSession, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return invalid("the name of the session has over %d bytes, or characters that cannot be printed", maxSession)
-	case req.Turn == croft.SessionBegins && req.Session == "":
+	case req.Turn == croft.SessionBegins && req.AgentSession == "":
 		return invalid("a session that begins has a name")
 	}
 	return nil

@@ -827,7 +827,7 @@ class Activity(Model):
     # when the last news of it came; news that change nothing count once a minute
     at: datetime
     # of the agent, as the agent calls it
-    session: str | None
+    agent_session: str | None
     _fields = {
         "state": ("state", ""),
         "waiting_for": ("waitingFor", ""),
@@ -835,7 +835,7 @@ class Activity(Model):
         "source": ("source", ""),
         "since": ("since", "time"),
         "at": ("at", "time"),
-        "session": ("session", ""),
+        "agent_session": ("agentSession", ""),
     }
 
 
@@ -5412,7 +5412,7 @@ class Calls:
         waiting_for: AgentNeed | None = None,
         note: str | None = None,
         source: str | None = None,
-        session: str | None = None,
+        agent_session: str | None = None,
         turn: SessionTurn | None = None,
         at: datetime | None = None,
     ) -> Activity:
@@ -5424,9 +5424,9 @@ class Calls:
           waiting_for: with waiting; default: answer
           note: at most MaxNote bytes
           source: default: "report"
-          session: the agent's own name for its session, of at most 128 bytes. News of a
-            session that came before the present one are dropped, unless the present one has
-            ended.
+          agent_session: the agent's own name for its session, of at most 128 bytes. News
+            of a session that came before the present one are dropped, unless the present
+            one has ended.
           turn: whether the session begins with the report, or leaves the workspace with
             it.
           at: when it was so, if the report comes late; default: now. News from before the
@@ -5438,7 +5438,7 @@ class Calls:
             "waitingFor": waiting_for,
             "note": note,
             "source": source,
-            "session": session,
+            "agentSession": agent_session,
             "turn": turn,
             "at": at,
         }

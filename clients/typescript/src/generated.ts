@@ -124,7 +124,7 @@ export interface Activity {
   /** when the last news of it came; news that change nothing count once a minute */
   at: string;
   /** of the agent, as the agent calls it */
-  session?: string;
+  agentSession?: string;
 }
 
 /**
@@ -2124,7 +2124,7 @@ export interface ReportRequest {
    * the agent's own name for its session, of at most 128 bytes. News of a session that came
    * before the present one are dropped, unless the present one has ended.
    */
-  session?: string;
+  agentSession?: string;
   /** whether the session begins with the report, or leaves the workspace with it. */
   turn?: SessionTurn;
   /**

@@ -167,7 +167,7 @@ func (h Hook) remove(ctx context.Context, gone hook.Removal) (err error) {
 	}
 	h.Say(fmt.Sprintf("%s is kept: %s", ws.Name, why))
 	_, err = svc.ReportAgent(ctx, croft.ReportRequest{
-		Repo: croft.ByPath(ws.Repo), Workspace: croft.ByID(ws.ID), State: croft.AgentEnded, Source: string(h.Agent), Session: gone.Session, Turn: croft.SessionLeaves,
+		Repo: croft.ByPath(ws.Repo), Workspace: croft.ByID(ws.ID), State: croft.AgentEnded, Source: string(h.Agent), AgentSession: gone.Session, Turn: croft.SessionLeaves,
 	})
 	return err
 }
