@@ -43,6 +43,10 @@ func TestApprovalOfSetupCovers(t *testing.T) {
 		"a command at a removal":           {map[string]string{".config/wt.toml": "pre-remove = \"true\"\n"}, ".config/wt.toml", "pre-remove = \"false\"\n"},
 		"a script of one":                  {map[string]string{".config/wt.toml": "pre-remove = \"sh tools/a\"\n", "tools/a": script}, "tools/a", script + "false\n"},
 		"a script in a linked directory":   {map[string]string{"croft.toml": step + "\"sh linked/a\"\n", "tools/a": script}, "tools/a", script + "false\n"},
+		"a script with a blank":            {map[string]string{"croft.toml": step + "\"sh 'tools/b c.sh'\"\n", "tools/b c.sh": "true\n"}, "tools/b c.sh", "false\n"},
+		"a script below another directory": {map[string]string{"croft.toml": step + "\"cd tools && ./b.sh\"\n", "tools/b.sh": "true\n"}, "tools/b.sh", "false\n"},
+		"a file that a shell reads":        {map[string]string{"croft.toml": step + "\". ./tools/env\"\n", "tools/env": "true\n"}, "tools/env", "false\n"},
+		"a script above a linked one":      {map[string]string{"croft.toml": step + "\"sh deep/../b.sh\"\n", "tools/b.sh": "true\n", "b.sh": "true\n", "tools/in/x": ""}, "tools/b.sh", "false\n"},
 		"a script behind a chain of links": {map[string]string{"croft.toml": step + "\"sh chain\"\n", "tools/a": script}, "tools/a", script + "false\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +55,7 @@ func TestApprovalOfSetupCovers(t *testing.T) {
 			for name, text := range test.files {
 				r.Write(name, text)
 			}
-			if err := errors.Join(os.Symlink("tools", filepath.Join(r.Dir, "linked")), os.Symlink("linked/a", filepath.Join(r.Dir, "chain"))); err != nil {
+			if err := errors.Join(os.Symlink("tools", filepath.Join(r.Dir, "linked")), os.Symlink("linked/a", filepath.Join(r.Dir, "chain")), os.Symlink("tools/in", filepath.Join(r.Dir, "deep"))); err != nil {
 				t.Skip(err)
 			}
 			r.Commit("one")

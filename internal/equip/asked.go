@@ -1,7 +1,6 @@
 package equip
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/provision/foreign"
+	"github.com/croft-sh/croft/internal/provision/script"
 )
 
 // Asked is what a commit asks for to make workspaces usable.
@@ -134,40 +133,6 @@ func (a *Asked) readNamedScripts(files commitFiles) error {
 	return nil
 }
 
-// digestNamed digests the scripts of the repository that a command names.
-func (a *Asked) digestNamed(files commitFiles, command string) error {
-	for _, name := range pathsIn(command) {
-		text, err := files.readThrough(name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err == nil && isScript(name, text) {
-			a.scripts[name] = digest(text)
-		}
-	}
-	return nil
-}
-
-// isScript reports whether a file is run rather than read.
-func isScript(name string, text []byte) bool {
-	return bytes.HasPrefix(text, []byte("#!")) ||
-		slices.Contains([]string{".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".ps1", ".go"}, path.Ext(name))
-}
-
-// pathsIn returns the words of a command that may be paths in the repository.
-func pathsIn(command string) []string {
-	var names []string
-	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=$", r) }) {
-		_, below, _ := strings.Cut(word, "/") // of $PWD/setup.sh
-		for _, word := range []string{word, below} {
-			if name := path.Clean(word); fs.ValidPath(name) && name != "." && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
@@ -194,7 +159,7 @@ func (a *Asked) readScripts(files commitFiles) error {
 		if err != nil {
 			return err
 		}
-		a.scripts[c.Script], a.runs[c.Script] = digest(text), scriptCommand(c.Script, string(text), mode)
+		a.scripts[c.Script], a.runs[c.Script] = digest(text), script.Command(c.Script, string(text), mode)
 	}
 	return nil
 }
@@ -258,7 +223,7 @@ func (a Asked) foreignCommand(c foreign.Command) string {
 	if c.Script != "" {
 		return a.runs[c.Script]
 	}
-	return linesCommand(c.Run.Shell(func(name string) string { return templateVariable + name }))
+	return script.Lines(c.Run.Shell(func(name string) string { return templateVariable + name }))
 }
 
 // foreignEnv returns the variables that another tool promises to its commands.
@@ -319,54 +284,4 @@ func (f commitFiles) readFile(name string) (text []byte, mode string, err error)
 		err = fs.ErrNotExist
 	}
 	return o.Data, mode, err
-}
-
-// linkMode is the mode of a link in a tree.
-const linkMode = "120000"
-
-// mostLinks is how many links on the way to a file are followed, as a system does.
-const mostLinks = 40
-
-// readThrough returns the content of the file that a path leads to, by links of the commit, too: the file may be one, or
-// a directory on the way to it.
-func (f commitFiles) readThrough(name string) ([]byte, error) {
-	for range mostLinks {
-		o, mode, err := f.r.Git.ReadEntryAt(f.ctx, f.commit, name)
-		at, target := name, string(o.Data)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			if at, target, err = f.linkAbove(name); err != nil {
-				return nil, err
-			}
-		case err != nil:
-			return nil, err
-		case mode != linkMode && o.Type != "blob":
-			return nil, fs.ErrNotExist
-		case mode != linkMode:
-			return o.Data, nil
-		}
-		name = path.Join(path.Dir(at), target, strings.TrimPrefix(name, at))
-		if path.IsAbs(target) || !fs.ValidPath(name) {
-			break // it leads out of the commit
-		}
-	}
-	return nil, fs.ErrNotExist
-}
-
-// linkAbove returns the first directory on the way to a path that is a link in the commit, and where that leads. It fails with
-// fs.ErrNotExist if none is.
-func (f commitFiles) linkAbove(name string) (at, target string, err error) {
-	for i, c := range name {
-		if c != '/' {
-			continue
-		}
-		o, mode, err := f.r.Git.ReadEntryAt(f.ctx, f.commit, name[:i])
-		if err != nil {
-			return "", "", err
-		}
-		if mode == linkMode {
-			return name[:i], string(o.Data), nil
-		}
-	}
-	return "", "", fs.ErrNotExist
 }

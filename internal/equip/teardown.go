@@ -73,6 +73,16 @@ func (svc *Equipment) runTeardown(ctx context.Context, r *project.Project, rec j
 		return failed(err)
 	}
 	defer dir.Close()
+	// before one of them runs: a process that is killed leaves no workspace that is called set up
+	_, err = svc.change(context.WithoutCancel(ctx), rec.Workspace.ID, func(p *croft.Provision) {
+		for i := range p.Steps {
+			p.Steps[i].State, p.Steps[i].Why = croft.StepPending, ""
+		}
+		judge(p)
+	})
+	if err != nil {
+		return failed(err)
+	}
 	run := &setup{svc: svc, rec: rec, asked: asked, until: time.Now().Add(min(teardownTime, time.Duration(r.Config.Provision.Timeout)))}
 	for _, command := range asked.teardownFor(rec) {
 		done := croft.ProvisionedStep{State: croft.StepDone}
@@ -83,15 +93,6 @@ func (svc *Equipment) runTeardown(ctx context.Context, r *project.Project, rec j
 		if done.State == croft.StepFailed {
 			notes = append(notes, fmt.Sprintf(aboutTeardown+"%q failed: %s; output: %s", command, done.Why, done.Log))
 		}
-	}
-	_, err = svc.change(context.WithoutCancel(ctx), rec.Workspace.ID, func(p *croft.Provision) {
-		for i := range p.Steps {
-			p.Steps[i].State, p.Steps[i].Why = croft.StepPending, ""
-		}
-		judge(p)
-	})
-	if err != nil {
-		return failed(err)
 	}
 	return notes
 }

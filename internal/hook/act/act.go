@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -73,9 +74,10 @@ func (h Hook) request(n hook.News, at time.Time) croft.ReportRequest {
 	return req
 }
 
-// dirOf returns the directory that a hook is about: the agent's, if it is absolute.
+// dirOf returns the directory that a hook is about: the agent's, if it is absolute and there. Something else there, such as
+// a pipe, would have to be opened to find the repository.
 func (h Hook) dirOf(dir string) string {
-	if filepath.IsAbs(dir) {
+	if info, err := os.Stat(dir); filepath.IsAbs(dir) && (err != nil || info.IsDir()) {
 		return filepath.Clean(dir)
 	}
 	return h.Dir

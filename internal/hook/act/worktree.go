@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -84,15 +85,17 @@ func openOrCreate(ctx context.Context, svc croft.Service, dir, name string, want
 			return ws, nil
 		case err == nil && ws.State != croft.Creating:
 			return nil, errTaken
-		case err == nil:
+		case err == nil: // a process makes it, or has died: Create takes back what that left
 			if err := pause(ctx); err != nil {
 				return nil, err
 			}
-			continue
 		case !errors.Is(err, croft.WorktreeNotFound):
 			return nil, err
 		}
 		req := request(dir, name, want)
+		if here, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: croft.ByPath(dir), Ref: croft.ByPath(dir)}); err == nil && here.Mode == croft.ModeIsolated {
+			req.Mode = croft.ModeIsolated // what is kept from an agent is kept from those that it starts
+		}
 		if ws, err = svc.Create(ctx, req); errors.Is(err, croft.RoleNotFound) {
 			req.RoleFiles = croft.RoleFilesSkip // nobody has written files for subagents
 			ws, err = svc.Create(ctx, req)
@@ -148,6 +151,9 @@ func (h Hook) remove(ctx context.Context, gone hook.Removal) (err error) {
 	path, err := filepath.EvalSymlinks(gone.Path)
 	if err != nil {
 		return nil // nothing is there
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return err
 	}
 	svc, err := h.Open(ctx, path)
 	if err != nil {

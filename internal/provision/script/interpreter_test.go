@@ -1,4 +1,4 @@
-package equip
+package script
 
 import "testing"
 
@@ -6,9 +6,9 @@ import "testing"
 func TestScriptCommand(t *testing.T) {
 	for _, tt := range []struct{ text, mode, want string }{
 		{"echo a\n", "100644", "sh ./a/x.sh"},
-		{"echo a\n", executableMode, "./a/x.sh"},
+		{"echo a\n", ExecutableMode, "./a/x.sh"},
 		{"#!/bin/bash\nset -o pipefail\n", "100644", "/bin/bash ./a/x.sh"},
-		{"#!/bin/bash\r\n", executableMode, "/bin/bash ./a/x.sh"},
+		{"#!/bin/bash\r\n", ExecutableMode, "/bin/bash ./a/x.sh"},
 		{"#! /usr/bin/env  bash\n", "100644", "/usr/bin/env bash ./a/x.sh"},
 		{"#!/usr/bin/env -S node --test", "100644", "/usr/bin/env '-S node --test' ./a/x.sh"},
 		{"#!/bin/sh;touch${IFS}y\n", "100644", "'/bin/sh;touch${IFS}y' ./a/x.sh"},
@@ -16,7 +16,7 @@ func TestScriptCommand(t *testing.T) {
 		{"#!\n", "100644", "sh ./a/x.sh"},
 		{"", "100644", "sh ./a/x.sh"},
 	} {
-		if got := scriptCommand("a/x.sh", tt.text, tt.mode); got != tt.want {
+		if got := Command("a/x.sh", tt.text, tt.mode); got != tt.want {
 			t.Errorf("%q, %s: %s, want %s", tt.text, tt.mode, got, tt.want)
 		}
 	}
@@ -32,7 +32,7 @@ func TestLinesCommand(t *testing.T) {
 		{"#!/bin/bash -eu\necho a", "/bin/bash -eu -c '#!/bin/bash -eu\necho a'"},
 		{"#!/usr/bin/python3\nprint()", "#!/usr/bin/python3\nprint()"},
 	} {
-		if got := linesCommand(tt.lines); got != tt.want {
+		if got := Lines(tt.lines); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.lines, got, tt.want)
 		}
 	}

@@ -1,4 +1,5 @@
-package equip
+// Package script tells which files of a repository a command runs, and how a script is run.
+package script
 
 import (
 	"path"
@@ -9,13 +10,13 @@ import (
 	"github.com/croft-sh/croft/internal/shellword"
 )
 
-// executableMode is the mode of a file in a tree that can be run.
-const executableMode = "100755"
+// ExecutableMode is the mode of a file in a tree that can be run.
+const ExecutableMode = "100755"
 
-// scriptCommand returns the command that runs a script of the repository: the interpreter that its first line names, as a
+// Command returns the command that runs a script of the repository: the interpreter that its first line names, as a
 // kernel reads it; without one, the file itself if it is executable, else a shell. The text is that of the commit, which an approval
 // covers: what stands in the workspace does not choose the interpreter.
-func scriptCommand(name, text, mode string) string {
+func Command(name, text, mode string) string {
 	file := shellword.Quote("./" + name)
 	program, argument := interpreter(text)
 	switch {
@@ -23,15 +24,15 @@ func scriptCommand(name, text, mode string) string {
 		return shellword.Quote(program) + " " + shellword.Quote(argument) + " " + file
 	case program != "":
 		return shellword.Quote(program) + " " + file
-	case mode == executableMode:
+	case mode == ExecutableMode:
 		return file
 	}
 	return "sh " + file
 }
 
-// linesCommand returns the command for lines that a set-up file has in itself. A first line that names another shell
+// Lines returns the command for lines that a set-up file has in itself. A first line that names another shell
 // is followed; other programs take no lines in a uniform way.
-func linesCommand(lines string) string {
+func Lines(lines string) string {
 	program, argument := interpreter(lines)
 	shell := path.Base(program)
 	if shell == "env" {
