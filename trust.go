@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ChecksRequest names the checks of a target.
+// ChecksRequest names the checks of a target, or the commands that set workspaces up.
 type ChecksRequest struct {
 	Repo   Ref    `json:"repo,omitempty"`
 	Target string `json:"target,omitempty"` // a branch; default: that of the workspace, or of one that would be made

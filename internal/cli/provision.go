@@ -29,8 +29,8 @@ func newProvisionCommand(a *app) *cobra.Command {
 		Short: "Set a workspace up: bring in what is missing, run what has to run",
 		Long: `Bring the files into a workspace that are missing there (.worktreeinclude and
 [[provision.path]]), and run the commands by which it is set up ([[provision.step]] and
-[[provision.probe]] in the croft.toml of the commit that it began with): those that
-have not run, that failed, and whose key files have changed. A second run right after
+[[provision.probe]] in the croft.toml of the commit that it began with, or of the newest
+one of its target that it has merged): those that have not run, that failed, and whose key files have changed. A second run right after
 it writes nothing and runs nothing but the probes.
 
 Nothing that a workspace has is overwritten. With --refresh copies are renewed which the

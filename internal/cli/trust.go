@@ -26,7 +26,7 @@ scripts all run as you, before anything is merged.
 
 With --setup it is about the commands that set new workspaces up ([[provision.step]],
 [[provision.probe]] and [teardown], or another tool's file), and the links that such a
-file asks for. With the NAME of a workspace it is about those that it began with.
+file asks for. With the NAME of a workspace it is about those of its own.
 --withdraw takes back all that were approved for this repository.
 
 Nothing is approved from inside a workspace. Without a terminal nobody is asked:

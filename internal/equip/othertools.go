@@ -32,11 +32,7 @@ type foreignLink struct {
 
 // addLinks adds the links that the files of other tools want, and remarks about those that cannot be made.
 func (a *Asked) addLinks(files commitFiles, found foreign.Found) error {
-	setups := slices.Clone(found.Plain)
-	if found.Used != nil {
-		setups = append(setups, *found.Used)
-	}
-	for _, s := range setups {
+	for _, s := range found.All() {
 		if len(s.Links) == 0 {
 			continue
 		}
@@ -110,12 +106,7 @@ func includePatterns(r *project.Project) (patterns []byte, source string, err er
 	}
 	files := projectFiles{fsx.OpenTree(r.Path)}
 	defer files.tree.Release()
-	found := foreign.Read(files, []string{conductorFile})
-	setups := found.Plain
-	if found.Used != nil {
-		setups = append(setups, *found.Used)
-	}
-	for _, s := range setups {
+	for _, s := range foreign.Read(files, []string{conductorFile}).All() {
 		if len(s.Include) > 0 && len(patterns) == 0 {
 			source = s.Source
 		}
