@@ -158,6 +158,9 @@ type Workspace struct {
 	Ports    []Port    `json:"ports,omitempty"`
 	// Provision is what was done to make it usable; absent if its configuration asks for nothing.
 	Provision *Provision `json:"provision,omitempty"`
+	// Unknown names the fields that only Croft's record has, if this process cannot read it: that
+	// they are absent, empty or false here says nothing.
+	Unknown []string `json:"unknown,omitempty"`
 	// Notes are remarks made at creation and removal, such as files that git itself shows
 	// as modified in a fresh checkout, or at a restoration.
 	Notes []string `json:"notes,omitempty"`

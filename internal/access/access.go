@@ -30,7 +30,9 @@ type Call struct {
 }
 
 // recordCalls are the calls whose answers only the state has.
-var recordCalls = []string{"events", "history", "logs", "merge", "queue", "repos", "review", "revert", "round", "session", "snapshot", "trash", "trust", "undo"}
+var recordCalls = []string{
+	"events", "history", "logs", "merge", "mounts", "prompt", "provision", "queue", "repos", "review", "revert", "round", "session", "snapshot", "trash", "trust", "undo",
+}
 
 // outside is the hint of a refusal. The command line gives it with the command that was typed.
 const outside = "run it outside of the sandbox"

@@ -145,6 +145,9 @@ type showResult struct {
 // envResult has the variables that a process in a workspace should have.
 type envResult struct {
 	Env map[string]string `json:"env"`
+	// Unknown names what is missing because this process cannot read Croft's record: ports, and
+	// env for the variables of croft.toml.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 // portsResult lists the ports of workspaces that have some.

@@ -183,6 +183,21 @@ func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.
 	return a.sayOutside(cmd, codedError(cmd.Name(), use(ctx, svc)))
 }
 
+// isRecordHidden reports whether answers come from git alone, because this process cannot read Croft's record.
+func (a *app) isRecordHidden() bool { return a.readOnly != nil && a.readOnly.Source == croft.ReadGit }
+
+// needsRecord returns an error for a question that only Croft's record answers, where this process cannot read it: that
+// there is nothing would be a lie.
+func (a *app) needsRecord(op string) error {
+	if !a.isRecordHidden() {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.StateUnavailable, Op: op, Message: "this process cannot read Croft's record, and git does not know this",
+		Hint: "outside of this sandbox it can be asked; in a workspace, .croft.env may tell",
+	}
+}
+
 // sayOutside has the refusal of a command that must write, where nothing can be written, say
 // what to type where it can.
 func (a *app) sayOutside(cmd *cobra.Command, err error) error {

@@ -76,6 +76,8 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 		}
 	}
 	switch {
+	case len(findings.Findings) == 0 && a.isRecordHidden():
+		a.note("nothing is wrong with what git knows; Croft's record cannot be read here, and was not compared")
 	case len(findings.Findings) == 0:
 		a.note("all is well")
 	case question != "" && req.Import == croft.ImportShow:

@@ -32,9 +32,13 @@ func (a *app) runEnv(ctx context.Context, svc finder, req croft.WorkspaceRequest
 		return err
 	}
 	variables := ws.Variables()
+	unknown := slices.DeleteFunc(slices.Clone(ws.Unknown), func(field string) bool { return field != "env" && field != "ports" })
 	if a.json {
-		a.emit(envResult{variables})
+		a.emit(envResult{variables, unknown})
 		return nil
+	}
+	if len(unknown) > 0 {
+		a.note("its ports and the variables of croft.toml are not known here: only Croft's record has them, and this process cannot read it; a .croft.env in the workspace may tell")
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		line := name + "=" + shellWord(variables[name])

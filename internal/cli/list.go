@@ -130,6 +130,11 @@ func chooseStates(cmd *cobra.Command, f *croft.WorkspacesRequest, conditions, re
 }
 
 func (a *app) runList(ctx context.Context, svc overviewer, filter croft.WorkspacesRequest, isAll bool) error {
+	if _, ok := svc.(asking); ok {
+		if err := a.needsRecord("list"); err != nil {
+			return err
+		}
+	}
 	workspaces, err := svc.Workspaces(ctx, filter)
 	if err != nil {
 		return err
@@ -165,6 +170,9 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Workspac
 			yield{"HEAD", yieldWhole}, yield{"WHY", yieldName}, yield{"WHY", yieldWhole}, yield{"COLLIDES WITH", yieldWhole}, yield{"NAME", yieldName})
 	}
 	a.noteUnseen(workspaces, filter)
+	if a.isRecordHidden() {
+		a.note("git knows worktrees that Croft made; isolated, adopted and finished workspaces are not listed")
+	}
 	if result.Worktrees != nil {
 		a.printTable(a.worktreeRows(*result.Worktrees))
 	}

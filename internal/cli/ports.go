@@ -56,6 +56,9 @@ func (a *app) runPortsMove(ctx context.Context, svc croft.Workspaces, req croft.
 }
 
 func (a *app) runPorts(ctx context.Context, svc croft.Workspaces, names []string) error {
+	if err := a.needsRecord("ports"); err != nil {
+		return err
+	}
 	var found []croft.Workspace
 	if len(names) == 0 {
 		list := func(p croft.Page) (*croft.List[croft.Workspace], error) {

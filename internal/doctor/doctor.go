@@ -108,6 +108,8 @@ type examination struct {
 	agreed   []string        // the findings that may be imported; none: all
 	meant    []croft.Finding // the findings that may be mended; nil: all
 	findings []croft.Finding
+
+	isForReading bool // the records are for answers only, in a state that nobody acts on
 }
 
 // examineOnce mends what the first call with a key has found, and nothing that came since.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -97,7 +98,7 @@ func (d *examination) findUnrecorded(ctx context.Context) error {
 // ImportWorktrees writes records for all worktrees that Croft registered and that have none, for
 // a state that nobody acts on.
 func (svc *Doctor) ImportWorktrees(ctx context.Context, s project.Location) error {
-	d := &examination{Doctor: svc, r: s.Project, imports: croft.ImportAll}
+	d := &examination{Doctor: svc, r: s.Project, imports: croft.ImportAll, isForReading: true}
 	return d.findUnrecorded(ctx)
 }
 
@@ -125,7 +126,36 @@ func (d *examination) importWorktree(ctx context.Context, id croft.ID, tree *git
 	if !tree.IsRegistered() {
 		return fmt.Errorf("%s is not the checkout of this registration any more", tree.Path)
 	}
+	if d.isForReading {
+		rec.Workspace.Unknown = recordFields()
+		rec.Copied, rec.Links = placedIn(dir, d.r, id)
+	}
 	return d.saveBound(ctx, &rec, found)
+}
+
+// recordFields are the fields of a workspace that only its record has, by their names in JSON.
+func recordFields() []string {
+	return []string{
+		"activity", "agent", "env", "finished", "isLocked", "label", "lease", "mergeStatus", "meta", "ports", "provision", "question", "role", "round", "session",
+	}
+}
+
+// placedIn returns the files and links in a workspace that look like Croft's own: the file with the variables of this
+// very workspace, and links to the project's own files of the same name. That is enough to tell an agent's work from
+// what Croft brought in; nothing is done on the strength of it.
+func placedIn(dir *fsx.Dir, r *project.Project, id croft.ID) (copied, links []string) {
+	if name := r.Config.Provision.EnvFile; name != "" {
+		text, err := dir.ReadFile(name, fsx.MaxSmall)
+		if err == nil && bytes.Contains(text, []byte("CROFT_WORKSPACE_ID='"+string(id)+"'\n")) {
+			copied = append(copied, name)
+		}
+	}
+	for _, name := range r.Config.Checkout.Links {
+		if to, err := os.Readlink(filepath.Join(dir.Path(), name)); err == nil && to == filepath.Join(r.Path, name) {
+			links = append(links, name)
+		}
+	}
+	return copied, links
 }
 
 // saveBound binds a record to the directory with an identity, and saves the record.

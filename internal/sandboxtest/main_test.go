@@ -135,6 +135,21 @@ type result struct {
 	stdout, stderr string
 }
 
+// beside runs croft outside of every sandbox, and returns what it printed.
+func (h host) beside(t *testing.T, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, h.croft, args...)
+	var out, errs bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = h.repo.Dir, h.repo.Env, &out, &errs
+	err := cmd.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
 // inside runs croft in a sandbox.
 func (h host) inside(t *testing.T, s Sandbox, args ...string) result {
 	t.Helper()

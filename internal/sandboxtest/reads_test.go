@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -285,5 +286,96 @@ func TestReadsOfAFile(t *testing.T) {
 	h.outside(t, "lock", "w")
 	if how := source(t, h.inside(t, s, "list", "--json")); how.Source != croft.ReadLive {
 		t.Errorf("after a writer list answered from %+v", how)
+	}
+}
+
+// setUp has workspaces with ports, variables, a file of their own and an approved step.
+const setUp = `[ports]
+count = 2
+names = ["web"]
+[env]
+API = "http://localhost:{port}"
+[checkout]
+links = ["shared"]
+[[provision.step]]
+name = "deps"
+run = "echo deps > deps.txt"
+`
+
+// newSetUpHost is a host with a workspace c that was set up and is clean.
+func newSetUpHost(t *testing.T) host {
+	t.Helper()
+	h := newHost(t)
+	for name, text := range map[string]string{"croft.toml": setUp, ".gitignore": "deps.txt\nshared/\n", "shared/file": "shared\n"} {
+		h.repo.Write(name, text)
+	}
+	h.repo.Commit("set-up")
+	shown := h.beside(t, "config", "trust", "--setup", "--dry-run", "--json")
+	var checks struct{ Trust struct{ Hash string } }
+	if err := json.Unmarshal([]byte(shown.stdout), &checks); err != nil || checks.Trust.Hash == "" {
+		t.Fatalf("%v: %+v", err, shown)
+	}
+	given := h
+	clone := *h.repo
+	clone.Env = append(slices.Clone(h.repo.Env), "CROFT_TRUST="+checks.Trust.Hash)
+	given.repo = &clone
+	given.outside(t, "config", "trust", "--setup")
+	h.outside(t, "new", "c")
+	return h
+}
+
+// setUpReadings are commands about what is set up, whose answers in a sandbox are those outside.
+var setUpReadings = []string{"ports --json", "ports c", "env c", "env c --json", "provision c --check", "provision c --explain", "provision c --check --json", "config trust --setup --dry-run"}
+
+// TestReadsOfSetUp: what is said of ports, variables, steps and approvals is the same inside as outside.
+func TestReadsOfSetUp(t *testing.T) {
+	h := newSetUpHost(t)
+	for _, kind := range h.kinds {
+		for _, line := range setUpReadings {
+			want, got := h.beside(t, words(line, "c")...), h.inside(t, h.sandbox(kind, "c"), words(line, "c")...)
+			got.stdout = strings.Replace(got.stdout, `"readOnly":{"source":"live","verified":true},`, "", 1)
+			if got.stdout != want.stdout || got.exit != want.exit {
+				t.Errorf("%s: %s: exit %d, outside %d\n%s\noutside\n%s", kind, line, got.exit, want.exit, got.stdout, want.stdout)
+			}
+		}
+	}
+}
+
+// TestHiddenSetUp: where the state cannot be seen, nothing is said of ports, variables, steps and approvals but that it
+// is unknown, and a workspace is clean that is clean outside.
+func TestHiddenSetUp(t *testing.T) {
+	h := newSetUpHost(t)
+	for _, kind := range h.kinds {
+		s := h.sandbox(kind, "c")
+		s.Hidden = []string{h.stateDir()}
+		for _, line := range []string{"ports", "ports c", "provision c --check", "provision --explain", "mounts c", "list --needs-me"} {
+			r := h.inside(t, s, append(words(line, "c"), "--json")...)
+			if r.exit != croft.ExitEnvironment || !strings.Contains(r.stdout, string(croft.StateUnavailable)) {
+				t.Errorf("%s: %s: exit %d\n%s%s", kind, line, r.exit, r.stdout, r.stderr)
+			}
+		}
+		if r := h.inside(t, s, "env", "c", "--json"); !strings.Contains(r.stdout, `"unknown":["env","ports"]`) {
+			t.Errorf("%s: env: %s", kind, r.stdout)
+		}
+		if r := h.inside(t, s, "env", "c"); !strings.Contains(r.stderr, "not known here") {
+			t.Errorf("%s: env: %s", kind, r.stderr)
+		}
+		if r := h.inside(t, s, "doctor"); strings.Contains(r.stderr, "all is well") || !strings.Contains(r.stderr, "was not compared") {
+			t.Errorf("%s: doctor: %s", kind, r.stderr)
+		}
+		if r := h.inside(t, s, "list"); !strings.Contains(r.stderr, "isolated, adopted and finished workspaces are not listed") {
+			t.Errorf("%s: list: %s", kind, r.stderr)
+		}
+		r := h.inside(t, s, "show", "c", "--json")
+		var shown struct {
+			Status    *croft.Status
+			Workspace croft.Workspace
+		}
+		if err := json.Unmarshal([]byte(r.stdout), &shown); err != nil {
+			t.Fatal(err)
+		}
+		if shown.Status == nil || shown.Status.Untracked != 0 || !slices.Contains(shown.Workspace.Unknown, "provision") || !slices.Contains(shown.Workspace.Unknown, "isLocked") {
+			t.Errorf("%s: show: %s", kind, r.stdout)
+		}
 	}
 }

@@ -3396,6 +3396,9 @@ class Workspace(Model):
     ports: list[Port]
     # what was done to make it usable; absent if its configuration asks for nothing.
     provision: Provision | None
+    # unknown names the fields that only Croft's record has, if this process cannot read it:
+    # that they are absent, empty or false here says nothing.
+    unknown: list[str]
     # remarks made at creation and removal, such as files that git itself shows as modified in
     # a fresh checkout, or at a restoration.
     notes: list[str]
@@ -3450,6 +3453,7 @@ class Workspace(Model):
         "question": ("question", "Question"),
         "ports": ("ports", "[Port"),
         "provision": ("provision", "Provision"),
+        "unknown": ("unknown", "["),
         "notes": ("notes", "["),
     }
 

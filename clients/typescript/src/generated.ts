@@ -3021,6 +3021,11 @@ export interface Workspace {
   /** what was done to make it usable; absent if its configuration asks for nothing. */
   provision?: Provision;
   /**
+   * unknown names the fields that only Croft's record has, if this process cannot read it:
+   * that they are absent, empty or false here says nothing.
+   */
+  unknown?: string[];
+  /**
    * remarks made at creation and removal, such as files that git itself shows as modified in a
    * fresh checkout, or at a restoration.
    */
