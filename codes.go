@@ -11,6 +11,7 @@ const (
 	ExitConflict    = 3   // something that the request names exists already, or does not exist
 	ExitEnvironment = 4   // the machine, the repository or the configuration is not ready
 	ExitRefused     = 5   // refused to protect work
+	ExitDiffers     = 6   // croft provision --check: something differs, or would run
 	ExitCanceled    = 130 // interrupted
 )
 

@@ -101,6 +101,10 @@ type Provision struct {
 	// Unapproved are the commands that nobody has approved. Hash is theirs: Approve takes it.
 	Unapproved []string `json:"unapproved,omitempty"`
 	Hash       string   `json:"hash,omitempty"`
+	// Brought is how many files the call brought in or renewed, and Ran how many commands it ran, in
+	// the answer of Provision.
+	Brought int `json:"brought,omitempty"`
+	Ran     int `json:"ran,omitempty"`
 	// Drift are the files that were brought in and differ by now, in the answers of Provision and
 	// PlanProvision. DriftLeft is how many more there are than it names.
 	Drift     []Drift `json:"drift,omitempty"`

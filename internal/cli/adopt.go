@@ -67,13 +67,13 @@ func (a *app) runAdopt(ctx context.Context, svc adopter, req croft.AdoptRequest,
 		return err
 	}
 	isUnready := false
-	for i := range got.Workspaces {
-		if isSetUp {
-			if err := a.setUpOne(ctx, svc, &got.Workspaces[i], croft.ProvisionMissing, req.Key); err != nil {
-				return err
-			}
-			a.noteSetup(got.Workspaces[i].Provision, " "+shellWord(got.Workspaces[i].Name))
-			isUnready = isUnready || got.Workspaces[i].Provision.State != croft.ProvisionReady
+	if isSetUp {
+		if err := a.setUp(ctx, svc, got.Workspaces, croft.ProvisionMissing, req.Key); err != nil {
+			return err
+		}
+		for _, ws := range got.Workspaces {
+			a.noteSetup(ws.Provision, " "+shellWord(ws.Name))
+			isUnready = isUnready || ws.Provision.State != croft.ProvisionReady
 		}
 	}
 	if a.json {

@@ -25,7 +25,16 @@ type newOptions struct {
 	meta     []string
 	key      string
 	isDryRun bool
+	setUp    setUpMode
 }
+
+// setUpMode says whether the commands of new workspaces run.
+type setUpMode string
+
+const (
+	setUpNow   setUpMode = ""
+	setUpLater setUpMode = "later" // croft provision runs them
+)
 
 func newNewCommand(a *app) *cobra.Command {
 	var opts newOptions
@@ -37,7 +46,11 @@ says why. Without a name one is invented.
 
 A workspace starts from the branch that you stand on, or from its upstream
 where that is strictly ahead, and its work goes back to that branch. Both are
-printed.`,
+printed.
+
+The approved commands that set workspaces up ([[provision.step]] in croft.toml) run
+before the answer, for several workspaces at a time. With --no-provision they do not:
+"croft provision NAME" runs them later.`,
 		Example: `  croft new fix-login
   croft new --branch feature/search
   croft new researcher developer reviewer`,
@@ -50,7 +63,7 @@ printed.`,
 				if opts.isDryRun {
 					return a.runPlan(ctx, svc, req)
 				}
-				return a.runNew(ctx, svc, req)
+				return a.runNew(ctx, svc, req, opts.setUp)
 			})
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -69,6 +82,7 @@ printed.`,
 	addMetaFlag(cmd, &opts.meta, "record `KEY=VALUE` with them; repeat it for more")
 	addKeyFlag(cmd, &opts.key)
 	flags.BoolVarP(&opts.isDryRun, "dry-run", "n", false, "only tell what would be made: name, branch and path")
+	addWordFlag(cmd, &opts.setUp, setUpLater, "no-provision", "", "do not run the commands that set them up")
 	completeWords(cmd, "layout", "default", "agents", layoutSwarm, "sibling", "rounds", "massgen")
 	completeWords(cmd, "mode", modeWords()...)
 	registerCompletion(cmd, "session", a.completeSession)
@@ -139,14 +153,17 @@ func (a *app) runPlan(ctx context.Context, svc creator, req croft.CreateAllReque
 	return nil
 }
 
-func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllRequest) error {
+func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllRequest, setUp setUpMode) error {
 	stop := a.startProgress("making " + countNoun(len(req.Workspaces), "workspace"))
 	workspaces, err := svc.CreateAll(ctx, req)
 	stop()
 	if err != nil {
 		return err
 	}
-	setupErr := a.setUp(ctx, svc, workspaces.Workspaces, req.Key) // they are made in any case
+	var setupErr error
+	if setUp == setUpNow {
+		setupErr = a.setUp(ctx, svc, workspaces.Workspaces, croft.ProvisionSteps, req.Key) // they are made in any case
+	}
 	if a.json {
 		a.emit(workspacesResult{Workspaces: a.withCommands(workspaces.Workspaces)})
 	} else {

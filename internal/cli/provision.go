@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -37,7 +39,7 @@ Nothing that a workspace has is overwritten. With --refresh copies are renewed w
 project has changed since and nobody has in the workspace; those that were edited are
 left, and named.
 
---check writes nothing, and says what differs and what would run; its status is 3 if there
+--check writes nothing, and says what differs and what would run; its status is 6 if there
 is something. --explain names all that is read, in order, with what it does here and why;
 without a NAME for a workspace that would be made now.
 
@@ -76,8 +78,16 @@ type provisioner interface {
 	Provision(ctx context.Context, req croft.ProvisionRequest) (*croft.Provision, error)
 }
 
-func (a *app) runProvision(ctx context.Context, svc provisioner, req croft.ProvisionRequest) error {
+// setUpTeller is the part of croft.Service that `croft provision` calls.
+type setUpTeller interface {
+	provisioner
+	planner
+}
+
+func (a *app) runProvision(ctx context.Context, svc setUpTeller, req croft.ProvisionRequest) error {
+	stop := a.startProgress("setting up" + nameOf(req.Workspace))
 	got, err := svc.Provision(ctx, req)
+	stop()
 	if err != nil {
 		return err
 	}
@@ -86,6 +96,7 @@ func (a *app) runProvision(ctx context.Context, svc provisioner, req croft.Provi
 	} else {
 		a.printTable(stepRows(*got))
 		a.printTable(driftRows(*got))
+		a.noteDone(ctx, svc, req, got)
 	}
 	if len(req.Steps) > 0 { // the others were not asked for
 		got.Steps = slices.DeleteFunc(got.Steps, func(s croft.ProvisionedStep) bool { return !slices.Contains(req.Steps, s.Name) })
@@ -100,6 +111,34 @@ func (a *app) runProvision(ctx context.Context, svc provisioner, req croft.Provi
 	}
 	return nil
 }
+
+// noteDone says what was brought in and how much was run, or why that is nothing.
+func (a *app) noteDone(ctx context.Context, svc planner, req croft.ProvisionRequest, got *croft.Provision) {
+	switch {
+	case got.Brought > 0:
+		a.note("brought in %s", countNoun(got.Brought, "file"))
+	case got.Ran > 0 || got.State != croft.ProvisionReady:
+	case len(got.Steps)+len(got.Paths) > 0:
+		a.note("nothing to do: all is there")
+	default:
+		a.noteNothingAsked(ctx, svc, req)
+	}
+}
+
+// noteNothingAsked says that nothing sets a workspace up, and what is not used of what looks as if it did.
+func (a *app) noteNothingAsked(ctx context.Context, svc planner, req croft.ProvisionRequest) {
+	plan, err := svc.PlanProvision(ctx, croft.PlanProvisionRequest{Repo: req.Repo, Workspace: cmp.Or(req.Workspace, croft.Ref(a.env.Dir))})
+	if err != nil {
+		return
+	}
+	a.note("nothing to do: "+nothingAsked, plan.Commit)
+	for _, remark := range plan.Remarks {
+		a.note("%s", printable(remark))
+	}
+}
+
+// nothingAsked says of a commit that nothing sets its workspaces up.
+const nothingAsked = "there is no .worktreeinclude, and croft.toml at %.7s has no steps or paths"
 
 // nameOf returns a space and the name that a workspace was asked for by, or nothing.
 func nameOf(ws croft.Ref) string {
@@ -130,7 +169,7 @@ func (a *app) checkProvision(ctx context.Context, svc planner, req croft.PlanPro
 		return d.State == croft.DriftStale || d.State == croft.DriftMissing
 	})
 	if isBehind {
-		return statusError(croft.ExitConflict)
+		return statusError(croft.ExitDiffers)
 	}
 	return nil
 }
@@ -154,7 +193,7 @@ func (a *app) explainProvision(ctx context.Context, svc planner, req croft.PlanP
 		a.note("%s", printable(remark))
 	}
 	if len(rows) == 0 && len(plan.Remarks) == 0 {
-		a.note("nothing is asked for: there is no .worktreeinclude, and croft.toml at %.7s has no steps or paths", plan.Commit)
+		a.note("nothing is asked for: "+nothingAsked, plan.Commit)
 	}
 	return nil
 }
@@ -181,33 +220,78 @@ func stepRows(p croft.Provision) [][]cell {
 	return rows
 }
 
-// setUp runs the commands of new workspaces that have some, and adds to each what became of them. A
-// command that fails leaves a workspace that can be used, and set up again.
-func (a *app) setUp(ctx context.Context, svc provisioner, workspaces []croft.Workspace, key string) error {
+// mostSetUps is how many workspaces are set up at the same time: their commands load, unpack and build.
+func mostSetUps() int { return min(4, max(2, runtime.NumCPU())) }
+
+// setUp runs the commands of new workspaces that have some, several workspaces at a time, and adds to each what became
+// of them. A command that fails leaves a workspace that can be used, and set up again; what a command prints is in its
+// log, so nothing is mixed.
+func (a *app) setUp(ctx context.Context, svc provisioner, workspaces []croft.Workspace, mode croft.ProvisionMode, key string) error {
+	var due []*croft.Workspace
 	for i, ws := range workspaces {
-		if ws.Provision == nil || ws.Provision.State != croft.ProvisionPending {
-			continue
-		}
-		if err := a.setUpOne(ctx, svc, &workspaces[i], croft.ProvisionSteps, key); err != nil {
-			return err
+		if mode != croft.ProvisionSteps || ws.Provision != nil && ws.Provision.State == croft.ProvisionPending {
+			due = append(due, &workspaces[i])
 		}
 	}
-	return nil
+	running := &runningSetUps{of: len(due)}
+	stop := a.startProgressOf(running.String)
+	defer stop()
+	errs := make([]error, len(due))
+	slots := make(chan struct{}, mostSetUps())
+	var all sync.WaitGroup
+	for i, ws := range due {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			defer running.begin(ws.Name)()
+			errs[i] = setUpOne(ctx, svc, ws, mode, key)
+		})
+	}
+	all.Wait()
+	return cmp.Or(errs...)
 }
 
 // setUpOne sets a workspace up, and adds to it what became of that.
-func (a *app) setUpOne(ctx context.Context, svc provisioner, ws *croft.Workspace, mode croft.ProvisionMode, key string) error {
+func setUpOne(ctx context.Context, svc provisioner, ws *croft.Workspace, mode croft.ProvisionMode, key string) error {
 	req := croft.ProvisionRequest{Workspace: croft.ByID(ws.ID), Mode: mode}
 	if key != "" {
 		req.Key = key + "/" + ws.Name
 	}
-	stop := a.startProgress("setting up " + ws.Name)
 	got, err := svc.Provision(ctx, req)
-	stop()
 	if err == nil {
 		ws.Provision = got
 	}
 	return err
+}
+
+// runningSetUps are the workspaces that are being set up, for the line of progress.
+type runningSetUps struct {
+	mu    sync.Mutex
+	names []string
+	ended int
+	of    int
+}
+
+// begin adds a workspace, until end is called.
+func (r *runningSetUps) begin(name string) (end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.names = append(r.names, name)
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.names = slices.DeleteFunc(r.names, func(n string) bool { return n == name })
+		r.ended++
+	}
+}
+
+func (r *runningSetUps) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of <= 1 {
+		return "setting up " + fewNames(r.names)
+	}
+	return fmt.Sprintf("setting up %s (%d of %d done)", fewNames(r.names), r.ended, r.of)
 }
 
 // noteSetup says what a workspace that is not set up waits for. name is empty, or a space and its name.

@@ -44,6 +44,8 @@ func (a *app) noteSetupNext(workspaces ...croft.Workspace) {
 				hinted = append(hinted, ws.Provision.Hash)
 				next = append(next, "croft config trust --setup "+shellWord(ws.Name))
 			}
+		case croft.ProvisionPending:
+			next = append(next, "croft provision "+shellWord(ws.Name))
 		case croft.ProvisionFailed:
 			a.noteSetup(ws.Provision, " "+shellWord(ws.Name))
 			next = append(next, "croft provision "+shellWord(ws.Name))

@@ -96,6 +96,9 @@ func (a *app) withdrawTrust(ctx context.Context, svc croft.Trust, req croft.Chec
 	if err != nil {
 		return err
 	}
+	if plan.Refusal != nil {
+		return plan.Refusal
+	}
 	was := plan.ApprovedBy != ""
 	if plan.Hash != "" || plan.Of == croft.OfSetup {
 		withdrawal := a.approvalOf(req, plan, key)
@@ -164,8 +167,14 @@ func (a *app) runTrust(ctx context.Context, svc trustee, req croft.ChecksRequest
 	switch {
 	case agreed == consentDryRun:
 	case !plan.IsApproved:
-		setup := map[croft.CommandSet]string{croft.OfSetup: "--setup "}[plan.Of]
-		a.note("not approved; CROFT_TRUST=%s %s config trust %s--target %s approves them where there is no terminal", plan.Hash, a.env.Program, setup, shellWord(plan.Target))
+		of := " --target " + shellWord(plan.Target)
+		switch {
+		case plan.Of == croft.OfSetup && nameOf(req.Workspace) != "":
+			of = " --setup" + nameOf(req.Workspace)
+		case plan.Of == croft.OfSetup:
+			of = " --setup" + of
+		}
+		a.note("not approved; CROFT_TRUST=%s %s config trust%s approves them where there is no terminal", plan.Hash, a.env.Program, of)
 		return statusError(croft.ChecksUntrusted.ExitCode())
 	case isNews:
 		a.note("approved")

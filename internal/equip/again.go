@@ -19,10 +19,11 @@ import (
 )
 
 // bringFiles brings the files into a workspace that are missing there, renews copies that nobody has changed if mode says
-// so, and gives it its ports and variables. It changes rec and saves what it changed, also of what failed in the middle.
-func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *journal.Record, asked Asked, mode croft.ProvisionMode) error {
+// so, and gives it its ports and variables. It changes rec and saves what it changed, also of what failed in the middle. It
+// returns how many files it wrote.
+func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *journal.Record, asked Asked, mode croft.ProvisionMode) (brought int, err error) {
 	if err := svc.leaseMissing(ctx, s.Project, rec); err != nil {
-		return err
+		return 0, err
 	}
 	before := *rec
 	if p := rec.Workspace.Provision; p != nil {
@@ -31,7 +32,7 @@ func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *j
 		rec.Workspace.Provision = &own
 	}
 	rec.Copied, rec.Links = slices.Clone(rec.Copied), slices.Clone(rec.Links)
-	err := svc.bringMissing(ctx, s, rec, asked, mode)
+	brought, err = svc.bringMissing(ctx, s, rec, asked, mode)
 	if len(rec.Env) == 0 {
 		setVariables(rec, asked.Env)
 	}
@@ -42,7 +43,7 @@ func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *j
 	if err == nil {
 		err = svc.writeEnvFile(s.Project, rec)
 	}
-	return errors.Join(err, svc.saveBrought(context.WithoutCancel(ctx), before, *rec))
+	return brought, errors.Join(err, svc.saveBrought(context.WithoutCancel(ctx), before, *rec))
 }
 
 // leaseMissing gives ports to a workspace that has none: it was adopted, or is older than the settings.
@@ -63,19 +64,19 @@ func (svc *Equipment) leaseMissing(ctx context.Context, r *project.Project, rec 
 }
 
 // bringMissing brings files into a workspace, and adds to its record what came in.
-func (svc *Equipment) bringMissing(ctx context.Context, s project.Location, rec *journal.Record, asked Asked, mode croft.ProvisionMode) error {
+func (svc *Equipment) bringMissing(ctx context.Context, s project.Location, rec *journal.Record, asked Asked, mode croft.ProvisionMode) (brought int, err error) {
 	if !hasSources(s) || !takesFiles(s.Project, rec) {
-		return nil
+		return 0, nil
 	}
 	copies, err := svc.Copies(s.Project, rec.Workspace.ID)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var files []string
 	isIncluded := s.Config.Provision.Include && hasInclude(s.Project)
 	if isIncluded {
 		if files, err = svc.included(ctx, s.Project); err != nil && !errors.Is(err, croft.ConfigInvalid) {
-			return err
+			return 0, err
 		}
 	}
 	own, _ := ownPaths(s.Path, asked.Paths)
@@ -84,8 +85,9 @@ func (svc *Equipment) bringMissing(ctx context.Context, s project.Location, rec 
 		_, is := slices.BinarySearch(files, name)
 		return is || slices.ContainsFunc(own, func(p config.ProvisionPath) bool { return isBelow(p.Path, name) })
 	}
-	if err := svc.renew(ctx, s.Project, *rec, copies, mode, isAsked); err != nil {
-		return err
+	renewed, err := svc.renew(ctx, s.Project, *rec, copies, mode, isAsked)
+	if err != nil {
+		return renewed, err
 	}
 	in := &placing{svc: svc, r: s.Project, rec: rec, known: map[string]provision.Copy{}}
 	for _, c := range copies {
@@ -93,14 +95,14 @@ func (svc *Equipment) bringMissing(ctx context.Context, s project.Location, rec 
 	}
 	if isIncluded {
 		if err := in.included(ctx, func() ([]string, error) { return included, ierr }); err != nil {
-			return err
+			return renewed + in.brought, err
 		}
 	}
 	links, _, err := svc.linkedPaths(ctx, s, asked)
 	if err == nil {
 		err = in.paths(ctx, append(own, links...))
 	}
-	return err
+	return renewed + in.brought, err
 }
 
 // saveBrought saves what came into a workspace, in the record as it is now.
@@ -177,10 +179,10 @@ func isBelow(pattern, name string) bool {
 
 // renew replaces the copies that are still asked for and that the project has changed since and nobody else has, if mode says so. It ends
 // what a process that died has begun.
-func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal.Record, copies []provision.Copy, mode croft.ProvisionMode, isAsked func(name string) bool) error {
+func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal.Record, copies []provision.Copy, mode croft.ProvisionMode, isAsked func(name string) bool) (renewed int, err error) {
 	cp, err := svc.copier(r, rec)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer cp.From.Release()
 	defer cp.To.Release()
@@ -207,7 +209,7 @@ func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal
 		}
 		fresh = append(fresh, made)
 	}
-	return errors.Join(err, svc.addCopies(r, rec.Workspace.ID, fresh))
+	return len(fresh), errors.Join(err, svc.addCopies(r, rec.Workspace.ID, fresh))
 }
 
 // leftAlone reports of files whether they are below a path that was left as the workspace has it.

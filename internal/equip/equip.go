@@ -137,6 +137,8 @@ type placing struct {
 	r     *project.Project
 	rec   *journal.Record
 	known map[string]provision.Copy // what came in earlier, by path
+
+	brought int // how many files were written
 }
 
 // included copies the files that .worktreeinclude selects.
@@ -213,6 +215,7 @@ func (in *placing) copyAll(ctx context.Context, cp *provision.Copier, paths []st
 			return copies, err
 		}
 		copies = append(copies, made)
+		in.brought++
 		done.Files++
 		done.Bytes += made.Size
 		if err := failpoint.Hit("equip.copied"); err != nil {

@@ -60,15 +60,25 @@ func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec jou
 	if err := svc.recordCommit(ctx, &rec, asked, commit); err != nil {
 		return nil, err
 	}
+	brought := 0
 	if req.Mode != croft.ProvisionSteps && len(req.Steps) == 0 {
-		if err := svc.bringFiles(ctx, s, &rec, asked, req.Mode); err != nil {
+		if brought, err = svc.bringFiles(ctx, s, &rec, asked, req.Mode); err != nil {
 			return nil, err
 		}
 	}
+	begun := svc.Now()
 	out, err := svc.runSteps(ctx, s, rec, asked, req)
 	if ctx.Err() != nil {
 		return nil, &croft.Error{
 			Code: croft.Canceled, Workspace: rec.Workspace.Name, Message: "canceled; the commands that ended stay done", Hint: "croft provision " + shellword.Quote(rec.Workspace.Name), Err: ctx.Err(),
+		}
+	}
+	if err == nil {
+		out.Brought = brought
+		for _, step := range out.Steps {
+			if !step.At.Before(begun) {
+				out.Ran++
+			}
 		}
 	}
 	if err == nil && req.Mode != croft.ProvisionSteps {

@@ -90,7 +90,7 @@ func (svc *Rules) RequireTrusted(ctx context.Context, r *project.Project, target
 	}
 	return &croft.Error{
 		Code: croft.ChecksUntrusted, Message: "the target's checks were not approved",
-		Details: strings.Join(checks, "\n") + "\n" + TrustVariable + "=" + hash, Hint: trustIn(r.Path, croft.OfChecks, target),
+		Details: strings.Join(checks, "\n") + "\n" + TrustVariable + "=" + hash, Hint: approvable{target: target}.trustIn(r.Path),
 	}
 }
 
@@ -101,22 +101,39 @@ func (svc *Rules) approvalFile(r *project.Project, hash string) string {
 	return filepath.Join(svc.DirOf(r.ID), "trust", hash)
 }
 
-// trustIn returns the command that approves commands of a target in a project.
-func trustIn(dir string, of croft.CommandSet, target string) string {
-	return "cd " + shellword.Quote(dir) + " && " + trustCommand(of, target)
+// approvable are commands that a person can approve: those of a target, or those that set a workspace up.
+type approvable struct {
+	of        croft.CommandSet
+	target    string
+	workspace string // its name, of a set-up; then the target does not matter
 }
 
-// trustCommand returns the command that approves commands of a target. It names the target,
-// because the project may have another branch checked out.
-func trustCommand(of croft.CommandSet, target string) string {
+// trustIn returns the command that approves commands in a project.
+func (c approvable) trustIn(dir string) string {
+	return "cd " + shellword.Quote(dir) + " && " + c.trust()
+}
+
+// trust returns the command that approves commands. It names the target, because the project may have another branch
+// checked out; a workspace's own commands may be others than those of its target.
+func (c approvable) trust() string {
 	command := "croft config trust"
-	if of == croft.OfSetup {
+	if c.of == croft.OfSetup {
 		command += " --setup"
 	}
-	if target != "" {
-		command += " --target " + shellword.Quote(target)
+	switch {
+	case c.of == croft.OfSetup && c.workspace != "":
+		command += " " + shellword.Quote(c.workspace)
+	case c.target != "":
+		command += " --target " + shellword.Quote(c.target)
 	}
 	return command
+}
+
+func (c approvable) String() string {
+	if c.of == croft.OfSetup && c.workspace != "" {
+		return fmt.Sprintf("workspace %q", c.workspace)
+	}
+	return fmt.Sprintf("branch %q", c.target)
 }
 
 // ShowChecks returns the checks that the croft.toml at a target's tip names.
@@ -125,7 +142,7 @@ func (svc *Rules) ShowChecks(ctx context.Context, req croft.ChecksRequest) (*cro
 	if err != nil {
 		return nil, err
 	}
-	err = svc.guardApproval(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target, Of: req.Of})
+	err = svc.guardApproval(ctx, croft.ApproveRequest{Repo: req.Repo, Target: req.Target, Workspace: req.Workspace, Of: req.Of})
 	if err != nil {
 		plan.Refusal = croft.AsError("trust", explain.Error("trust", "", err))
 	}
@@ -244,9 +261,11 @@ func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (
 func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
 	r, plan, err := svc.checkPlan(ctx, croft.ChecksRequest{Repo: req.Repo, Target: req.Target, Workspace: req.Workspace, Of: req.Of})
 	if err == nil && plan.Hash != req.Hash {
+		_, name := croft.CutRef(req.Workspace)
+		asking := approvable{req.Of, plan.Target, name}
 		err = &croft.Error{
-			Code: croft.ChecksUntrusted, Message: fmt.Sprintf("branch %q asks for other commands by now", plan.Target),
-			Details: strings.Join(plan.Checks, "\n"), Hint: trustCommand(req.Of, plan.Target),
+			Code: croft.ChecksUntrusted, Message: asking.String() + " asks for other commands by now",
+			Details: strings.Join(plan.Checks, "\n"), Hint: asking.trust(),
 		}
 	}
 	if err != nil {
@@ -413,9 +432,14 @@ func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) e
 	if err != nil {
 		return err
 	}
+	wanted := approvable{of: req.Of, target: cmp.Or(req.Target, rec.Workspace.Target)}
+	if req.Target == "" { // the workspace that was named, or that the caller stands in
+		_, name := croft.CutRef(req.Workspace)
+		wanted.workspace = cmp.Or(name, rec.Workspace.Name)
+	}
 	return &croft.Error{
 		Code: croft.ChecksUntrusted, Message: "commands cannot be approved from inside a workspace, where agents work", Details: rec.Workspace.Path,
-		Hint: trustIn(known.Path, req.Of, cmp.Or(req.Target, rec.Workspace.Target)),
+		Hint: wanted.trustIn(known.Path),
 	}
 }
 

@@ -10,17 +10,18 @@ import (
 // project's directory and the branch are called, and does nothing else.
 func TestTrustIn(t *testing.T) {
 	for _, tt := range []struct {
-		dir    string
-		of     croft.CommandSet
-		target string
-		want   string
+		dir  string
+		c    approvable
+		want string
 	}{
-		{"/home/ann/app", croft.OfSetup, "main", "cd /home/ann/app && croft config trust --setup --target main"},
-		{"/home/ann/app", croft.OfChecks, "main", "cd /home/ann/app && croft config trust --target main"},
-		{"/home/ann/app", croft.OfChecks, "", "cd /home/ann/app && croft config trust"},
-		{"/home/ann/my app", croft.OfChecks, "a;touch$IFS-x", "cd '/home/ann/my app' && croft config trust --target 'a;touch$IFS-x'"},
+		{"/home/ann/app", approvable{croft.OfSetup, "main", ""}, "cd /home/ann/app && croft config trust --setup --target main"},
+		{"/home/ann/app", approvable{croft.OfChecks, "main", ""}, "cd /home/ann/app && croft config trust --target main"},
+		{"/home/ann/app", approvable{}, "cd /home/ann/app && croft config trust"},
+		{"/home/ann/my app", approvable{target: "a;touch$IFS-x"}, "cd '/home/ann/my app' && croft config trust --target 'a;touch$IFS-x'"},
+		{"/home/ann/app", approvable{croft.OfSetup, "main", "fix login"}, "cd /home/ann/app && croft config trust --setup 'fix login'"},
+		{"/home/ann/app", approvable{croft.OfChecks, "main", "fix"}, "cd /home/ann/app && croft config trust --target main"},
 	} {
-		if got := trustIn(tt.dir, tt.of, tt.target); got != tt.want {
+		if got := tt.c.trustIn(tt.dir); got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}

@@ -2395,6 +2395,12 @@ class Provision(Model):
     unapproved: list[str]
     # theirs: Approve takes it
     hash: str | None
+    # how many files the call brought in or renewed, and ran how many commands it ran, in the
+    # answer of Provision.
+    brought: int | None
+    # brought is how many files the call brought in or renewed, and ran how many commands it
+    # ran, in the answer of Provision
+    ran: int | None
     # the files that were brought in and differ by now, in the answers of Provision and
     # PlanProvision. driftLeft is how many more there are than it names.
     drift: list[Drift]
@@ -2407,6 +2413,8 @@ class Provision(Model):
         "steps": ("steps", "[ProvisionedStep"),
         "unapproved": ("unapproved", "["),
         "hash": ("hash", ""),
+        "brought": ("brought", ""),
+        "ran": ("ran", ""),
         "drift": ("drift", "[Drift"),
         "drift_left": ("driftLeft", ""),
     }

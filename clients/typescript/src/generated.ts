@@ -1831,6 +1831,16 @@ export interface Provision {
   /** theirs: Approve takes it */
   hash?: string;
   /**
+   * how many files the call brought in or renewed, and ran how many commands it ran, in the
+   * answer of Provision.
+   */
+  brought?: number;
+  /**
+   * brought is how many files the call brought in or renewed, and ran how many commands it
+   * ran, in the answer of Provision
+   */
+  ran?: number;
+  /**
    * the files that were brought in and differ by now, in the answers of Provision and
    * PlanProvision. driftLeft is how many more there are than it names.
    */
