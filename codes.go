@@ -72,6 +72,12 @@ var codeTable = []struct {
 	{OperationNotFound, 404, ExitConflict},
 	{SnapshotNotFound, 404, ExitConflict},
 	{LeaseLost, 410, ExitConflict},
+	{RemoteNotFound, 404, ExitConflict},
+	{RemoteAdvanced, 409, ExitRefused},
+	{RemoteUnreachable, 502, ExitEnvironment},
+	{PushRejected, 422, ExitRefused},
+	{HostRefused, 502, ExitFailure},
+	{PullRequestNotFound, 404, ExitConflict},
 	{ChecksUntrusted, 403, ExitRefused},
 	{CheckFailed, 422, ExitConflict},
 	{CheckNotFound, 404, ExitConflict},
@@ -120,7 +126,7 @@ func (c Code) HTTPStatus() int {
 
 // passing are the codes of what may pass without anybody changing the request: another
 // process is done, the disk has room again, the Service is reachable.
-var passing = []Code{LimitReached, NoSpace, WorkspaceBusy, HostDirty, RoundBusy, GitTimeout, DaemonUnreachable, StateUnavailable, Canceled, Closed}
+var passing = []Code{LimitReached, NoSpace, WorkspaceBusy, HostDirty, RoundBusy, GitTimeout, RemoteUnreachable, DaemonUnreachable, StateUnavailable, Canceled, Closed}
 
 // Retryable reports whether the same request may succeed later as it is. A request that is
 // sent again should carry the same Key.

@@ -67,7 +67,9 @@ var withoutKey = map[string]string{
 	"Release":    "releasing again succeeds",
 
 	"ReportAgent": "only the last report counts",
-	"Close":       "the end of a Service",
+	"Push":        "pushing the same commit again changes nothing",
+	"RefreshPush": "only the last answer counts", "FetchPullRequest": "fetching again changes nothing",
+	"Close": "the end of a Service",
 }
 
 const reads = "reads"

@@ -148,6 +148,19 @@ const (
 	// LeaseLost: the lease expired or was released.
 	LeaseLost Code = "LEASE_LOST"
 
+	// RemoteNotFound: the repository has no remote of that name.
+	RemoteNotFound Code = "REMOTE_NOT_FOUND"
+	// RemoteAdvanced: the branch at the remote has commits that the workspace lacks.
+	RemoteAdvanced Code = "REMOTE_ADVANCED"
+	// RemoteUnreachable: the remote does not answer, or does not know the user.
+	RemoteUnreachable Code = "REMOTE_UNREACHABLE"
+	// PushRejected: the remote did not take the commits.
+	PushRejected Code = "PUSH_REJECTED"
+	// HostRefused: the host of the pull requests, or its tool, did not do what it was asked.
+	HostRefused Code = "HOST_REFUSED"
+	// PullRequestNotFound: there is no such pull request.
+	PullRequestNotFound Code = "PULL_REQUEST_NOT_FOUND"
+
 	// ChecksUntrusted: the target asks for checks that no person has approved.
 	ChecksUntrusted Code = "CHECKS_UNTRUSTED"
 	// CheckFailed: the merged result does not pass the target's checks.

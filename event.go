@@ -64,54 +64,59 @@ type Nouns struct {
 
 // The kinds of events.
 const (
-	EventWorkspaceCreating   = "workspace.creating"   // it is being made
-	EventWorkspaceCreated    = "workspace.created"    // an agent may work in it
-	EventWorkspaceAdopted    = "workspace.adopted"    // somebody else had made its worktree
-	EventWorkspaceChanged    = "workspace.changed"    // something else in its record; where a Service looks by itself, also its head, and whether it has uncommitted changes
-	EventWorkspaceForgotten  = "workspace.forgotten"  // its record is gone: it was not made, or nothing is left of it
-	EventWorkspaceRemoved    = "workspace.removed"    // it went to the trash
-	EventWorkspaceLocked     = "workspace.locked"     // a person locked it
-	EventWorkspaceUnlocked   = "workspace.unlocked"   // a person unlocked it
-	EventWorkspaceReaped     = "workspace.reaped"     // it went to the trash: its agent was dead
-	EventWorkspaceRebuilt    = "workspace.rebuilt"    // the doctor made its record again
-	EventWorkspaceMoved      = "workspace.moved"      // its record has followed its directory
-	EventWorkspaceRestored   = "workspace.restored"   // it came back from the trash, or to a snapshot
-	EventWorkspaceSaved      = "workspace.saved"      // a snapshot of it was taken
-	EventLeaseTaken          = "lease.taken"          // a process is at work in the workspace
-	EventLeaseReleased       = "lease.released"       // that process has ended its work
-	EventBranchDeleted       = "branch.deleted"       // the branch of a workspace that is gone; its tip is kept
-	EventOperationUndone     = "operation.undone"     // an act of the history was undone
-	EventOperationProgressed = "operation.progressed" // an act that takes more than a second has come so far
-	EventWorkspaceFinished   = "workspace.finished"   // its agent has ended; if its work is merged, merge.queued follows
-	EventWorkspaceReported   = "workspace.reported"   // what its agent does has changed
-	EventWorkspaceLeft       = "workspace.left"       // its agent does not need it any more; it is kept, because its work is nowhere else
-	EventMergeQueued         = "merge.queued"         // it waits in its lane
-	EventMergeStarted        = "merge.started"        // its lane works on it
-	EventMergeChecking       = "merge.checking"       // the checks of the target run on it
-	EventMergeHeld           = "merge.held"           // it waits until it is released
-	EventMergeReleased       = "merge.released"       // it waits no longer for that
-	EventMergeMerged         = "merge.merged"         // its target has it
-	EventMergePending        = "merge.pending"        // it was not merged: its reason says why, or it waits for a person
-	EventMergeDiscarded      = "merge.discarded"      // its work is not wanted
-	EventMergeReverted       = "merge.reverted"       // its target has a commit that undoes it
-	EventMergeCanceled       = "merge.canceled"       // it was taken out of its lane
-	EventMergeChanged        = "merge.changed"        // otherwise: its place in the queue, say, or its status
-	EventCheckStarted        = "check.started"        // a check of a merge runs
-	EventCheckOutput         = "check.output"         // a check has printed something
-	EventCheckEnded          = "check.ended"          // State says how
-	EventTargetMoved         = "target.moved"         // outside of its lane
-	EventApprovalGiven       = "approval.given"       // a person allowed something that an agent may not
-	EventApprovalWithdrawn   = "approval.withdrawn"   // a person does not allow it any more
-	EventReviewCreated       = "review.created"       // work was frozen for a review
-	EventSessionStarted      = "session.started"      // a session has begun
-	EventSessionChanged      = "session.changed"      // something else in its record
-	EventSessionEnded        = "session.ended"        // a session has ended
-	EventRoundStarted        = "round.started"        // its agents may begin
-	EventRoundEnded          = "round.ended"          // its checkouts are in the trash
-	EventTrashStripped       = "trash.stripped"       // directories that can be made again were deleted
-	EventTrashAnnounced      = "trash.announced"      // its directory, or what is left of it, is going to be deleted
-	EventTrashPurged         = "trash.purged"         // it cannot be restored any more
-	EventTrashReduced        = "trash.reduced"        // its directory was deleted; commits and a snapshot are left
+	EventWorkspaceCreating   = "workspace.creating"    // it is being made
+	EventWorkspaceCreated    = "workspace.created"     // an agent may work in it
+	EventWorkspaceAdopted    = "workspace.adopted"     // somebody else had made its worktree
+	EventWorkspaceChanged    = "workspace.changed"     // something else in its record; where a Service looks by itself, also its head, and whether it has uncommitted changes
+	EventWorkspaceForgotten  = "workspace.forgotten"   // its record is gone: it was not made, or nothing is left of it
+	EventWorkspaceRemoved    = "workspace.removed"     // it went to the trash
+	EventWorkspaceLocked     = "workspace.locked"      // a person locked it
+	EventWorkspaceUnlocked   = "workspace.unlocked"    // a person unlocked it
+	EventWorkspaceReaped     = "workspace.reaped"      // it went to the trash: its agent was dead
+	EventWorkspaceRebuilt    = "workspace.rebuilt"     // the doctor made its record again
+	EventWorkspaceMoved      = "workspace.moved"       // its record has followed its directory
+	EventWorkspaceRestored   = "workspace.restored"    // it came back from the trash, or to a snapshot
+	EventWorkspaceSaved      = "workspace.saved"       // a snapshot of it was taken
+	EventLeaseTaken          = "lease.taken"           // a process is at work in the workspace
+	EventLeaseReleased       = "lease.released"        // that process has ended its work
+	EventBranchDeleted       = "branch.deleted"        // the branch of a workspace that is gone; its tip is kept
+	EventOperationUndone     = "operation.undone"      // an act of the history was undone
+	EventOperationProgressed = "operation.progressed"  // an act that takes more than a second has come so far
+	EventWorkspaceFinished   = "workspace.finished"    // its agent has ended; if its work is merged, merge.queued follows
+	EventWorkspaceReported   = "workspace.reported"    // what its agent does has changed
+	EventWorkspaceLeft       = "workspace.left"        // its agent does not need it any more; it is kept, because its work is nowhere else
+	EventWorkspacePushed     = "workspace.pushed"      // a remote has its commits
+	EventPullRequestOpened   = "pull_request.opened"   // its branch has a pull request
+	EventPullRequestMerged   = "pull_request.merged"   // its host has merged it
+	EventPullRequestClosed   = "pull_request.closed"   // it was closed without a merge
+	EventPullRequestAdvanced = "pull_request.advanced" // it was merged, and its workspace has commits since
+	EventMergeQueued         = "merge.queued"          // it waits in its lane
+	EventMergeStarted        = "merge.started"         // its lane works on it
+	EventMergeChecking       = "merge.checking"        // the checks of the target run on it
+	EventMergeHeld           = "merge.held"            // it waits until it is released
+	EventMergeReleased       = "merge.released"        // it waits no longer for that
+	EventMergeMerged         = "merge.merged"          // its target has it
+	EventMergePending        = "merge.pending"         // it was not merged: its reason says why, or it waits for a person
+	EventMergeDiscarded      = "merge.discarded"       // its work is not wanted
+	EventMergeReverted       = "merge.reverted"        // its target has a commit that undoes it
+	EventMergeCanceled       = "merge.canceled"        // it was taken out of its lane
+	EventMergeChanged        = "merge.changed"         // otherwise: its place in the queue, say, or its status
+	EventCheckStarted        = "check.started"         // a check of a merge runs
+	EventCheckOutput         = "check.output"          // a check has printed something
+	EventCheckEnded          = "check.ended"           // State says how
+	EventTargetMoved         = "target.moved"          // outside of its lane
+	EventApprovalGiven       = "approval.given"        // a person allowed something that an agent may not
+	EventApprovalWithdrawn   = "approval.withdrawn"    // a person does not allow it any more
+	EventReviewCreated       = "review.created"        // work was frozen for a review
+	EventSessionStarted      = "session.started"       // a session has begun
+	EventSessionChanged      = "session.changed"       // something else in its record
+	EventSessionEnded        = "session.ended"         // a session has ended
+	EventRoundStarted        = "round.started"         // its agents may begin
+	EventRoundEnded          = "round.ended"           // its checkouts are in the trash
+	EventTrashStripped       = "trash.stripped"        // directories that can be made again were deleted
+	EventTrashAnnounced      = "trash.announced"       // its directory, or what is left of it, is going to be deleted
+	EventTrashPurged         = "trash.purged"          // it cannot be restored any more
+	EventTrashReduced        = "trash.reduced"         // its directory was deleted; commits and a snapshot are left
 )
 
 // EventKinds returns the kinds of events.
@@ -119,7 +124,7 @@ func EventKinds() []string {
 	return []string{
 		EventWorkspaceCreating, EventWorkspaceCreated, EventWorkspaceAdopted, EventWorkspaceChanged, EventWorkspaceForgotten, EventWorkspaceRemoved, EventWorkspaceLocked, EventWorkspaceUnlocked,
 		EventWorkspaceReaped, EventWorkspaceRebuilt, EventWorkspaceMoved, EventWorkspaceRestored, EventWorkspaceSaved, EventLeaseTaken, EventLeaseReleased, EventBranchDeleted,
-		EventOperationUndone, EventOperationProgressed, EventWorkspaceFinished, EventWorkspaceReported, EventWorkspaceLeft, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
+		EventOperationUndone, EventOperationProgressed, EventWorkspaceFinished, EventWorkspaceReported, EventWorkspaceLeft, EventWorkspacePushed, EventPullRequestOpened, EventPullRequestMerged, EventPullRequestClosed, EventPullRequestAdvanced, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
 		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventCheckStarted, EventCheckOutput, EventCheckEnded, EventTargetMoved, EventApprovalGiven, EventApprovalWithdrawn, EventReviewCreated, EventSessionStarted,
 		EventSessionChanged, EventSessionEnded, EventRoundStarted, EventRoundEnded, EventTrashStripped, EventTrashAnnounced, EventTrashPurged, EventTrashReduced,
 	}

@@ -104,3 +104,13 @@ type Roles interface {
 	// do not show as changes of the agent's.
 	CopyRole(ctx context.Context, req RoleRequest) (*Role, error)
 }
+
+// Fetch says whether the network is used before the base is looked up.
+type Fetch string
+
+const (
+	// FetchNever uses what the repository has. It is the default.
+	FetchNever Fetch = ""
+	// FetchFirst fetches the base's remote first.
+	FetchFirst Fetch = "first"
+)

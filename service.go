@@ -33,6 +33,7 @@ type Service interface {
 	Trash
 	History
 	Merges
+	Pushes
 	Reviews
 	Rounds
 	Upkeep

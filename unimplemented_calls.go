@@ -98,6 +98,10 @@ func (refusing) EndSession(ctx, EndSessionRequest) (*Session, error) {
 	return no[Session]("EndSession")
 }
 
+func (refusing) FetchPullRequest(ctx, FetchPullRequestRequest) (*PullRequestHead, error) {
+	return no[PullRequestHead]("FetchPullRequest")
+}
+
 func (refusing) File(ctx, FileRequest) (*FileContent, error) {
 	return no[FileContent]("File")
 }
@@ -170,8 +174,16 @@ func (refusing) Provision(ctx, ProvisionRequest) (*Provision, error) {
 	return no[Provision]("Provision")
 }
 
+func (refusing) Push(ctx, PushRequest) (*Pushed, error) {
+	return no[Pushed]("Push")
+}
+
 func (refusing) Reap(ctx, ReapRequest) (*CleanResult, error) {
 	return no[CleanResult]("Reap")
+}
+
+func (refusing) RefreshPush(ctx, RefreshPushRequest) (*Pushed, error) {
+	return no[Pushed]("RefreshPush")
 }
 
 func (refusing) Release(ctx, ReleaseRequest) (*Released, error) {

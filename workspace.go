@@ -161,6 +161,9 @@ type Workspace struct {
 	// Unknown names the fields that only Croft's record has, if this process cannot read it: that
 	// they are absent, empty or false here says nothing.
 	Unknown []string `json:"unknown,omitempty"`
+	// Push is what was last pushed of it, and PullRequest the pull request of its branch.
+	Push        *Push        `json:"push,omitempty"`
+	PullRequest *PullRequest `json:"pullRequest,omitempty"`
 	// Notes are remarks made at creation and removal, such as files that git itself shows
 	// as modified in a fresh checkout, or at a restoration.
 	Notes []string `json:"notes,omitempty"`
@@ -198,16 +201,6 @@ const (
 	RoleFilesCopy RoleFiles = ""
 	// RoleFilesSkip leaves them out; the role is recorded all the same.
 	RoleFilesSkip RoleFiles = "skip"
-)
-
-// Fetch says whether the network is used before the base is looked up.
-type Fetch string
-
-const (
-	// FetchNever uses what the repository has. It is the default.
-	FetchNever Fetch = ""
-	// FetchFirst fetches the base's remote first.
-	FetchFirst Fetch = "first"
 )
 
 // CreateRequest asks for one workspace. The zero value is a request for a

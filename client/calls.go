@@ -201,6 +201,21 @@ func (c *Client) Finish(ctx context.Context, req croft.FinishRequest) (*croft.Me
 	return send[croft.FinishRequest, croft.Merge](ctx, c, "Finish", req)
 }
 
+// Push pushes the work of a workspace to a remote.
+func (c *Client) Push(ctx context.Context, req croft.PushRequest) (*croft.Pushed, error) {
+	return send[croft.PushRequest, croft.Pushed](ctx, c, "Push", req)
+}
+
+// RefreshPush asks the host what became of the pull request of a workspace.
+func (c *Client) RefreshPush(ctx context.Context, req croft.RefreshPushRequest) (*croft.Pushed, error) {
+	return send[croft.RefreshPushRequest, croft.Pushed](ctx, c, "RefreshPush", req)
+}
+
+// FetchPullRequest fetches the commits of a pull request.
+func (c *Client) FetchPullRequest(ctx context.Context, req croft.FetchPullRequestRequest) (*croft.PullRequestHead, error) {
+	return send[croft.FetchPullRequestRequest, croft.PullRequestHead](ctx, c, "FetchPullRequest", req)
+}
+
 // SubmitMerge commits the uncommitted work of a workspace, and submits all its work for a
 // merge.
 func (c *Client) SubmitMerge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error) {

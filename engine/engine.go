@@ -29,6 +29,7 @@ import (
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/push"
 	"github.com/croft-sh/croft/internal/radar"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/resolve"
@@ -92,6 +93,7 @@ type Engine struct {
 	lanes       *lane.Lanes
 	resolver    *resolve.Resolver
 	reviews     *review.Reviews
+	pushes      *push.Pushes
 	rounds      *round.Rounds
 	upkeep      *upkeep.Upkeep
 	uninstaller *uninstall.Uninstaller

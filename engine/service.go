@@ -234,6 +234,21 @@ func (e *Engine) Finish(ctx context.Context, req croft.FinishRequest) (*croft.Me
 	return do(ctx, e, call{op: "finish", workspace: req.Workspace, does: writes}, req, e.lanes.FinishWork)
 }
 
+// Push pushes the work of a workspace to a remote.
+func (e *Engine) Push(ctx context.Context, req croft.PushRequest) (*croft.Pushed, error) {
+	return doOn(ctx, e, call{op: "push", workspace: req.Workspace, repo: req.Repo, needs: gitRepository, recovers: beforeActing}, req, e.pushes.PushWork)
+}
+
+// RefreshPush asks the host what became of the pull request of a workspace.
+func (e *Engine) RefreshPush(ctx context.Context, req croft.RefreshPushRequest) (*croft.Pushed, error) {
+	return doOn(ctx, e, call{op: "push", workspace: req.Workspace, repo: req.Repo, needs: gitRepository, does: writes}, req, e.pushes.Refresh)
+}
+
+// FetchPullRequest fetches the commits of a pull request.
+func (e *Engine) FetchPullRequest(ctx context.Context, req croft.FetchPullRequestRequest) (*croft.PullRequestHead, error) {
+	return doIn(ctx, e, call{op: "fetch", repo: req.Repo, needs: gitRepository, does: writes}, req, e.pushes.FetchPullRequest)
+}
+
 // SubmitMerge commits the uncommitted work of a workspace, and submits all its work for a
 // merge.
 func (e *Engine) SubmitMerge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/push"
 	"github.com/croft-sh/croft/internal/radar"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/resolve"
@@ -51,6 +52,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.resolver = &resolve.Resolver{Projects: p, Commits: e.commits, Views: e.views, Removals: e.removals, Rewinds: e.rewinds}
 	e.reviews = &review.Reviews{Projects: p, Commits: e.commits, Removals: e.removals, Lanes: e.lanes, Trash: e.trash}
 	e.rounds = &round.Rounds{Projects: p, Commits: e.commits, Views: e.views, Workspaces: e.workspaces, Removals: e.removals}
+	e.pushes = &push.Pushes{Projects: p, Commits: e.commits}
 	p.RoundRecovery = e.rounds.RecoverRounds
 	e.upkeep = &upkeep.Upkeep{Projects: p, Removals: e.removals, Trash: e.trash, Lanes: e.lanes, Reviews: e.reviews, Rounds: e.rounds}
 	e.uninstaller = &uninstall.Uninstaller{Projects: p, Forecasts: e.forecasts, Workspaces: e.workspaces, Trash: e.trash, Lanes: e.lanes}

@@ -94,6 +94,7 @@ func groups() []group {
 		groupOf("Create", createScenarios{}).needing(harness.Environment, "GitMissing").and(harness.SharedDisk, localCreateScenarios{}),
 		{name: "AllOrNone", scenarios: allOrNoneScenarios()},
 		groupOf("Base", baseScenarios{}),
+		groupOf("Pushes", pushScenarios{}),
 		groupOf("Places", placeScenarios{}).and(harness.SharedDisk, localPlaceScenarios{}),
 		withRoles(groupOf("Swarm", swarmScenarios{}).and(harness.SharedDisk, localSwarmScenarios{})),
 		groupOf("Sibling", siblingScenarios{}).needing(harness.Environment, "MaxWorkers"),

@@ -74,6 +74,7 @@ func Answers() []Answer {
 		{"save", []Form{form[savedResult]("")}},
 		{"finish", []Form{merges}},
 		{"merge", []Form{merges, form[resolutionResult]("--resolve")}},
+		{"push", []Form{form[pushesResult]("")}},
 		{"queue", []Form{merges}},
 		{"logs", []Form{form[logResult]("")}},
 		{"queue run", []Form{merges}},

@@ -21,6 +21,8 @@ var keyless = map[string]string{
 
 	"agent": reads, "agent report": "only the last report counts",
 
+	"push": "pushing the same commit again changes nothing",
+
 	"hook": "an agent calls it once for an event; a creation opens the workspace that is there",
 
 	"mcp":   "serves calls, each of which may have a key",

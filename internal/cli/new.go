@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +26,7 @@ type newOptions struct {
 	part     croft.CreateRequest // what the flags say about every workspace
 	meta     []string
 	key      string
+	pull     croft.FetchPullRequestRequest
 	isDryRun bool
 	setUp    setUpMode
 }
@@ -53,6 +56,7 @@ before the answer, for several workspaces at a time. With --no-provision they do
 "croft provision NAME" runs them later.`,
 		Example: `  croft new fix-login
   croft new --branch feature/search
+  croft new --pr 12
   croft new researcher developer reviewer`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := opts.request(cmd, a.dir(), args)
@@ -60,6 +64,11 @@ before the answer, for several workspaces at a time. With --no-provision they do
 				return err
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				if opts.pull.Number != 0 {
+					if err := a.takePullRequest(ctx, svc, opts.pull, &req.Workspaces[0]); err != nil {
+						return err
+					}
+				}
 				if opts.isDryRun {
 					return a.runPlan(ctx, svc, req)
 				}
@@ -73,6 +82,8 @@ before the answer, for several workspaces at a time. With --no-provision they do
 	flags.StringVar(&opts.part.Branch, "branch", "", "take this `branch`, existing or new")
 	flags.StringVar(&opts.part.Target, "target", "", "the `branch` that the work goes back to")
 	addWordFlag(cmd, &opts.part.Fetch, croft.FetchFirst, "fresh", "", "fetch first")
+	flags.IntVar(&opts.pull.Number, "pr", 0, "start from the commits of pull request `N`, and go where it goes")
+	flags.StringVar(&opts.pull.Remote, "remote", "", "the `remote` of the pull request (default: origin)")
 	flags.StringVar(&opts.part.Role, "role", "", "copy in the configuration of this `role`")
 	addWordFlag(cmd, &opts.part.RoleFiles, croft.RoleFilesSkip, "no-role-files", "", "record the role, but copy nothing")
 	flags.StringVar(&opts.part.Session, "session", "", "the undertaking that the workspaces belong to")
@@ -87,7 +98,7 @@ before the answer, for several workspaces at a time. With --no-provision they do
 	completeWords(cmd, "mode", modeWords()...)
 	registerCompletion(cmd, "session", a.completeSession)
 	registerCompletion(cmd, "role", a.completeRole)
-	for _, flag := range []string{"base", "branch", "target", "agent"} {
+	for _, flag := range []string{"base", "branch", "target", "agent", "pr", "remote"} {
 		registerCompletion(cmd, flag, cobra.NoFileCompletions)
 	}
 	return cmd
@@ -121,6 +132,12 @@ func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (cro
 	if part.Branch != "" && len(names) > 1 {
 		return req, usageError(cmd, "one branch cannot be checked out in "+countNoun(len(names), "workspace"))
 	}
+	if err := o.checkPull(cmd, names); err != nil {
+		return req, err
+	}
+	if len(names) == 0 && o.pull.Number > 0 {
+		names = []string{fmt.Sprintf("pr-%d", o.pull.Number)}
+	}
 	if len(names) == 0 {
 		names = []string{part.Role}
 	}
@@ -133,6 +150,45 @@ func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (cro
 		req.Workspaces = append(req.Workspaces, ws)
 	}
 	return req, nil
+}
+
+// checkPull refuses flags that do not go with --pr.
+func (o newOptions) checkPull(cmd *cobra.Command, names []string) error {
+	switch {
+	case !cmd.Flag("pr").Changed && o.pull.Remote != "":
+		return usageError(cmd, "--remote names the remote of a --pr")
+	case !cmd.Flag("pr").Changed:
+		return nil
+	case o.pull.Number <= 0:
+		return usageError(cmd, "the number of a pull request is 1 or more")
+	case o.part.Base != "" || o.part.Branch != "" || o.part.Fetch != "":
+		return usageError(cmd, "--pr names what to start from, so --base, --branch and --fresh do not go with it")
+	case len(names) > 1:
+		return usageError(cmd, "one pull request becomes one workspace")
+	}
+	return nil
+}
+
+// takePullRequest fetches a pull request, and makes it the beginning of a workspace.
+func (a *app) takePullRequest(ctx context.Context, svc croft.Pushes, req croft.FetchPullRequestRequest, ws *croft.CreateRequest) error {
+	req.Repo = a.dir()
+	stop := a.startProgress(fmt.Sprintf("fetching pull request %d", req.Number))
+	pull, err := svc.FetchPullRequest(ctx, req)
+	stop()
+	if err != nil {
+		return err
+	}
+	ws.Base = pull.Commit
+	if ws.Target == "" {
+		ws.Target = pull.Base
+	}
+	meta := map[string]string{"pull-request": fmt.Sprint(pull.Number)}
+	maps.Copy(meta, ws.Meta)
+	ws.Meta = meta
+	if pull.Title != "" {
+		a.note("#%d: %s", pull.Number, pull.Title)
+	}
+	return nil
 }
 
 func (a *app) runPlan(ctx context.Context, svc creator, req croft.CreateAllRequest) error {

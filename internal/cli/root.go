@@ -75,7 +75,7 @@ Without a command it lists the workspaces of the repository.`,
 		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a), newEventsCommand(a),
 		newRoleCommand(a), newSessionCommand(a), newRoundCommand(a), newAgentCommand(a), newHookCommand(a))
 	addGroup(root, groupMerge,
-		newSaveCommand(a), newFinishCommand(a), newMergeCommand(a), newQueueCommand(a), newLogsCommand(a), newRevertCommand(a), newDiscardCommand(a),
+		newSaveCommand(a), newFinishCommand(a), newMergeCommand(a), newPushCommand(a), newQueueCommand(a), newLogsCommand(a), newRevertCommand(a), newDiscardCommand(a),
 		newDiffCommand(a), newReviewCommand(a), newApplyCommand(a), newConflictsCommand(a))
 	addGroup(root, groupUpkeep,
 		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newDoctorCommand(a))

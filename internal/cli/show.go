@@ -104,6 +104,10 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 		add("output", a.shownPath(step.Log))
 	}
 	add("merge", mergeOutcomeText(ws))
+	add("pushed", a.pushText(ws.Push))
+	if ws.PullRequest != nil {
+		add("pull request", pullText(ws.PullRequest)+", "+printable(ws.PullRequest.URL))
+	}
 	if !ws.CreatedAt.IsZero() {
 		add("created", fmt.Sprintf("%s (%s ago)", ws.CreatedAt.Format(time.RFC3339), ageText(a.env.Now(), ws.CreatedAt)))
 	}

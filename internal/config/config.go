@@ -28,6 +28,7 @@ type Config struct {
 	History  History  `key:"history"`
 	Checkout Checkout `key:"checkout"`
 	Git      Git      `key:"git"`
+	Push     Push     `key:"push"`
 	Merge    Merge    `key:"merge"`
 	Commit   Commit   `key:"commit"`
 
@@ -113,6 +114,11 @@ type Git struct {
 	Filters []string `key:"filters"` // content filters of the repository's own configuration that may run
 	Timeout Duration `key:"timeout"` // after what time a git that does not end is stopped
 	Fence   string   `key:"fence"`   // whether the kernel holds it to its directories
+}
+
+// Push says who may push.
+type Push struct {
+	Agents bool `key:"agents"` // agents may, with the user's credentials
 }
 
 // The kinds of sources, from the weakest to the strongest.

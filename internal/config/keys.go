@@ -262,6 +262,10 @@ func engineKeys() []Key {
 				"for a git of your own that writes elsewhere, such as a log.",
 			check: checkOneOf("auto", "off"),
 		},
+		{
+			Name: "push.agents", Type: TypeBoolean, Default: "false", Guard: GuardUser,
+			Doc: "Whether agents may push from their workspaces, with your credentials.",
+		},
 	}
 }
 

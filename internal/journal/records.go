@@ -66,6 +66,7 @@ type Record struct {
 	LeaseEpoch int               `json:"leaseEpoch,omitempty"` // how many exclusive leases it has had; only grows
 	ClaimedBy  string            `json:"claimedBy,omitempty"`  // the call with a key that claimed the revision before this one; see Claim
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that is making it; absent once it is made
+	Pushing    string            `json:"pushing,omitempty"`    // the commit of a push that was begun; see SavePush
 	Resolving  *Resolving        `json:"resolving,omitempty"`  // the conflicts that the last merge of its target left in it
 	Trash      *Trash            `json:"trash,omitempty"`
 	Activity   *activity.Record  `json:"activity,omitempty"` // what its agent does; see Report
@@ -198,8 +199,8 @@ const withLeaseEpoch = `CASE WHEN json_valid(workspaces.record) AND
 func (t *Tx) PutRecord(r Record) error { return t.SaveRecord(&r) }
 
 // SaveRecord writes a record, as PutRecord does, and sets the generation that it has now. The
-// meta and the agent's activity stay as they are: the caller may have read the record before
-// they were changed. SaveMeta and Report change them.
+// meta, the agent's activity and the pushes stay as they are: the caller may have read the record before
+// they were changed. SaveMeta, Report and SavePush change them.
 func (t *Tx) SaveRecord(r *Record) error {
 	was, err := t.present(r.Workspace.ID)
 	if err != nil {
@@ -207,6 +208,7 @@ func (t *Tx) SaveRecord(r *Record) error {
 	}
 	if was != nil {
 		r.Workspace.Meta = was.meta
+		r.Workspace.Push, r.Workspace.PullRequest, r.Pushing = was.push, was.pull, was.pushing
 	}
 	return t.write(r, was)
 }

@@ -48,28 +48,50 @@ func (j *Journal) Claim(ctx context.Context, id croft.ID, want int, by string) e
 	})
 }
 
-// present is what a record keeps whoever writes it: its revision, and its meta.
+// present is what a record keeps whoever writes it: its revision, its meta, what its agent does
+// and what was pushed of it.
 type present struct {
 	generation int
 	meta       map[string]string
 	activity   *activity.Record
+	push       *croft.Push
+	pull       *croft.PullRequest
+	pushing    string
 }
 
 // present reads the present record of a workspace.
 func (t *Tx) present(id croft.ID) (*present, error) {
 	p, err := firstRow(collect(t.ctx, t, func(rows *sql.Rows) (p present, err error) {
-		var meta, does []byte
-		if err = rows.Scan(&p.generation, &meta, &does); err == nil && len(meta) > 0 {
-			err = json.Unmarshal(meta, &p.meta)
+		var meta, does, push, pull, pushing []byte
+		if err = rows.Scan(&p.generation, &meta, &does, &push, &pull, &pushing); err != nil {
+			return p, err
 		}
-		if err == nil && len(does) > 0 {
-			err = json.Unmarshal(does, &p.activity)
+		for _, f := range []struct {
+			text []byte
+			to   any
+		}{{meta, &p.meta}, {does, &p.activity}, {push, &p.push}, {pull, &p.pull}, {pushing, &p.pushing}} {
+			if err == nil && len(f.text) > 0 {
+				err = json.Unmarshal(f.text, f.to)
+			}
 		}
 		return p, err
-	}, `SELECT generation, CASE WHEN json_valid(record) THEN record -> '$.workspace.meta' END,
-		CASE WHEN json_valid(record) THEN record -> '$.activity' END FROM workspaces WHERE id = ?`, id))
+	}, `SELECT generation, r -> '$.workspace.meta', r -> '$.activity', r -> '$.workspace.push', r -> '$.workspace.pullRequest', r -> '$.pushing'
+		FROM (SELECT generation, CASE WHEN json_valid(record) THEN record END AS r FROM workspaces WHERE id = ?)`, id))
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
 	return &p, err
+}
+
+// SavePush writes a record with other pushes: what was pushed, what is being pushed, and the
+// pull request.
+func (t *Tx) SavePush(r *Record) error {
+	was, err := t.present(r.Workspace.ID)
+	if err != nil {
+		return err
+	}
+	if was != nil {
+		r.Workspace.Meta = was.meta
+	}
+	return t.write(r, was)
 }

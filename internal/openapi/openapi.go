@@ -89,6 +89,7 @@ var tagTexts = map[string]string{
 	"snapshots":  "Everything that a workspace had at a time.",
 	"trash":      "What was removed, and can be restored.",
 	"merges":     "Work on its way to a target branch, and its reverts.",
+	"pushes":     "Work at a remote, and its pull requests.",
 	"queues":     "The order in which work is merged into a target, and forecasts of conflicts.",
 	"reviews":    "Differences, files, and work frozen for a review.",
 	"sessions":   "Tournaments of agents.",

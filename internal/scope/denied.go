@@ -100,6 +100,10 @@ func (denied) EndSession(ctx, croft.EndSessionRequest) (*croft.Session, error) {
 	return no[croft.Session]("EndSession")
 }
 
+func (denied) FetchPullRequest(ctx, croft.FetchPullRequestRequest) (*croft.PullRequestHead, error) {
+	return no[croft.PullRequestHead]("FetchPullRequest")
+}
+
 func (denied) File(ctx, croft.FileRequest) (*croft.FileContent, error) {
 	return no[croft.FileContent]("File")
 }
@@ -172,8 +176,16 @@ func (denied) Provision(ctx, croft.ProvisionRequest) (*croft.Provision, error) {
 	return no[croft.Provision]("Provision")
 }
 
+func (denied) Push(ctx, croft.PushRequest) (*croft.Pushed, error) {
+	return no[croft.Pushed]("Push")
+}
+
 func (denied) Reap(ctx, croft.ReapRequest) (*croft.CleanResult, error) {
 	return no[croft.CleanResult]("Reap")
+}
+
+func (denied) RefreshPush(ctx, croft.RefreshPushRequest) (*croft.Pushed, error) {
+	return no[croft.Pushed]("RefreshPush")
 }
 
 func (denied) Release(ctx, croft.ReleaseRequest) (*croft.Released, error) {

@@ -100,6 +100,10 @@ func (r *recorder) EndSession(c ctx, req croft.EndSessionRequest) (*croft.Sessio
 	return record[croft.Session](r, c, "EndSession", req)
 }
 
+func (r *recorder) FetchPullRequest(c ctx, req croft.FetchPullRequestRequest) (*croft.PullRequestHead, error) {
+	return record[croft.PullRequestHead](r, c, "FetchPullRequest", req)
+}
+
 func (r *recorder) File(c ctx, req croft.FileRequest) (*croft.FileContent, error) {
 	return record[croft.FileContent](r, c, "File", req)
 }
@@ -172,8 +176,16 @@ func (r *recorder) Provision(c ctx, req croft.ProvisionRequest) (*croft.Provisio
 	return record[croft.Provision](r, c, "Provision", req)
 }
 
+func (r *recorder) Push(c ctx, req croft.PushRequest) (*croft.Pushed, error) {
+	return record[croft.Pushed](r, c, "Push", req)
+}
+
 func (r *recorder) Reap(c ctx, req croft.ReapRequest) (*croft.CleanResult, error) {
 	return record[croft.CleanResult](r, c, "Reap", req)
+}
+
+func (r *recorder) RefreshPush(c ctx, req croft.RefreshPushRequest) (*croft.Pushed, error) {
+	return record[croft.Pushed](r, c, "RefreshPush", req)
 }
 
 func (r *recorder) Release(c ctx, req croft.ReleaseRequest) (*croft.Released, error) {

@@ -239,6 +239,25 @@ func (w *workspace) Workspace(ctx context.Context, req croft.WorkspaceRequest) (
 	return trimmed(w.svc.Workspace(ctx, req))
 }
 
+// Push is passed on: the engine refuses agents, unless the user's configuration allows it.
+func (w *workspace) Push(ctx context.Context, req croft.PushRequest) (*croft.Pushed, error) {
+	ctx, me, err := w.target(ctx, "push", req.Repo, req.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	req.Repo, req.Workspace = me.repo(), me.ref()
+	return w.svc.Push(ctx, req)
+}
+
+func (w *workspace) RefreshPush(ctx context.Context, req croft.RefreshPushRequest) (*croft.Pushed, error) {
+	ctx, me, err := w.target(ctx, "push", req.Repo, req.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	req.Repo, req.Workspace = me.repo(), me.ref()
+	return w.svc.RefreshPush(ctx, req)
+}
+
 func (w *workspace) ReportAgent(ctx context.Context, req croft.ReportRequest) (*croft.Activity, error) {
 	ctx, me, err := w.target(ctx, "report", req.Repo, req.Workspace)
 	if err != nil {

@@ -48,9 +48,11 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.Mode](): {
 			string(croft.ModeAuto), string(croft.ModeWorktree), string(croft.ModeIsolated), string(croft.ModeLegacy),
 		},
-		reflect.TypeFor[croft.Outcome]():       {string(croft.Succeeded), string(croft.Failed), string(croft.Killed)},
-		reflect.TypeFor[croft.ProvisionMode](): {string(croft.ProvisionAgain), string(croft.ProvisionRefresh), string(croft.ProvisionSteps)},
-		reflect.TypeFor[croft.PortsMode]():     {string(croft.PortsMove)},
+		reflect.TypeFor[croft.Outcome]():         {string(croft.Succeeded), string(croft.Failed), string(croft.Killed)},
+		reflect.TypeFor[croft.ProvisionMode]():   {string(croft.ProvisionAgain), string(croft.ProvisionRefresh), string(croft.ProvisionSteps)},
+		reflect.TypeFor[croft.PortsMode]():       {string(croft.PortsMove)},
+		reflect.TypeFor[croft.PullRequestMode](): {string(croft.PullRequestOpen)},
+		reflect.TypeFor[croft.QueueMode]():       {string(croft.QueueJoin)},
 		reflect.TypeFor[croft.QueueAction](): {
 			string(croft.QueueHold), string(croft.QueueRelease), string(croft.QueueCancel), string(croft.QueueFirst),
 		},

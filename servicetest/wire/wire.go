@@ -252,6 +252,18 @@ func (w wire) Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge
 	return send(ctx, w, req, w.svc.Finish)
 }
 
+func (w wire) Push(ctx context.Context, req croft.PushRequest) (*croft.Pushed, error) {
+	return send(ctx, w, req, w.svc.Push)
+}
+
+func (w wire) RefreshPush(ctx context.Context, req croft.RefreshPushRequest) (*croft.Pushed, error) {
+	return send(ctx, w, req, w.svc.RefreshPush)
+}
+
+func (w wire) FetchPullRequest(ctx context.Context, req croft.FetchPullRequestRequest) (*croft.PullRequestHead, error) {
+	return send(ctx, w, req, w.svc.FetchPullRequest)
+}
+
 func (w wire) SubmitMerge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error) {
 	return send(ctx, w, req, w.svc.SubmitMerge)
 }

@@ -126,8 +126,16 @@ __all__ = [
     "ProvisionState",
     "ProvisionedPath",
     "ProvisionedStep",
+    "PullRequest",
+    "PullRequestHead",
+    "PullRequestMode",
+    "PullRequestState",
+    "Push",
+    "PushOutcome",
+    "Pushed",
     "Question",
     "QueueAction",
+    "QueueMode",
     "QueueResult",
     "Reason",
     "Released",
@@ -317,6 +325,12 @@ Code: TypeAlias = Literal[
     "OPERATION_NOT_FOUND",
     "SNAPSHOT_NOT_FOUND",
     "LEASE_LOST",
+    "REMOTE_NOT_FOUND",
+    "REMOTE_ADVANCED",
+    "REMOTE_UNREACHABLE",
+    "PUSH_REJECTED",
+    "HOST_REFUSED",
+    "PULL_REQUEST_NOT_FOUND",
     "CHECKS_UNTRUSTED",
     "CHECK_FAILED",
     "CHECK_NOT_FOUND",
@@ -454,6 +468,11 @@ EventKind: TypeAlias = Literal[
     "workspace.finished",
     "workspace.reported",
     "workspace.left",
+    "workspace.pushed",
+    "pull_request.opened",
+    "pull_request.merged",
+    "pull_request.closed",
+    "pull_request.advanced",
     "merge.queued",
     "merge.started",
     "merge.checking",
@@ -631,12 +650,40 @@ ProvisionState: TypeAlias = Literal[
     "failed",
 ]
 
+# PullRequestMode says whether a push opens a pull request.
+PullRequestMode: TypeAlias = Literal[
+    "open",
+]
+
+# PullRequestState says what became of a pull request.
+PullRequestState: TypeAlias = Literal[
+    "open",
+    "merged",
+    "closed",
+    "advanced",
+]
+
+# PushOutcome says what a push did at the remote.
+PushOutcome: TypeAlias = Literal[
+    "created",
+    "up-to-date",
+    "fast-forward",
+    "rewritten",
+    "recreated",
+    "merged",
+]
+
 # QueueAction is a change of merges that wait in a lane.
 QueueAction: TypeAlias = Literal[
     "hold",
     "release",
     "cancel",
     "first",
+]
+
+# QueueMode says whether a pull request is handed to the merge queue of its host.
+QueueMode: TypeAlias = Literal[
+    "join",
 ]
 
 # Reason says why two pieces of work collide, if not in files.
@@ -2524,6 +2571,107 @@ class ProvisionedStep(Model):
     }
 
 
+class PullRequest(Model):
+    """PullRequest is the pull request of a workspace, as its host last told of it."""
+
+    number: int
+    url: str
+    state: PullRequestState
+    # the branch that it goes to
+    base: str
+    # the commit that it is about; of a merged one, that which was merged
+    head: str | None
+    # the commit of the base by which it was merged, if the host names one.
+    merge_commit: str | None
+    # how it was seen that the base has the whole content of head: ancestor, merge, patches or
+    # squash. Without one a merged pull request does not count as integrated.
+    proof: str | None
+    # when the host told
+    at: datetime
+    _fields = {
+        "number": ("number", ""),
+        "url": ("url", ""),
+        "state": ("state", ""),
+        "base": ("base", ""),
+        "head": ("head", ""),
+        "merge_commit": ("mergeCommit", ""),
+        "proof": ("proof", ""),
+        "at": ("at", "time"),
+    }
+
+
+class PullRequestHead(Model):
+    """PullRequestHead is a pull request whose commits are in the repository."""
+
+    number: int
+    commit: str
+    # the branch that it goes to; empty: no tool of its host is installed that says it
+    base: str | None
+    # its author's words: show them as text
+    title: str | None
+    url: str | None
+    _fields = {
+        "number": ("number", ""),
+        "commit": ("commit", ""),
+        "base": ("base", ""),
+        "title": ("title", ""),
+        "url": ("url", ""),
+    }
+
+
+class Push(Model):
+    """Push is what was last pushed of a workspace."""
+
+    # the name of the remote
+    remote: str
+    # its address, without a password
+    url: str
+    # there, without refs/heads/
+    branch: str
+    # empty: a push was begun and nobody knows yet how it ended
+    commit: str | None
+    at: datetime
+    _fields = {
+        "remote": ("remote", ""),
+        "url": ("url", ""),
+        "branch": ("branch", ""),
+        "commit": ("commit", ""),
+        "at": ("at", "time"),
+    }
+
+
+class Pushed(Model):
+    """Pushed answers for a push, or for a look at one."""
+
+    # the ID of its project
+    repo_id: ID | None
+    # the ID of the workspace
+    workspace: ID
+    # the name of the workspace
+    workspace_name: str
+    # absent if nothing was to be pushed
+    outcome: PushOutcome | None
+    push: Push | None
+    pull_request: PullRequest | None
+    # the page of the host where a person opens the pull request, if no tool of the host is
+    # installed.
+    compare: str | None
+    remarks: list[str]
+    # files that were not committed, so they were not pushed
+    held_back: list[str]
+    _fields = {
+        "repo_id": ("repoId", ""),
+        "workspace": ("workspace", ""),
+        "workspace_name": ("workspaceName", ""),
+        "outcome": ("outcome", ""),
+        "push": ("push", "Push"),
+        "pull_request": ("pullRequest", "PullRequest"),
+        "compare": ("compare", ""),
+        "remarks": ("remarks", "["),
+        "held_back": ("heldBack", "["),
+    }
+
+
 class Question(Model):
     """Question is what an agent asked and waits for. Its text is the agent's: show it as text."""
 
@@ -3407,6 +3555,10 @@ class Workspace(Model):
     # unknown names the fields that only Croft's record has, if this process cannot read it:
     # that they are absent, empty or false here says nothing.
     unknown: list[str]
+    # what was last pushed of it, and pullRequest the pull request of its branch.
+    push: Push | None
+    # push is what was last pushed of it, and pullRequest the pull request of its branch
+    pull_request: PullRequest | None
     # remarks made at creation and removal, such as files that git itself shows as modified in
     # a fresh checkout, or at a restoration.
     notes: list[str]
@@ -3462,6 +3614,8 @@ class Workspace(Model):
         "ports": ("ports", "[Port"),
         "provision": ("provision", "Provision"),
         "unknown": ("unknown", "["),
+        "push": ("push", "Push"),
+        "pull_request": ("pullRequest", "PullRequest"),
         "notes": ("notes", "["),
     }
 
@@ -3973,6 +4127,25 @@ class Calls:
             "repo": repo,
         }
         return self._send("GET", f"/v1/operations/{segment(operation)}", fields, Operation)
+
+    def fetch_pull_request(
+        self,
+        number: int,
+        *,
+        repo: str | None = None,
+        remote: str | None = None,
+    ) -> PullRequestHead:
+        """Fetches the commits of a pull request into the repository, and says where it begins
+        and where it goes to, for a workspace that is made of it. No ref is written.
+
+          number: required
+          remote: default: origin
+        """
+        fields: dict[str, Any] = {
+            "repo": repo,
+            "remote": remote,
+        }
+        return self._send("POST", f"/v1/pull-requests/{segment(number)}/fetch", fields, PullRequestHead)
 
     def lanes(
         self,
@@ -5414,6 +5587,66 @@ class Calls:
             "mode": mode,
         }
         return self._send("POST", f"/v1/workspaces/{segment(workspace)}/provision", fields, Provision)
+
+    def push(
+        self,
+        workspace: str,
+        *,
+        repo: str | None = None,
+        remote: str | None = None,
+        message: str | None = None,
+        pull_request: PullRequestMode | None = None,
+        title: str | None = None,
+        body: str | None = None,
+        queue: QueueMode | None = None,
+    ) -> Pushed:
+        """Commits the uncommitted work of a workspace as Save does, and puts the branch of the
+        same name at a remote to the commit that the workspace is at: no other branch, and
+        only if that branch is where Croft last pushed it, or has no commits that the
+        workspace lacks; otherwise it fails with REMOTE_ADVANCED and nothing is pushed. A
+        branch that the workspace has rewritten is rewritten there. With open it then opens
+        a pull request for the branch, or finds the open one. A second call does nothing
+        again. The remote's address is the accepted one; see GitConfigs. It fails with
+        PUSH_REJECTED if the remote does not take the commit, with REMOTE_UNREACHABLE if the
+        remote does not answer or does not know the user, and for an agent with
+        ACCESS_DENIED, unless the user allows it.
+
+          workspace: a name, an ID or a path; default: where repo lies
+          remote: default: the upstream of the target, else origin
+          message: of the commit of uncommitted work; default: by the configuration's
+            template
+          title: of the pull request; default: from the commits, or as it is there
+          body: likewise
+          queue: with open
+        """
+        fields: dict[str, Any] = {
+            "repo": repo,
+            "remote": remote,
+            "message": message,
+            "pullRequest": pull_request,
+            "title": title,
+            "body": body,
+            "queue": queue,
+        }
+        return self._send("POST", f"/v1/workspaces/{segment(workspace)}/push", fields, Pushed)
+
+    def refresh_push(
+        self,
+        workspace: str,
+        *,
+        repo: str | None = None,
+    ) -> Pushed:
+        """Asks the host what became of the pull request of a workspace, and records it:
+        whether it was merged, by a merge, a squash or a rebase, whether the target there
+        has the content of what was pushed, or whether it was closed. It changes nothing
+        there.
+
+          workspace: a name, an ID or a path; default: where repo lies
+        """
+        fields: dict[str, Any] = {
+            "repo": repo,
+        }
+        return self._send("POST", f"/v1/workspaces/{segment(workspace)}/push/refresh", fields, Pushed)
 
     def report_agent(
         self,

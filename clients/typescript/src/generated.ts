@@ -539,6 +539,12 @@ export type Code =
   | "OPERATION_NOT_FOUND"
   | "SNAPSHOT_NOT_FOUND"
   | "LEASE_LOST"
+  | "REMOTE_NOT_FOUND"
+  | "REMOTE_ADVANCED"
+  | "REMOTE_UNREACHABLE"
+  | "PUSH_REJECTED"
+  | "HOST_REFUSED"
+  | "PULL_REQUEST_NOT_FOUND"
   | "CHECKS_UNTRUSTED"
   | "CHECK_FAILED"
   | "CHECK_NOT_FOUND"
@@ -987,6 +993,11 @@ export type EventKind =
   | "workspace.finished"
   | "workspace.reported"
   | "workspace.left"
+  | "workspace.pushed"
+  | "pull_request.opened"
+  | "pull_request.merged"
+  | "pull_request.closed"
+  | "pull_request.advanced"
   | "merge.queued"
   | "merge.started"
   | "merge.checking"
@@ -1028,6 +1039,13 @@ export type Fault =
 /** Fetch says whether the network is used before the base is looked up. */
 export type Fetch =
   | "first";
+
+/** FetchPullRequestRequest names a pull request. */
+export interface FetchPullRequestRequest {
+  repo?: string;
+  /** default: origin */
+  remote?: string;
+}
 
 /** FileContent is a part of a file. */
 export interface FileContent {
@@ -1952,6 +1970,110 @@ export interface ProvisionedStep {
   took?: string;
 }
 
+/** PullRequest is the pull request of a workspace, as its host last told of it. */
+export interface PullRequest {
+  number: number;
+  url: string;
+  state: PullRequestState;
+  /** the branch that it goes to */
+  base: string;
+  /** the commit that it is about; of a merged one, that which was merged */
+  head?: string;
+  /** the commit of the base by which it was merged, if the host names one. */
+  mergeCommit?: string;
+  /**
+   * how it was seen that the base has the whole content of head: ancestor, merge, patches or
+   * squash. Without one a merged pull request does not count as integrated.
+   */
+  proof?: string;
+  /** when the host told */
+  at: string;
+}
+
+/** PullRequestHead is a pull request whose commits are in the repository. */
+export interface PullRequestHead {
+  number: number;
+  commit: string;
+  /** the branch that it goes to; empty: no tool of its host is installed that says it */
+  base?: string;
+  /** its author's words: show them as text */
+  title?: string;
+  url?: string;
+}
+
+/** PullRequestMode says whether a push opens a pull request. */
+export type PullRequestMode =
+  | "open";
+
+/** PullRequestState says what became of a pull request. */
+export type PullRequestState =
+  | "open"
+  | "merged"
+  | "closed"
+  | "advanced"
+  | (string & {}); // a newer daemon may have more words
+
+/** Push is what was last pushed of a workspace. */
+export interface Push {
+  /** the name of the remote */
+  remote: string;
+  /** its address, without a password */
+  url: string;
+  /** there, without refs/heads/ */
+  branch: string;
+  /** empty: a push was begun and nobody knows yet how it ended */
+  commit?: string;
+  at: string;
+}
+
+/** PushOutcome says what a push did at the remote. */
+export type PushOutcome =
+  | "created"
+  | "up-to-date"
+  | "fast-forward"
+  | "rewritten"
+  | "recreated"
+  | "merged"
+  | (string & {}); // a newer daemon may have more words
+
+/** PushRequest names the workspace whose work is pushed. */
+export interface PushRequest {
+  repo?: string;
+  /** default: the upstream of the target, else origin */
+  remote?: string;
+  /** of the commit of uncommitted work; default: by the configuration's template */
+  message?: string;
+  pullRequest?: PullRequestMode;
+  /** of the pull request; default: from the commits, or as it is there */
+  title?: string;
+  /** likewise */
+  body?: string;
+  /** with open */
+  queue?: QueueMode;
+}
+
+/** Pushed answers for a push, or for a look at one. */
+export interface Pushed {
+  /** the ID of its project */
+  repoId?: ID;
+  /** the ID of the workspace */
+  workspace: ID;
+  /** the name of the workspace */
+  workspaceName: string;
+  /** absent if nothing was to be pushed */
+  outcome?: PushOutcome;
+  push?: Push;
+  pullRequest?: PullRequest;
+  /**
+   * the page of the host where a person opens the pull request, if no tool of the host is
+   * installed.
+   */
+  compare?: string;
+  remarks?: string[];
+  /** files that were not committed, so they were not pushed */
+  heldBack?: string[];
+}
+
 /** Question is what an agent asked and waits for. Its text is the agent's: show it as text. */
 export interface Question {
   text: string;
@@ -1964,6 +2086,10 @@ export type QueueAction =
   | "release"
   | "cancel"
   | "first";
+
+/** QueueMode says whether a pull request is handed to the merge queue of its host. */
+export type QueueMode =
+  | "join";
 
 /** QueueRequest changes merges that wait in a lane. */
 export interface QueueRequest {
@@ -2015,6 +2141,11 @@ export type Reason =
   | "unrelated"
   | "unmergeable"
   | (string & {}); // a newer daemon may have more words
+
+/** RefreshPushRequest names the workspace whose pull request is asked for. */
+export interface RefreshPushRequest {
+  repo?: string;
+}
 
 /** ReleaseRequest names a lease to end. */
 export interface ReleaseRequest {
@@ -3035,6 +3166,10 @@ export interface Workspace {
    * that they are absent, empty or false here says nothing.
    */
   unknown?: string[];
+  /** what was last pushed of it, and pullRequest the pull request of its branch. */
+  push?: Push;
+  /** push is what was last pushed of it, and pullRequest the pull request of its branch */
+  pullRequest?: PullRequest;
   /**
    * remarks made at creation and removal, such as files that git itself shows as modified in a
    * fresh checkout, or at a restoration.
@@ -3614,6 +3749,14 @@ export abstract class Calls {
   }
 
   /**
+   * Fetches the commits of a pull request into the repository, and says where it begins and
+   * where it goes to, for a workspace that is made of it. No ref is written.
+   */
+  fetchPullRequest(number: number, request: FetchPullRequestRequest = {}, options?: CallOptions): Promise<PullRequestHead> {
+    return this.send({ method: "POST", path: `/v1/pull-requests/${segment(number)}/fetch`, fields: request, keyed: false, options });
+  }
+
+  /**
    * Lists the targets that lanes have moved, and says which of them moved outside of their
    * lane since.
    */
@@ -4050,6 +4193,30 @@ export abstract class Calls {
    */
   provision(workspace: string, request: ProvisionRequest = {}, options?: CallOptions): Promise<Provision> {
     return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/provision`, fields: request, keyed: true, options });
+  }
+
+  /**
+   * Commits the uncommitted work of a workspace as Save does, and puts the branch of the same
+   * name at a remote to the commit that the workspace is at: no other branch, and only if that
+   * branch is where Croft last pushed it, or has no commits that the workspace lacks;
+   * otherwise it fails with REMOTE_ADVANCED and nothing is pushed. A branch that the workspace
+   * has rewritten is rewritten there. With open it then opens a pull request for the branch,
+   * or finds the open one. A second call does nothing again. The remote's address is the
+   * accepted one; see GitConfigs. It fails with PUSH_REJECTED if the remote does not take the
+   * commit, with REMOTE_UNREACHABLE if the remote does not answer or does not know the user,
+   * and for an agent with ACCESS_DENIED, unless the user allows it.
+   */
+  push(workspace: string, request: PushRequest = {}, options?: CallOptions): Promise<Pushed> {
+    return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/push`, fields: request, keyed: false, options });
+  }
+
+  /**
+   * Asks the host what became of the pull request of a workspace, and records it: whether it
+   * was merged, by a merge, a squash or a rebase, whether the target there has the content of
+   * what was pushed, or whether it was closed. It changes nothing there.
+   */
+  refreshPush(workspace: string, request: RefreshPushRequest = {}, options?: CallOptions): Promise<Pushed> {
+    return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/push/refresh`, fields: request, keyed: false, options });
   }
 
   /**

@@ -45,6 +45,7 @@ func (s *server) routes() {
 	handle(s, "Merges", croft.Service.Merges)
 	handle(s, "Merge", croft.Service.Merge)
 	handle(s, "WaitMerge", croft.Service.WaitMerge)
+	s.routePushes()
 	handle(s, "CheckLog", croft.Service.CheckLog)
 	handle(s, "PlanRevert", croft.Service.PlanRevert)
 	handle(s, "SubmitRevert", croft.Service.SubmitRevert)
@@ -80,4 +81,11 @@ func (s *server) routes() {
 	handle(s, "GC", croft.Service.GC)
 	handle(s, "Doctor", croft.Service.Doctor)
 	handle(s, "Uninstall", croft.Service.Uninstall)
+}
+
+// routePushes adds the routes of pushes and pull requests.
+func (s *server) routePushes() {
+	handle(s, "Push", croft.Service.Push)
+	handle(s, "RefreshPush", croft.Service.RefreshPush)
+	handle(s, "FetchPullRequest", croft.Service.FetchPullRequest)
 }

@@ -40,7 +40,7 @@ func (g *Git) writableDirs(ctx context.Context, d Target, c Call) []string {
 	if g.Options.Unfenced || d.Repo == nil || !c.isWriter() {
 		return nil
 	}
-	if slices.Contains(c.Args, "-S") || verbOf(c.Args) == "fetch" {
+	if slices.Contains(c.Args, "-S") || slices.Contains([]string{"fetch", "ls-remote", "push"}, verbOf(c.Args)) {
 		return nil
 	}
 	s, err := d.Repo.SettingsOf(ctx, d.checkoutDir())

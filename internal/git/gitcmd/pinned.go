@@ -33,7 +33,19 @@ func (r *Repository) readRecord() (record, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &rec)
 	}
+	for i := range rec.Pinned {
+		rec.Pinned[i] = withoutSecret(rec.Pinned[i]) // an earlier version of Croft recorded it
+	}
 	return rec, err
+}
+
+// withoutSecret returns a setting without the password in the address of a remote: nothing
+// of it is recorded, and a password that was changed is no other address.
+func withoutSecret(s gitconfig.Setting) gitconfig.Setting {
+	if gitconfig.IsRemoteURL(s.Key) || strings.HasSuffix(s.Key, ".lfsurl") || s.Key == "lfs.url" {
+		s.Value, _, _ = gitconfig.CutSecret(s.Value)
+	}
+	return s
 }
 
 func (r *Repository) writeRecord(rec record) error {
@@ -67,7 +79,7 @@ func settingsIn(entries []gitconfig.Entry, which gitconfig.Class) []gitconfig.Se
 	list := []gitconfig.Setting{}
 	for _, e := range entries {
 		if e.Class() == which {
-			list = append(list, e.Setting())
+			list = append(list, withoutSecret(e.Setting()))
 		}
 	}
 	return list

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -136,14 +135,10 @@ func (r *Repository) Upstream(ctx context.Context, branch string) (string, error
 // with a *ConfigChangedError if the address of the remote differs from the pinned one. The
 // main checkout's FETCH_HEAD is not changed.
 func (r *Repository) Fetch(ctx context.Context, remote string) error {
-	if err := r.checkConfig(func(key string) bool { return strings.HasPrefix(key, "remote."+remote+".") }); err != nil {
+	if err := r.CheckRemote(remote); err != nil {
 		return err
 	}
-	d := Target{Repo: r}
-	if info, err := os.Stat(r.Root); err == nil && info.IsDir() {
-		d.cwd = r.Root // the address of a remote may be relative to it
-	}
-	_, err := r.Git.Run(ctx, d, Call{
+	_, err := r.Git.Run(ctx, r.RemoteTarget(), Call{
 		Args: []string{
 			"fetch", "--no-tags", "--quiet", "--no-recurse-submodules", "--no-write-fetch-head",
 			"--upload-pack=git-upload-pack", "--end-of-options", remote,

@@ -214,6 +214,12 @@ func (g *Git) HardenedEnviron(ctx context.Context, d Target, c Call) ([]string, 
 		if c.Network {
 			access = s.credentials
 		}
+		if !c.Network && d.Repo.Format.Partial {
+			access = slices.Concat(access, s.remotes.Config)
+		}
+		if c.Network || d.Repo.Format.Partial {
+			env = append(env, s.remotes.Env...)
+		}
 		if filepath.Dir(d.gitDirectory()) == d.Repo.IsolatedDir() {
 			kv = append(kv, oneFileIndex...)
 		}

@@ -26,6 +26,7 @@ type Settings struct {
 	filters     [][2]string       // the repository's filters that run
 	refused     []string          // the repository's filters that do not run
 	credentials [][2]string       // settings of calls that use the network
+	remotes     gitconfig.Access  // rules and secrets of the repository's remotes; credentials has the settings among them
 	Values      map[string]string // settings that Croft reads itself, by key
 	HasFilters  bool              // filters other than git-lfs may run
 	hasLFS      bool              // git-lfs may run
@@ -129,7 +130,7 @@ func (r *Repository) userConfig(ctx context.Context, gitDir string, was *Setting
 			u.entries = append(u.entries, e)
 		}
 	}
-	if u.isAnywhere {
+	if u.isAnywhere && !slices.ContainsFunc(u.entries, gitconfig.Entry.IsSecret) {
 		r.Git.writeUserCache(u)
 	}
 	return u, nil
@@ -141,7 +142,7 @@ func (r *Repository) combineSettings(u *userConfig, h *hostState) (*Settings, er
 	s := &Settings{user: u, host: h, Values: map[string]string{}}
 	var global []gitconfig.Entry
 	for _, e := range u.entries {
-		if isUserKey(e.Key) {
+		if isUserKey(e.Key) && !e.IsSecret() {
 			global = append(global, e)
 		}
 		if slices.Contains(ownKeys, e.Key) {
@@ -151,7 +152,8 @@ func (r *Repository) combineSettings(u *userConfig, h *hostState) (*Settings, er
 		s.HasFilters = s.HasFilters || ok && name != "lfs"
 	}
 	askPass, _ := r.Git.environ("SSH_ASKPASS")
-	s.credentials = credentials(s.Values, u.entries, askPass)
+	s.remotes = gitconfig.AccessTo(h.record.Pinned, h.Entries, u.entries)
+	s.credentials = credentials(s.Values, u.entries, askPass, s.remotes)
 	for _, p := range h.record.Pinned {
 		if slices.Contains(ownKeys, p.Key) {
 			s.Values[p.Key] = p.Value
@@ -251,8 +253,8 @@ func (r *Repository) RefusedFilters() ([]string, error) {
 var offline = [][2]string{{"core.sshCommand", "ssh"}, {"core.askPass", ""}, {"credential.helper", ""}}
 
 // credentials returns the settings of the programs that answer when a server asks for
-// credentials.
-func credentials(values map[string]string, entries []gitconfig.Entry, sshAskPass string) [][2]string {
+// credentials, after those that know the secrets of addresses.
+func credentials(values map[string]string, entries []gitconfig.Entry, sshAskPass string, remotes gitconfig.Access) [][2]string {
 	either := func(value, otherwise string) string {
 		if value == "" {
 			return otherwise
@@ -264,6 +266,7 @@ func credentials(values map[string]string, entries []gitconfig.Entry, sshAskPass
 		{"core.askPass", either(values["core.askpass"], sshAskPass)},
 		{"credential.helper", ""}, // an empty value clears the helpers that git has read so far
 	}
+	kv = append(kv, remotes.Config...)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Key, "credential.") && strings.HasSuffix(e.Key, ".helper") {
 			kv = append(kv, [2]string{e.Key, e.Value})
