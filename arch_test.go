@@ -106,7 +106,7 @@ var mayImport = map[string][]string{
 	"internal/layout":                {".", "internal/pattern"},
 	"internal/merge":                 {".", "internal/git/..."},
 	"internal/layout/layouttest":     {".", "internal/layout"},
-	"internal/provision":             {".", "internal/fsx", "internal/git/..."},
+	"internal/provision":             {".", "internal/failpoint", "internal/fsx", "internal/git/..."},
 	"internal/provision/foreign":     {},
 	"internal/provision/script":      {"internal/shellword"},
 	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git/..."},

@@ -89,7 +89,7 @@ func (svc *Equipment) bringMissing(ctx context.Context, s project.Location, rec 
 	if err != nil {
 		return renewed, err
 	}
-	in := &placing{svc: svc, r: s.Project, rec: rec, known: map[string]provision.Copy{}}
+	in := &placing{svc: svc, r: s.Project, rec: rec, known: map[string]provision.Copy{}, isAgain: true}
 	for _, c := range copies {
 		in.known[c.Path] = c
 	}
@@ -184,11 +184,17 @@ func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal
 	if err != nil {
 		return 0, err
 	}
-	defer cp.From.Release()
-	defer cp.To.Release()
+	defer cp.Close()
+	kept, err := cp.Recover(copies)
+	for _, k := range kept {
+		svc.tellKept(rec, k)
+	}
+	if err != nil {
+		return 0, err
+	}
 	var fresh []provision.Copy
 	for _, c := range copies {
-		if err = errors.Join(ctx.Err(), cp.Recover(c)); err != nil {
+		if err = ctx.Err(); err != nil {
 			break
 		}
 		if now, isRenewed := cp.AsRenewed(c); isRenewed { // by a process that died
@@ -200,7 +206,8 @@ func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal
 		}
 		var made provision.Copy
 		made, err = cp.Renew(c, fsx.ContentCopied)
-		if _, isSkipped := errors.AsType[*provision.SkipError](err); isSkipped {
+		if skip, isSkipped := errors.AsType[*provision.SkipError](err); isSkipped {
+			svc.tellKept(rec, skip)
 			err = nil
 			continue
 		}
@@ -210,6 +217,13 @@ func (svc *Equipment) renew(ctx context.Context, r *project.Project, rec journal
 		fresh = append(fresh, made)
 	}
 	return len(fresh), errors.Join(err, svc.addCopies(r, rec.Workspace.ID, fresh))
+}
+
+// tellKept tells the user where an edit lies that could not stay in its place.
+func (svc *Equipment) tellKept(rec journal.Record, skip *provision.SkipError) {
+	if skip.Kept != "" {
+		svc.Notice("%s: %s was written while it was renewed; what was written is in %s", rec.Workspace.Name, skip.Path, skip.Kept)
+	}
 }
 
 // leftAlone reports of files whether they are below a path that was left as the workspace has it.

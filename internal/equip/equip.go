@@ -139,6 +139,8 @@ type placing struct {
 	known map[string]provision.Copy // what came in earlier, by path
 
 	brought int // how many files were written
+	// isAgain: the workspace was made by an earlier call. A process may have died that brought files into it.
+	isAgain bool
 }
 
 // included copies the files that .worktreeinclude selects.
@@ -161,8 +163,7 @@ func (in *placing) included(ctx context.Context, chosen func() ([]string, error)
 	if err != nil {
 		return err
 	}
-	defer cp.From.Release()
-	defer cp.To.Release()
+	defer cp.Close()
 	copies, err := in.copyAll(ctx, cp, paths, fsx.ContentCopied, &done)
 	return errors.Join(err, in.add(ctx, done, copies))
 }
@@ -180,12 +181,13 @@ func (in *placing) add(ctx context.Context, done croft.ProvisionedPath, copies [
 	return errors.Join(err, in.markPlaced(context.WithoutCancel(ctx), copies))
 }
 
-// copier returns a copier from a project to a workspace. The caller releases both trees.
+// copier returns a copier from a project to a workspace. The caller closes it.
 func (svc *Equipment) copier(r *project.Project, rec journal.Record) (*provision.Copier, error) {
 	to, err := fsx.OpenTreeIs(rec.Workspace.Path, fsx.Identity(rec.Identity))
 	if err != nil {
 		return nil, err
 	}
+	to.StageIn(provision.StageDir)
 	limits := provision.Limits{Bytes: r.Config.Provision.MaxBytes, Files: r.Config.Provision.MaxFiles}
 	if total, err := fsx.TotalSpace(rec.Workspace.Path); err == nil {
 		limits.Free, _ = config.FreeBytes(r.Config.Provision.MinFree, total)
@@ -200,6 +202,12 @@ func (in *placing) copyAll(ctx context.Context, cp *provision.Copier, paths []st
 	for made, err := range cp.CopyEach(ctx, paths, how) {
 		if skip, ok := errors.AsType[*provision.SkipError](err); ok {
 			if was, isKnown := in.known[skip.Path]; isKnown && skip.Why == croft.SkipExists {
+				done.Files++
+				done.Bytes += was.Size
+				continue
+			}
+			if was, isOurs := in.asCopied(cp, *skip); isOurs {
+				copies = append(copies, was)
 				done.Files++
 				done.Bytes += was.Size
 				continue
@@ -223,6 +231,14 @@ func (in *placing) copyAll(ctx context.Context, cp *provision.Copier, paths []st
 		}
 	}
 	return copies, nil
+}
+
+// asCopied describes a file that is there and that nobody has recorded, if a process that died has copied it.
+func (in *placing) asCopied(cp *provision.Copier, skip provision.SkipError) (provision.Copy, bool) {
+	if !in.isAgain || skip.Why != croft.SkipExists {
+		return provision.Copy{}, false
+	}
+	return cp.AsCopied(skip.Path)
 }
 
 // markPlaced adds to the record the copied files that git would show as work: the commit of the workspace

@@ -64,8 +64,7 @@ func (in *placing) paths(ctx context.Context, paths []config.ProvisionPath) erro
 	if err != nil {
 		return err
 	}
-	defer cp.From.Release()
-	defer cp.To.Release()
+	defer cp.Close()
 	for _, p := range paths {
 		for _, name := range expandPath(cp.From, p.Path) {
 			done, copies, err := in.path(ctx, cp, p, name)

@@ -36,11 +36,18 @@ type Placed struct {
 	Sum  string      // the SHA-256 of the content in hex; empty for a clone, and above the limit
 }
 
-// CopyFile makes a new file in another tree, under the same name, with the content, the
-// permissions and the time of a regular file of this one. The name must be free. At most limit bytes are
+// Target says where a copy goes.
+type Target struct {
+	Tree *Tree
+	Name string // must be free
+}
+
+// CopyFile makes a new file in another tree with the content, the permissions and the time of a regular file
+// of this one. It has its name once it is whole: a process that is killed leaves nothing at the name, and at most a file in
+// the directory of [Tree.StageIn]. At most limit bytes are
 // copied, and a larger file is [ErrTooLarge]; a file of at most sum bytes gets a digest.
 // Nothing is left of a copy that fails. A file that is written meanwhile is [ErrChanging].
-func (f *Tree) CopyFile(name string, to *Tree, how Content, limit, sum int64) (Placed, error) {
+func (f *Tree) CopyFile(name string, to Target, how Content, limit, sum int64) (Placed, error) {
 	from, err := f.Dir(parentOf(name))
 	if err != nil {
 		return Placed{}, err
@@ -53,19 +60,13 @@ func (f *Tree) CopyFile(name string, to *Tree, how Content, limit, sum int64) (P
 	if how == ContentCopied && info.Size() > limit {
 		return Placed{Info: info}, fmt.Errorf("%s: %w", f.Path(name), ErrTooLarge)
 	}
-	dir, err := to.MakeDir(parentOf(name))
-	if err != nil {
-		return Placed{Info: info}, err
-	}
-	base := filepath.Base(filepath.FromSlash(name))
-	out, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return Placed{Info: info}, err
-	}
-	placed, err := fillFrom(in, out, info, how, sum)
-	if err = errors.Join(err, out.Close()); err != nil {
-		_ = dir.Remove(base)
-	}
+	placed := Placed{Info: info}
+	err = to.Tree.addWhole(to.Name, func(out *os.File) (err error) {
+		if _, err = in.Seek(0, io.SeekStart); err == nil {
+			placed, err = fillFrom(in, out, info, how, sum)
+		}
+		return err
+	})
 	return placed, err
 }
 
@@ -173,7 +174,7 @@ func OpenTreeIs(path string, want Identity) (*Tree, error) {
 // Twin returns a tree of the same directory for another goroutine. It is closed by Close, before this tree is released.
 func (f *Tree) Twin() *Tree {
 	twin := OpenTree(f.root)
-	twin.held = f.held
+	twin.held, twin.stage = f.held, f.stage
 	return twin
 }
 

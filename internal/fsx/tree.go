@@ -44,15 +44,37 @@ func (e *LinkError) Error() string {
 // that it makes, and files of CreateShared, have the permissions of a repository that several users share. It is not for
 // several goroutines at a time.
 type Tree struct {
-	root string
-	dirs map[string]*TreeDir // open ones, by their slashed paths
-	held *os.Root            // the directory itself; nil: it is opened by its path
+	root  string
+	dirs  map[string]*TreeDir // open ones, by their slashed paths
+	held  *os.Root            // the directory itself; nil: it is opened by its path
+	stage string              // see StageIn
 }
 
 // TreeDir is a directory that is held open.
 type TreeDir struct {
 	*os.Root
 	mode os.FileMode
+	self *os.File // the directory itself, once it was needed
+}
+
+// Close closes the directory.
+func (d *TreeDir) Close() error {
+	if d.self != nil {
+		_ = d.self.Close()
+	}
+	return d.Root.Close()
+}
+
+// file returns the directory as an open file, which is closed with it.
+func (d *TreeDir) file() (*os.File, error) {
+	if d.self != nil {
+		return d.self, nil
+	}
+	self, err := d.Open(".")
+	if err == nil {
+		d.self = self
+	}
+	return self, err
 }
 
 // openDirs bounds the directories that are held open at a time.
@@ -93,7 +115,7 @@ func (f *Tree) openDir(path string, isMade bool) (*TreeDir, error) {
 		if err != nil {
 			return nil, errors.Join(err, root.Close())
 		}
-		return f.keepDir(path, &TreeDir{root, info.Mode()}), nil
+		return f.keepDir(path, &TreeDir{Root: root, mode: info.Mode()}), nil
 	}
 	above, err := f.openDir(parentOf(path), isMade)
 	if err != nil {
@@ -127,7 +149,7 @@ func (f *Tree) openDir(path string, isMade bool) (*TreeDir, error) {
 	if now, err := root.Stat("."); err != nil || !os.SameFile(info, now) {
 		return nil, errors.Join(&LinkError{f.Path(path), os.ModeSymlink}, err, root.Close())
 	}
-	return f.keepDir(path, &TreeDir{root, info.Mode()}), nil
+	return f.keepDir(path, &TreeDir{Root: root, mode: info.Mode()}), nil
 }
 
 func (f *Tree) openRoot() (*os.Root, error) {

@@ -32,7 +32,15 @@ type Copier struct {
 	shared *budget // of the copier that this one works for; nil: its own
 }
 
-// Copied describes a file or a link as it was copied, for finding out later whether it was changed.
+// Close deletes what unfinished copies have left, and releases both trees.
+func (c *Copier) Close() {
+	c.To.StageIn(StageDir)
+	_, _ = c.To.ClearStage()
+	c.From.Release()
+	c.To.Release()
+}
+
+// Copy describes a file or a link as it was copied, for finding out later whether it was changed.
 type Copy struct {
 	Path string `json:"path"`
 	Mode uint32 `json:"mode,omitempty"`
@@ -46,6 +54,7 @@ type Copy struct {
 type SkipError struct {
 	Path string
 	Why  croft.SkipReason
+	Kept string // where an edit lies that could not stay in its place; usually empty
 }
 
 func (e *SkipError) Error() string { return fmt.Sprintf("%s was not copied: %s", e.Path, e.Why) }
@@ -53,7 +62,12 @@ func (e *SkipError) Error() string { return fmt.Sprintf("%s was not copied: %s",
 // Copy copies one file or link. A file that cannot or must not be copied is a *SkipError; any other
 // error means that the file system fails or is full.
 func (c *Copier) Copy(name string, how fsx.Content) (Copy, error) {
-	skip := func(why croft.SkipReason) (Copy, error) { return Copy{}, &SkipError{name, why} }
+	return c.copyAs(name, name, how, smallFile)
+}
+
+// copyAs copies a file or link to another name. A file of at most sum bytes gets a digest.
+func (c *Copier) copyAs(name, as string, how fsx.Content, sum int64) (Copy, error) {
+	skip := func(why croft.SkipReason) (Copy, error) { return Copy{}, &SkipError{Path: name, Why: why} }
 	if strings.HasSuffix(name, "/") {
 		return skip(croft.SkipRepository)
 	}
@@ -66,16 +80,16 @@ func (c *Copier) Copy(name string, how fsx.Content) (Copy, error) {
 	case err != nil:
 		return Copy{}, err
 	}
-	if why, err := c.blocked(name); why != "" || err != nil {
-		return Copy{}, errOr(err, &SkipError{name, why})
+	if why, err := c.blocked(as); why != "" || err != nil {
+		return Copy{}, errOr(err, &SkipError{Path: name, Why: why})
 	}
 	switch {
 	case info.Mode()&os.ModeSymlink != 0:
-		return c.copyLink(name)
+		return c.copyLink(name, as)
 	case !info.Mode().IsRegular():
 		return skip(croft.SkipSpecial)
 	case how == fsx.ContentCloned:
-		return c.copyFile(name, how, 0)
+		return c.copyFile(name, as, how, 0, sum)
 	}
 	if why := c.spent().take(info.Size(), c.Limits); why != "" {
 		return skip(why)
@@ -84,7 +98,7 @@ func (c *Copier) Copy(name string, how fsx.Content) (Copy, error) {
 		c.spent().add(-info.Size(), -1)
 		return skip(croft.SkipNoRoom)
 	}
-	return c.copyFile(name, how, info.Size())
+	return c.copyFile(name, as, how, info.Size(), sum)
 }
 
 func errOr(err error, other error) error {
@@ -116,18 +130,18 @@ func (c *Copier) blocked(name string) (croft.SkipReason, error) {
 	return "", err
 }
 
-func (c *Copier) copyLink(name string) (Copy, error) {
+func (c *Copier) copyLink(name, as string) (Copy, error) {
 	target, err := c.From.Readlink(name)
 	if err != nil {
-		return Copy{}, &SkipError{name, croft.SkipChanging}
+		return Copy{}, &SkipError{Path: name, Why: croft.SkipChanging}
 	}
 	if !staysInside(name, target) {
-		return Copy{}, &SkipError{name, croft.SkipLink}
+		return Copy{}, &SkipError{Path: name, Why: croft.SkipLink}
 	}
 	if why := c.spent().take(0, c.Limits); why != "" {
-		return Copy{}, &SkipError{name, why}
+		return Copy{}, &SkipError{Path: name, Why: why}
 	}
-	if err := c.From.CopyLink(name, target, c.To); err != nil {
+	if err := c.From.CopyLink(as, target, c.To); err != nil {
 		c.spent().add(0, -1)
 		return Copy{}, c.explain(name, err)
 	}
@@ -145,12 +159,12 @@ func staysInside(name, target string) bool {
 }
 
 // copyFile copies or clones a file. Of a copy, so many bytes were taken from the budget; the file may have grown since.
-func (c *Copier) copyFile(name string, how fsx.Content, taken int64) (Copy, error) {
+func (c *Copier) copyFile(name, as string, how fsx.Content, taken, sum int64) (Copy, error) {
 	left := int64(1 << 62)
 	if c.Limits.Bytes > 0 {
 		left = taken + c.Limits.Bytes - c.spent().bytesSoFar()
 	}
-	placed, err := c.From.CopyFile(name, c.To, how, left, smallFile)
+	placed, err := c.From.CopyFile(name, fsx.Target{Tree: c.To, Name: as}, how, left, sum)
 	switch {
 	case err != nil && how == fsx.ContentCopied:
 		c.spent().add(-taken, -1)
@@ -182,5 +196,5 @@ func (c *Copier) explain(name string, err error) error {
 	default:
 		return err
 	}
-	return &SkipError{name, why}
+	return &SkipError{Path: name, Why: why}
 }

@@ -80,20 +80,26 @@ func compare(tree *fsx.Tree, c Copy, care Care) likeness {
 	return same
 }
 
-// sumOf returns the digest of a file of at most smallFile bytes.
+// sumOf returns the digest of a file.
 func sumOf(tree *fsx.Tree, name string) (string, error) {
-	dir, err := tree.Dir(parentOf(name))
-	if err != nil {
-		return "", err
-	}
-	f, _, err := tree.OpenRegular(dir, name, os.O_RDONLY)
+	f, err := openFile(tree, name)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	h := sha256.New()
-	_, err = io.Copy(h, io.LimitReader(f, smallFile+1))
+	_, err = io.Copy(h, f)
 	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// openFile opens a regular file for reading.
+func openFile(tree *fsx.Tree, name string) (*os.File, error) {
+	dir, err := tree.Dir(parentOf(name))
+	if err != nil {
+		return nil, err
+	}
+	f, _, err := tree.OpenRegular(dir, name, os.O_RDONLY)
+	return f, err
 }
 
 func parentOf(name string) string {
@@ -101,76 +107,4 @@ func parentOf(name string) string {
 		return dir
 	}
 	return ""
-}
-
-// Renew replaces a copy in the workspace by the project's file as it is now. The old copy is moved aside and
-// looked at there: one that somebody has changed meanwhile goes back, and is a *SkipError.
-func (c *Copier) Renew(old Copy, how fsx.Content) (Copy, error) {
-	aside := asideOf(old.Path)
-	if old.Sum == "" { // its content cannot be compared
-		return Copy{}, &SkipError{old.Path, croft.SkipTooLarge}
-	}
-	if _, err := c.To.Lstat(aside); err == nil {
-		return Copy{}, &SkipError{old.Path, croft.SkipExists} // somebody's file
-	}
-	if err := c.To.Rename(old.Path, aside); err != nil {
-		return Copy{}, c.explain(old.Path, err)
-	}
-	was := old
-	was.Path = aside
-	if compare(c.To, was, ByContent) != same {
-		return Copy{}, errors.Join(c.putBack(aside, old.Path), &SkipError{old.Path, croft.SkipChanging})
-	}
-	fresh, err := c.Copy(old.Path, how)
-	if err != nil {
-		return Copy{}, errors.Join(c.putBack(aside, old.Path), err)
-	}
-	return fresh, c.To.Remove(aside)
-}
-
-// AsRenewed describes a copy that differs from what was recorded and has the project's content of now: a process that
-// died has renewed it.
-func (c *Copier) AsRenewed(old Copy) (Copy, bool) {
-	if old.Sum == "" || Drift(old, c.From, c.To) != croft.DriftDiverged {
-		return Copy{}, false
-	}
-	info, err := c.From.Lstat(old.Path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > smallFile {
-		return Copy{}, false
-	}
-	now := Copy{Path: old.Path, Mode: uint32(info.Mode().Perm()), Size: info.Size(), Time: info.ModTime().UnixNano()}
-	if now.Sum, err = sumOf(c.From, old.Path); err != nil || compare(c.To, now, ByContent) != same {
-		return Copy{}, false
-	}
-	return now, true
-}
-
-// Recover puts a copy back, or deletes it, which a process that died has left aside. A copy without a digest is never put aside:
-// what lies there is somebody's file.
-func (c *Copier) Recover(old Copy) error {
-	was := old
-	was.Path = asideOf(old.Path)
-	if old.Sum == "" || compare(c.To, was, ByContent) != same {
-		return nil
-	}
-	if _, err := c.To.Lstat(old.Path); errors.Is(err, os.ErrNotExist) {
-		return c.To.Rename(was.Path, old.Path)
-	}
-	return c.To.Remove(was.Path)
-}
-
-// AsidePattern matches the names of copies while they are replaced. git ignores them.
-const AsidePattern = asidePrefix + "*"
-
-const asidePrefix = ".croft-old-"
-
-// asideOf is where a copy lies while it is replaced.
-func asideOf(name string) string { return path.Join(path.Dir(name), asidePrefix+path.Base(name)) }
-
-// putBack returns a file to its name, unless somebody has made another one there: then it stays aside.
-func (c *Copier) putBack(aside, name string) error {
-	if _, err := c.To.Lstat(name); !errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return c.To.Rename(aside, name)
 }

@@ -120,12 +120,7 @@ func TestRenew(t *testing.T) {
 	if _, err := p.Renew(fresh, fsx.ContentCopied); err == nil || p.text("f") != "other" {
 		t.Errorf("an edited copy with the old size and time: %v: %q", err, p.text("f"))
 	}
-	p.write(p.workspace, ".croft-old-f", "an agent's", 0)
-	p.write(p.workspace, "f", "newer", 0)
-	if _, err := p.Renew(fresh, fsx.ContentCopied); err == nil || p.text("f") != "newer" || p.text(".croft-old-f") != "an agent's" {
-		t.Errorf("with something aside: %v: %q", err, p.text("f"))
-	}
-	p.wantFiles(2)
+	p.wantFiles(1)
 }
 
 // TestRenewPutsBack: a copy that cannot be renewed is where it was, and nothing is left aside.
@@ -145,11 +140,6 @@ func TestRenewPutsBack(t *testing.T) {
 		t.Error(err)
 	}
 	p.wantFiles(1)
-	p.write(p.workspace, asideOf("f"), "old", 0)
-	if err := p.putBack(asideOf("f"), "f"); err != nil || p.text("f") != "newer" {
-		t.Errorf("over another file: %v: %q", err, p.text("f"))
-	}
-	p.wantFiles(2)
 }
 
 // TestRenewOnlyWhatCanBeCompared: without a digest nobody knows whether a copy was edited.
@@ -197,51 +187,6 @@ func TestAsRenewedOfLargeFiles(t *testing.T) {
 	}
 }
 
-// TestRecoverOnlyWhatWasPutAside: copies without a digest are never put aside, so what lies there is the agent's.
-func TestRecoverOnlyWhatWasPutAside(t *testing.T) {
-	p := newPair(t)
-	p.write(p.project, "f", "text", 0)
-	if err := os.Symlink("f", filepath.Join(p.project, "l")); err != nil {
-		t.Fatal(err)
-	}
-	large, link := p.copied("f"), p.copied("l")
-	large.Sum = ""
-	p.write(p.workspace, asideOf("f"), "mine", 0)
-	if err := os.Symlink("f", filepath.Join(p.workspace, asideOf("l"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(p.Recover(large), p.Recover(link)); err != nil {
-		t.Error(err)
-	}
-	p.wantFiles(4)
-}
-
-// TestRecover: what a process that died has left aside goes back, or is deleted if another one is there;
-// what is no copy stays.
-func TestRecover(t *testing.T) {
-	p := newPair(t)
-	p.write(p.project, "f", "text", 0)
-	old := p.copied("f")
-	if err := p.To.Rename("f", ".croft-old-f"); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Recover(old); err != nil || p.text("f") != "text" {
-		t.Errorf("%v: %q", err, p.text("f"))
-	}
-	p.wantFiles(1)
-	p.write(p.workspace, ".croft-old-f", "text", 0)
-	p.write(p.workspace, "f", "agent", 0)
-	if err := p.Recover(old); err != nil || p.text("f") != "agent" {
-		t.Errorf("%v: %q", err, p.text("f"))
-	}
-	p.wantFiles(1)
-	p.write(p.workspace, ".croft-old-f", "else", 0)
-	if err := p.Recover(old); err != nil {
-		t.Error(err)
-	}
-	p.wantFiles(2)
-}
-
 // TestLimits: links count as files, what fits exactly is copied, and what there is no room for takes nothing of the limits.
 func TestLimits(t *testing.T) {
 	p := newPair(t)
@@ -281,6 +226,10 @@ func (p *pair) wantSkipped(name string, want croft.SkipReason) {
 // wantFiles expects a number of files in the workspace.
 func (p *pair) wantFiles(n int) {
 	p.t.Helper()
+	p.To.StageIn(StageDir)
+	if _, err := p.To.ClearStage(); err != nil {
+		p.t.Error(err)
+	}
 	if entries, err := os.ReadDir(p.workspace); err != nil || len(entries) != n {
 		p.t.Errorf("%v, %v", entries, err)
 	}
