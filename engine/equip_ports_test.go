@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -86,6 +87,50 @@ func TestMovedPortsWriteThroughNothing(t *testing.T) {
 	}
 	if now := show(t, e, "a"); !slices.Equal(now.Ports, moved.Ports) || !maps.Equal(now.Env, moved.Env) {
 		t.Errorf("%v, wanted %v", now.Ports, moved.Ports)
+	}
+}
+
+// TestCommitChoosesNoVariables: variables of a commit that the project's own checkout does not have are ignored and named, also
+// without commands; those that a workspace has stay when the checkout has them no more.
+func TestCommitChoosesNoVariables(t *testing.T) {
+	t.Parallel()
+	r := provisioned(t)
+	r.Write("croft.toml", "[ports]\ncount = 2\n[env]\nMODE = \"test\"\nWHERE = \"{port}\"\n")
+	r.Commit("settings")
+	e := engineIn(t, r, 0)
+	r.Git("checkout", "--quiet", "-b", "agent")
+	r.Write("croft.toml", "[ports]\ncount = 2\n[env]\nMODE = \"evil\"\nWHERE = \"{port}\"\nEXTRA = \"+!touch x\"\n")
+	r.Commit("an agent's")
+	r.Git("checkout", "--quiet", "main")
+	w := create(t, e, croft.CreateRequest{Name: "a", Base: "agent"})
+	if w.Env["MODE"] != "" || w.Env["EXTRA"] != "" || w.Env["WHERE"] != fmt.Sprint(w.Ports[0].Port) {
+		t.Errorf("%v", w.Env)
+	}
+	if notes := strings.Join(w.Notes, "\n"); !strings.Contains(notes, "EXTRA in [env] is ignored") || !strings.Contains(notes, "MODE in [env] is ignored") {
+		t.Errorf("notes: %s", notes)
+	}
+	plan, err := e.PlanProvision(t.Context(), croft.PlanProvisionRequest{Workspace: "a"})
+	if err != nil || slices.ContainsFunc(plan.Items, func(i croft.ProvisionItem) bool { return i.What == "variable EXTRA" }) {
+		t.Errorf("%+v, %v", plan, err)
+	}
+	b := create(t, e, croft.CreateRequest{Name: "b"})
+	if b.Env["MODE"] != "test" || len(b.Notes) > 0 {
+		t.Errorf("of the project's own commit: %v, %v", b.Env, b.Notes)
+	}
+	r.Write("croft.toml", "[ports]\ncount = 2\n")
+	for _, name := range []string{"a", "b"} {
+		moved, err := movePorts(t, e, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if moved.Env["WHERE"] != fmt.Sprint(moved.Ports[0].Port) || moved.Env["EXTRA"] != "" || name == "b" && moved.Env["MODE"] != "test" {
+			t.Errorf("%s after a move: %v", name, moved.Env)
+		}
+	}
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	r.Git("clone", "--quiet", "--bare", r.Dir, bare)
+	if w := create(t, open(t, bare, &engine.Options{Environ: r.Env}), croft.CreateRequest{Name: "c", Base: "agent"}); w.Env["MODE"] != "evil" {
+		t.Errorf("of a bare repository: %v", w.Env)
 	}
 }
 

@@ -34,7 +34,8 @@ func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *j
 	rec.Copied, rec.Links = slices.Clone(rec.Copied), slices.Clone(rec.Links)
 	brought, err = svc.bringMissing(ctx, s, rec, asked, mode)
 	if len(rec.Env) == 0 {
-		setVariables(rec, asked.Env)
+		own, _ := ownVariables(s.Project, *rec, asked.Env)
+		setVariables(rec, own)
 	}
 	rec.HasTeardown = len(asked.teardownFor(*rec)) > 0
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/pattern"
 	"github.com/croft-sh/croft/internal/project"
@@ -42,6 +43,32 @@ func setVariables(rec *journal.Record, templates map[string]string) (problems []
 		rec.Env = nil
 	}
 	return problems
+}
+
+// ownVariables returns those of a commit's variables that the project's own croft.toml has with the same value, or that the
+// workspace has already. An agent may have written the commit, and people and programs get these variables without an approval.
+// In a repository without a checkout nothing but the commit can say.
+func ownVariables(r *project.Project, rec journal.Record, templates map[string]string) (own map[string]string, problems []string) {
+	if len(templates) == 0 || r.Path == r.CommonDir || git.SaysBare(r.CommonDir) {
+		return templates, nil
+	}
+	project, _ := askedBy(r.Path)
+	own = map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(templates)) {
+		if text, isOwn := project.Env[name]; isOwn && text == templates[name] || hasVariable(rec, name, templates[name]) {
+			own[name] = templates[name]
+			continue
+		}
+		problems = append(problems, fmt.Sprintf("croft.toml: %s in [env] is ignored: the project's own checkout does not have it with this value", name))
+	}
+	return own, problems
+}
+
+// hasVariable reports whether a workspace has a variable with the value of a template.
+func hasVariable(rec journal.Record, name, template string) bool {
+	value, isSet := rec.Env[name]
+	text, err := expand(template, rec)
+	return isSet && err == nil && text == value
 }
 
 var placeholder = pattern.New(`\{[^{}]*\}`)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/journal"
 )
 
 // TestVariablesAreNoSettings: no variable of a workspace is one that sets a key of the configuration. A croft that runs
@@ -21,6 +22,15 @@ func TestVariablesAreNoSettings(t *testing.T) {
 			if slices.Contains(key.Env(), name) {
 				t.Errorf("%s sets %s", name, key.Name)
 			}
+		}
+	}
+}
+
+// TestExpandRefuses: a value has one line, and nothing that controls a terminal.
+func TestExpandRefuses(t *testing.T) {
+	for _, template := range []string{"a\nb", "\x1b[2J", "{nothing}"} {
+		if text, err := expand(template, journal.Record{}); err == nil {
+			t.Errorf("%q is %q", template, text)
 		}
 	}
 }

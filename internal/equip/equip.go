@@ -101,7 +101,9 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 		problems = append(problems, notes...)
 		markUnapproved(rec, asked, notes)
 	}
-	rec.Workspace.Notes = append(rec.Workspace.Notes, append(problems, setVariables(rec, asked.Env)...)...)
+	own, foreign := ownVariables(s.Project, *rec, asked.Env)
+	problems = append(problems, foreign...)
+	rec.Workspace.Notes = append(rec.Workspace.Notes, append(problems, setVariables(rec, own)...)...)
 	markPending(rec, asked)
 	return svc.writeEnvFile(s.Project, rec)
 }

@@ -174,11 +174,12 @@ func (svc *Equipment) areOthers(tx *journal.Tx, rec journal.Record) (bool, error
 	}), err
 }
 
-// templatesOf returns [env] of the croft.toml that set a workspace up. What lies in the checkout does not count: an
-// agent may have written it, and people get these variables, too.
+// templatesOf returns [env] of the croft.toml that set a workspace up, as far as the project has it. What lies in the workspace
+// does not count: an agent may have written it, and people get these variables, too.
 func templatesOf(ctx context.Context, r *project.Project, rec journal.Record) (map[string]string, error) {
 	asked, err := AskedAt(ctx, r, cmp.Or(rec.SetUpAt, rec.Carried, rec.Workspace.Base))
-	return asked.Env, err
+	own, _ := ownVariables(r, rec, asked.Env)
+	return own, err
 }
 
 // rewriteEnvFile writes the file with a workspace's variables, whole, in the place of the one that Croft wrote before.

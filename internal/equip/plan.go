@@ -294,9 +294,10 @@ func (p *planning) variables() {
 			trial.Workspace.Ports[i].Name = name
 		}
 	}
-	p.out.Remarks = append(p.out.Remarks, setVariables(&trial, p.asked.Env)...)
-	for _, name := range slices.Sorted(maps.Keys(p.asked.Env)) {
-		p.add(p.asked.source("env", name), "variable "+name, p.asked.Env[name], "")
+	own, foreign := ownVariables(p.s.Project, p.rec, p.asked.Env)
+	p.out.Remarks = slices.Concat(p.out.Remarks, foreign, setVariables(&trial, own))
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		p.add(p.asked.source("env", name), "variable "+name, own[name], "")
 	}
 }
 
