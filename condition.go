@@ -47,7 +47,8 @@ const (
 	ConditionAhead       Condition = "ahead"        // it has commits that its target lacks, and nobody said that they are finished
 	ConditionInPlace     Condition = "in-place"     // its agent works in the project itself
 	ConditionLocked      Condition = "locked"       // nothing of all this, and a person has locked it
-	ConditionEmpty       Condition = "empty"        // nothing of all this; if Workspace.IsUnseen, nobody has looked at its files
+	ConditionUnseen      Condition = "unseen"       // nothing of all this, as far as the record says; nobody has looked at its files, which may have work
+	ConditionEmpty       Condition = "empty"        // nothing of all this
 	ConditionDiscarded   Condition = "discarded"    // removed: its work was not wanted
 	ConditionReaped      Condition = "reaped"       // removed: its agent was dead
 	ConditionUndone      Condition = "undone"       // removed: an undo took its creation back
@@ -62,7 +63,7 @@ func Conditions() []Condition {
 		ConditionQueued, ConditionWaiting, ConditionWorking, ConditionOrphan, ConditionResolving, ConditionConflict, ConditionCheckFailed,
 		ConditionTargetFails, ConditionUnapproved, ConditionBlocked, ConditionStuck, ConditionFailed, ConditionUnready, ConditionKilled, ConditionDirty,
 		ConditionReverted, ConditionMerged, ConditionCollides, ConditionToReview, ConditionPending, ConditionAhead, ConditionInPlace,
-		ConditionLocked, ConditionEmpty, ConditionDiscarded, ConditionReaped, ConditionUndone, ConditionRemoved,
+		ConditionLocked, ConditionUnseen, ConditionEmpty, ConditionDiscarded, ConditionReaped, ConditionUndone, ConditionRemoved,
 	}
 }
 
@@ -133,10 +134,10 @@ type Work struct {
 // Has reports whether a look examined an aspect; nothing was looked at without one.
 func (w *Work) Has(a Aspect) bool { return w != nil && slices.Contains(w.Seen, a) }
 
-// IsUnseen reports whether a workspace is ConditionEmpty only because nobody has looked at its
-// files: it may have uncommitted work.
+// IsUnseen reports whether nothing is known of a workspace's work because nobody has looked at its
+// files: it may have uncommitted work. The answer of an act on it is [ConditionEmpty] then.
 func (w *Workspace) IsUnseen() bool {
-	return w.Status == ConditionEmpty && !w.Work.Has(AspectFiles)
+	return w.Status == ConditionUnseen || w.Status == ConditionEmpty && !w.Work.Has(AspectFiles)
 }
 
 // Finished is the end of an agent, as Finish recorded it.

@@ -306,7 +306,7 @@ func (conditionScenarios) NoTime(t *testing.T, f *fixture) {
 		t.Errorf("unseen %v, want %v", list.Unseen, want)
 	}
 	for _, w := range list.Items {
-		f.wantCondition(w, croft.ConditionEmpty, croft.ActionWork)
+		f.wantCondition(w, croft.ConditionUnseen, croft.ActionWork)
 		if w.Why != "not looked at" || !w.IsUnseen() {
 			t.Errorf("%s has not been looked at, and is empty because %q", w.Name, w.Why)
 		}

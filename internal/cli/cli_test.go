@@ -54,6 +54,10 @@ func (f *fake) Repo(_ context.Context, req croft.RepoRequest) (*croft.Repo, erro
 	return f.repo(req.Repo)
 }
 
+func (f *fake) PlanProvision(context.Context, croft.PlanProvisionRequest) (*croft.ProvisionPlan, error) {
+	return &croft.ProvisionPlan{}, nil
+}
+
 func (f *fake) CreateAll(_ context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error) {
 	made, err := f.createAll(req)
 	return &croft.CreateResult{Workspaces: made}, err

@@ -19,6 +19,13 @@ type initResult struct {
 	Path    string `json:"path"`
 	Created bool   `json:"created"` // false: it was there already and was left, or was not asked for
 
+	// SetUp is what sets new workspaces up as it is committed. Suggested are steps for files that nothing
+	// installs from, and Local files that a new workspace would lack.
+	SetUp     []croft.ProvisionItem `json:"setUp,omitempty"`
+	Remarks   []string              `json:"remarks,omitempty"` // what is not used of it, and why
+	Suggested []suggestedStep       `json:"suggested,omitempty"`
+	Local     []string              `json:"local,omitempty"`
+
 	Files []initMCPFile `json:"files,omitempty"` // with --mcp, --claude or --codex: the files in which agents' hosts find the server of tools and the hooks
 }
 
@@ -29,7 +36,8 @@ func newInitCommand(a *app) *cobra.Command {
 		Use:   "init",
 		Short: "Write a croft.toml to begin with",
 		Long: `Write a commented croft.toml into the root of the repository, unless there is
-one. Croft works without it.
+one. Croft works without it. Say what sets new workspaces up by now, and which files of
+the project ask for a command or a copy that nothing names yet.
 
 With --mcp, tell agents of "croft mcp" instead: in .mcp.json (Claude Code),
 .codex/config.toml, .cursor/mcp.json, .gemini/settings.json and opencode.json of the
@@ -60,7 +68,13 @@ by its hooks: "croft list" shows it. Claude Code's own worktrees become workspac
 	return cmd
 }
 
-func (a *app) runInit(ctx context.Context, svc repoFinder) error {
+// initiator is the part of croft.Service that `croft init` calls.
+type initiator interface {
+	repoFinder
+	planner
+}
+
+func (a *app) runInit(ctx context.Context, svc initiator) error {
 	repo, err := svc.Repo(ctx, croft.RepoRequest{Repo: a.dir()})
 	if err != nil {
 		return err
@@ -78,7 +92,8 @@ func (a *app) runInit(ctx context.Context, svc repoFinder) error {
 		return err
 	}
 	result := initResult{Path: filepath.Join(repo.Path, configFile)}
-	result.Created, err = writeNewFile(result.Path, view.Template)
+	result.findSetUp(ctx, svc, repo.Path)
+	result.Created, err = writeNewFile(result.Path, view.Template+stepComments(result.Suggested))
 	if err != nil {
 		return &croft.Error{
 			Code: croft.NotWritable, Op: "init",
@@ -93,6 +108,9 @@ func (a *app) runInit(ctx context.Context, svc repoFinder) error {
 		a.printLine(a.shownPath(result.Path))
 	default:
 		a.note("%s is already there and was left as it is", a.shownPath(result.Path))
+	}
+	if !a.json {
+		a.noteInitSetUp(result)
 	}
 	return nil
 }

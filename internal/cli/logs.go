@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -19,9 +20,11 @@ type logReader interface {
 	CheckLog(ctx context.Context, req croft.CheckLogRequest) (*croft.CheckLog, error)
 }
 
-// logResult is the output of a check.
+// logResult is the output of a check, or of the first command that failed when a workspace was set up.
 type logResult struct {
 	Log croft.CheckLog `json:"log"`
+	// Steps are the commands that failed when it was set up, if no check has run.
+	Steps []croft.ProvisionedStep `json:"steps,omitempty"`
 }
 
 func newLogsCommand(a *app) *cobra.Command {
@@ -32,7 +35,10 @@ func newLogsCommand(a *app) *cobra.Command {
 		Short: "Show what the checks of a workspace's last merge printed",
 		Long: `Show the output of the check that decided about the last merge of a workspace: the
 one that runs, else one that failed, else the last one. Of a long output the beginning
-and the end are kept. "croft queue --all --json" has the IDs of all checks.`,
+and the end are kept. "croft queue --all --json" has the IDs of all checks.
+
+If no check has run and the workspace's set-up failed, show the end of what the command
+printed that failed.`,
 		Example: `  croft logs fix-login
   croft logs fix-login --follow`,
 		Args:              takesOne("workspace", "its name"),
@@ -48,7 +54,15 @@ and the end are kept. "croft queue --all --json" has the IDs of all checks.`,
 }
 
 func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check croft.ID, isFollowing bool) error {
-	m, at, err := a.lastChecked(ctx, svc, ref)
+	ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: ref, Scope: croft.ScopeAll})
+	if err != nil {
+		return err
+	}
+	m, at, err := a.lastChecked(ctx, svc, ws)
+	if failed := failedSteps(ws.Provision); errors.Is(err, croft.CheckNotFound) && len(failed) > 0 && check == "" {
+		a.printSetUpLogs(ws, failed)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -58,7 +72,7 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check c
 		return err
 	}
 	if a.json {
-		a.emit(logResult{*log})
+		a.emit(logResult{Log: *log})
 		return nil
 	}
 	a.note("%s  %s  %s", log.WorkspaceName, log.Check.Command, a.checkStateText(log.Check, m.Target))
@@ -87,11 +101,7 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check c
 
 // lastChecked finds the last merge of a workspace that checks have run on, or that is the
 // last, and the place in the stream of events at which it was found.
-func (a *app) lastChecked(ctx context.Context, svc logReader, ref croft.Ref) (croft.Merge, croft.Cursor, error) {
-	ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: ref, Scope: croft.ScopeAll})
-	if err != nil {
-		return croft.Merge{}, "", err
-	}
+func (a *app) lastChecked(ctx context.Context, svc logReader, ws *croft.Workspace) (croft.Merge, croft.Cursor, error) {
 	var last *croft.Merge
 	var at croft.Cursor
 	for req := (croft.MergesRequest{Repo: a.dir(), Scope: croft.ScopeAll}); ; {
@@ -123,6 +133,26 @@ func (a *app) lastChecked(ctx context.Context, svc logReader, ref croft.Ref) (cr
 		}
 	}
 	return *last, at, nil
+}
+
+// printSetUpLogs prints the end of what commands printed that failed, and says where the rest is.
+func (a *app) printSetUpLogs(ws *croft.Workspace, failed []croft.ProvisionedStep) {
+	if a.json {
+		step := failed[0]
+		check := croft.Check{Command: step.Run, State: croft.TryFailed, Took: step.Took}
+		log := croft.CheckLog{Workspace: ws.ID, WorkspaceName: ws.Name, Check: check, Data: []byte(step.Tail), Size: int64(len(step.Tail)), Next: int64(len(step.Tail))}
+		a.emit(logResult{log, failed})
+		return
+	}
+	for _, step := range failed {
+		a.note("%s failed at the set-up: %s", printable(step.Name), printable(step.Why))
+		if step.Tail != "" {
+			a.printLine(strings.TrimRight(printableLines(step.Tail), "\n"))
+		}
+		if step.Log != "" {
+			a.note("all of it is in %s", a.shownPath(step.Log))
+		}
+	}
 }
 
 // printLog prints a part of an output and all that follows it so far, and returns the last

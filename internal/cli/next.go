@@ -46,7 +46,7 @@ func conditionStyle(c croft.Condition) style {
 		return styleGreen
 	case croft.ConditionMaking, croft.ConditionMerging, croft.ConditionChecking, croft.ConditionQueued, croft.ConditionWorking:
 		return styleBlue
-	case croft.ConditionMerged, croft.ConditionInPlace, croft.ConditionLocked, croft.ConditionEmpty, croft.ConditionRemoved,
+	case croft.ConditionMerged, croft.ConditionInPlace, croft.ConditionLocked, croft.ConditionUnseen, croft.ConditionEmpty, croft.ConditionRemoved,
 		croft.ConditionDiscarded, croft.ConditionReaped, croft.ConditionUndone:
 		return styleDim
 	}

@@ -19,7 +19,7 @@ func TestInit(t *testing.T) {
 	r.env.Dir = root
 	file := filepath.Join(root, "croft.toml")
 	r.call(t, "init").want(t, croft.ExitOK, "croft.toml\n", "")
-	if text, err := os.ReadFile(file); err != nil || string(text) != "# layout = \"default\"\n" {
+	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "# layout = \"default\"\n") || !strings.Contains(string(text), "# [[provision.step]]\n") {
 		t.Errorf("croft.toml: %q, %v", text, err)
 	}
 	if err := os.WriteFile(file, []byte("mine"), 0o644); err != nil {

@@ -459,9 +459,8 @@ func idle(f *Facts) (Verdict, bool) {
 	case w.IsLocked:
 		return verdict(croft.ConditionLocked, w.LockReason)
 	}
-	why := ""
 	if f.IsListed && !f.HasSeenFiles {
-		why = "not looked at" // so it may have uncommitted work
+		return f.verdictFor(croft.ConditionUnseen, "not looked at", croft.ActionWork) // it may have uncommitted work
 	}
-	return f.verdictFor(croft.ConditionEmpty, why, croft.ActionWork)
+	return f.verdictFor(croft.ConditionEmpty, "", croft.ActionWork)
 }

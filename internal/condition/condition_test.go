@@ -81,8 +81,8 @@ func tableOfRecord() []line {
 		{"locked", with(fresh(), func(f *Facts) { f.Workspace.IsLocked, f.Workspace.LockReason = true, "mine" }), "locked", "mine", ""},
 		{"fresh", with(fresh(), func(f *Facts) { f.IsListed, f.HasSeenFiles, f.HasSeenCommits = true, true, true }), "empty", "", "croft sh x"},
 		{"made just now", fresh, "empty", "", "croft sh x"},
-		{"not looked at", with(fresh(), func(f *Facts) { f.IsListed = true }), "empty", "not looked at", "croft sh x"},
-		{"only its commits were looked at", with(fresh(), func(f *Facts) { f.IsListed, f.HasSeenCommits = true, true }), "empty", "not looked at", "croft sh x"},
+		{"not looked at", with(fresh(), func(f *Facts) { f.IsListed = true }), "unseen", "not looked at", "croft sh x"},
+		{"only its commits were looked at", with(fresh(), func(f *Facts) { f.IsListed, f.HasSeenCommits = true, true }), "unseen", "not looked at", "croft sh x"},
 		{"imported", with(fresh(), func(f *Facts) { f.Workspace.BaseRef = "" }), "ahead", "imported, what it started from is not known", "croft sh x"},
 	}
 }

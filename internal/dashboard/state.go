@@ -48,6 +48,7 @@ var states = map[croft.Condition]state{
 	croft.ConditionAhead:       {"has commits", "t-green", "ready", false},
 	croft.ConditionInPlace:     {"in place", "t-grey", "folder", false},
 	croft.ConditionLocked:      {"locked", "t-grey", "lock", false},
+	croft.ConditionUnseen:      {"not looked at", "t-grey", "idle", false},
 	croft.ConditionEmpty:       {"no work yet", "t-grey", "idle", false},
 	croft.ConditionDiscarded:   {"discarded", "t-grey", "trash", false},
 	croft.ConditionReaped:      {"reaped", "t-grey", "trash", false},

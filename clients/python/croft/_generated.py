@@ -399,6 +399,7 @@ Condition: TypeAlias = Literal[
     "ahead",
     "in-place",
     "locked",
+    "unseen",
     "empty",
     "discarded",
     "reaped",

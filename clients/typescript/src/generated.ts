@@ -710,6 +710,7 @@ export type Condition =
   | "ahead"
   | "in-place"
   | "locked"
+  | "unseen"
   | "empty"
   | "discarded"
   | "reaped"
