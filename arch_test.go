@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	// What agents' hooks say, and what is done with it.
 	"internal/hook":     {".", "internal/pattern"},
 	"internal/activity": {"."},
-	"internal/hook/act": {".", "internal/hook"},
+	"internal/hook/act": {".", "internal/hook", "internal/shellword"},
 
 	// The rooms of git, each on those before it. "internal/git/..." is all of them.
 	"internal/git/object":    {"internal/fsx"},
@@ -740,7 +740,7 @@ const maxPackageLines = 3000
 var packageLines = map[string]int{
 	".":                   4_500,  // the contract in prose: half of it is comments
 	"engine":              1_000,  // a line or three a call
-	"internal/cli":        10_500, // one file a command
+	"internal/cli":        11_000, // one file a command
 	"internal/dashboard":  8_000,  // one file a page
 	"internal/fsx":        3_350,  // one small file for each way in which an agent could lead a write astray
 	"internal/git":        7_000,

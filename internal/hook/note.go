@@ -101,12 +101,17 @@ type secret struct {
 
 var secrets = []secret{
 	{pattern.New(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY.*`), "***"},
-	{pattern.New(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret)|api-key)(\s*:\s*)[^'"\n]+`), "${1}${2}***"},
+	{pattern.New(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret)|api-key)(["']?\s*[:=]\s*["']?)[^'"\n]+`), "${1}${2}***"},
 	{pattern.New(`(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/=-]{6,}`), "${1}${2}***"},
-	{pattern.New(`(?i)(://)[^/\s'"@]+@`), "${1}***@"},
+	{pattern.New(`(?i)(://)[^/\s'"]+@`), "${1}***@"}, // up to the last @: a password may have one
 	{pattern.New(`(?i)(--?[a-z-]*(?:password|passwd|passphrase|token|secret|api-?key|access-?key|credential)s?(?:\s+|=))('[^']*'|"[^"]*"|\S+)`), "${1}***"},
 	{pattern.New(`(?i)([a-z0-9_.-]*(?:password|passwd|passphrase|pwd|token|secret|api_?key|access_?key|private_?key|credential)[a-z0-9_]*["']?\s*[=:]\s*)('[^']*'|"[^"]*"|[^\s'",;&]+)`), "${1}***"},
-	{pattern.New(`(\s(?:-u|--user)[\s=]+['"]?[^\s:'"]+:)[^\s'"]+`), "${1}***"},
+	{pattern.New(`(\s(?:-u|--user|-a|--auth)[\s=]+['"]?[^\s:'"]+:)[^\s'"]+`), "${1}***"},
+	// -p and -a are passwords of some programs, and something else of most.
+	{pattern.New(`\b((?:sshpass|mongo(?:sh|dump|restore|export|import)?)\b[^|;&\n]*?\s-p[\s=]*)('[^']*'|"[^"]*"|[^\s|;&]+)`), "${1}***"},
+	{pattern.New(`\b((?:mysql[a-z]*|mariadb[a-z-]*)\b[^|;&\n]*?\s-p)('[^']*'|"[^"]*"|[^\s|;&]+)`), "${1}***"},
+	{pattern.New(`\b([a-z]+\b[^|;&\n]*?\blogin\b[^|;&\n]*?\s-p[\s=]*)('[^']*'|"[^"]*"|[^\s|;&]+)`), "${1}***"},
+	{pattern.New(`\b((?:redis|valkey)-cli\b[^|;&\n]*?\s-a[\s=]*)('[^']*'|"[^"]*"|[^\s|;&]+)`), "${1}***"},
 	{pattern.New(`\b(?:sk|pk|rk)[-_](?:live|test|ant|proj|[a-z0-9]+)?[-_]?[A-Za-z0-9_-]{12,}`), "***"},
 	{pattern.New(`\b(?:gh[pousr]_|github_pat_|glpat-|npm_|hf_|xox[abeprs]-|AIza|ya29\.|dop_v1_|SG\.)[A-Za-z0-9._-]{10,}`), "***"},
 	{pattern.New(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), "***"},

@@ -32,7 +32,8 @@ type Hook struct {
 	// Say tells people about trouble; agents show it only where one looks for it.
 	Say func(sentence string)
 
-	patience time.Duration // how long a report may take before another process has it; 0: reportTime
+	patience      time.Duration // how long a report may take before another process has it; 0: reportTime
+	setUpPatience time.Duration // how long the commands of a new workspace may take; 0: setUpTime
 }
 
 // The times that a hook takes at most: an agent waits for it.
@@ -43,6 +44,7 @@ const (
 
 	removeTime = 50 * time.Second
 	createTime = 590 * time.Second
+	setUpTime  = 540 * time.Second // of that, for the commands of a new workspace
 )
 
 // State reports what the input says of the agent. It never fails: where there is no workspace it

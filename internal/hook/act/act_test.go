@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -97,5 +98,40 @@ func TestUnchanged(t *testing.T) {
 		if h.State(t.Context()); len(*said) != 0 {
 			t.Errorf("%s: said %q", event, *said)
 		}
+	}
+}
+
+// settingUp is a Service with one workspace whose commands take longer than any patience.
+type settingUp struct {
+	croft.Service
+	dir string
+}
+
+func (s settingUp) Close() error { return nil }
+
+func (s settingUp) Workspace(context.Context, croft.WorkspaceRequest) (*croft.Workspace, error) {
+	return &croft.Workspace{ID: "i", Name: "w", Path: s.dir, State: croft.Ready, Provision: &croft.Provision{State: croft.ProvisionPending}}, nil
+}
+
+func (s settingUp) Provision(ctx context.Context, _ croft.ProvisionRequest) (*croft.Provision, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestSetUpEnds: an agent gets its worktree also if the commands that set it up take longer than it waits, and it is said.
+func TestSetUpEnds(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, said, _ := hooked(&service{}, `{"name":"w","cwd":"`+dir+`"}`)
+	h.Open = func(context.Context, string) (croft.Service, error) { return settingUp{dir: dir}, nil }
+	h.setUpPatience = time.Millisecond
+	path, err := h.Create(t.Context())
+	if err != nil || path != dir {
+		t.Fatalf("%q, %v", path, err)
+	}
+	if text := strings.Join(*said, "\n"); !strings.Contains(text, "croft provision w") {
+		t.Errorf("said %q", text)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/hook"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // RoleSubagent is the role of workspaces for agents that another agent started.
@@ -50,7 +51,40 @@ func (h Hook) Create(ctx context.Context) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
+	h.setUp(ctx, svc, ws)
 	return filepath.EvalSymlinks(ws.Path)
+}
+
+// setUp runs the approved commands of a workspace that have not run, as long as the agent waits. What fails, or has no
+// time, is said, and leaves a workspace that can be used and set up later.
+func (h Hook) setUp(ctx context.Context, svc croft.Service, ws *croft.Workspace) {
+	if ws.Provision == nil || ws.Provision.State != croft.ProvisionPending {
+		h.sayUnready(ws.Name, ws.Provision)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.setUpPatience, setUpTime))
+	defer cancel()
+	got, err := svc.Provision(ctx, croft.ProvisionRequest{Workspace: croft.ByID(ws.ID), Mode: croft.ProvisionSteps})
+	switch {
+	case err == nil:
+		h.sayUnready(ws.Name, got)
+	case ctx.Err() != nil:
+		h.Say(fmt.Sprintf("%s is not set up yet: there was no time for all of its commands; croft provision %s runs the others", ws.Name, shellword.Quote(ws.Name)))
+	default:
+		h.sayError(err)
+	}
+}
+
+// sayUnready says why a workspace is not set up, if it is not.
+func (h Hook) sayUnready(name string, p *croft.Provision) {
+	if p == nil || p.State == croft.ProvisionReady || p.State == "" {
+		return
+	}
+	command := "croft provision " + shellword.Quote(name)
+	if p.State == croft.ProvisionUnapproved {
+		command = "croft config trust --setup " + shellword.Quote(name)
+	}
+	h.Say(fmt.Sprintf("%s is not set up: %s; %s", name, p.Why, command))
 }
 
 // openNamed opens a workspace of the wanted name, or of one with a suffix if something else has
