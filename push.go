@@ -123,6 +123,12 @@ type PullRequest struct {
 	At    time.Time `json:"at"` // when the host told
 }
 
+// Proves reports whether the host has merged exactly this commit, and the base has its content.
+// A nil pull request proves nothing.
+func (p *PullRequest) Proves(commit string) bool {
+	return p != nil && (p.State == PullRequestMerged || p.State == PullRequestAdvanced) && p.Proof != "" && commit != "" && p.Head == commit
+}
+
 // Pushed answers for a push, or for a look at one.
 type Pushed struct {
 	RepoID        ID           `json:"repoId,omitempty"`

@@ -378,6 +378,9 @@ func merged(f *Facts) (Verdict, bool) {
 	if w.MergeCommit != "" {
 		why = "as " + short(w.MergeCommit)
 	}
+	if w.PullRequest.Proves(w.Head) {
+		why = fmt.Sprintf("by pull request #%d", w.PullRequest.Number)
+	}
 	return f.verdictFor(croft.ConditionMerged, why, action)
 }
 
@@ -387,6 +390,9 @@ func merged(f *Facts) (Verdict, bool) {
 func (f *Facts) isMerged() bool {
 	m := f.current()
 	isRecorded := m != nil && m.Status == croft.MergeMerged && f.Workspace.MergeStatus == croft.MergeMerged
+	if f.Workspace.PullRequest.Proves(f.Workspace.Head) {
+		return true
+	}
 	if f.HasSeenCommits {
 		return f.Commits.IsIntegrated || isRecorded && m.Commit == "" && f.Commits.Ahead == 0
 	}
@@ -429,6 +435,9 @@ func ahead(f *Facts) (Verdict, bool) {
 	if w.Target == "" {
 		return f.verdictFor(croft.ConditionAhead, "it has commits and no target", croft.ActionWork)
 	}
+	if w.PullRequest != nil {
+		return f.inPull(w.PullRequest)
+	}
 	if f.Approved != "" && f.pendingFor() != nil {
 		return f.verdictFor(croft.ConditionPending, f.Approved, croft.ActionMerge)
 	}
@@ -449,6 +458,24 @@ func ahead(f *Facts) (Verdict, bool) {
 		why += " since it was merged"
 	}
 	return f.verdictFor(croft.ConditionAhead, why, croft.ActionMerge)
+}
+
+// inPull is about a workspace with commits that its target lacks, and a pull request.
+func (f *Facts) inPull(p *croft.PullRequest) (Verdict, bool) {
+	w := &f.Workspace
+	name := fmt.Sprintf("pull request #%d", p.Number)
+	isPushed := w.Push != nil && w.Push.Commit == w.Head
+	switch {
+	case p.State == croft.PullRequestClosed:
+		return f.verdictFor(croft.ConditionAhead, name+" was closed", croft.ActionDiff)
+	case p.State == croft.PullRequestIsOpen && isPushed:
+		return f.verdictFor(croft.ConditionPending, name+" is open", croft.ActionFollow)
+	case p.State == croft.PullRequestIsOpen:
+		return f.verdictFor(croft.ConditionAhead, "commits that "+name+" lacks", croft.ActionPush)
+	case p.Head != w.Head:
+		return f.verdictFor(croft.ConditionAhead, "commits since "+name+" was merged", croft.ActionPush)
+	}
+	return f.verdictFor(croft.ConditionAhead, name+" was merged, and "+p.Base+" there lacks its content", croft.ActionDiff)
 }
 
 func idle(f *Facts) (Verdict, bool) {

@@ -56,8 +56,29 @@ func with(of Facts, change func(*Facts)) func() Facts {
 	}
 }
 
+// pulled returns the facts of a workspace that was pushed and has a pull request of its head.
+func pulled(state croft.PullRequestState, proof string) Facts {
+	f := committed()
+	f.Workspace.Push = &croft.Push{Commit: f.Workspace.Head}
+	f.Workspace.PullRequest = &croft.PullRequest{Number: 12, State: state, Base: "main", Head: f.Workspace.Head, Proof: proof}
+	return f
+}
+
+func tableOfPulls() []line {
+	later := func(f *Facts) { f.Workspace.Head = "1a7e0000" }
+	return []line{
+		{"open", with(pulled(croft.PullRequestIsOpen, ""), func(*Facts) {}), croft.ConditionPending, "pull request #12 is open", "croft push --status x"},
+		{"open, with commits", with(pulled(croft.PullRequestIsOpen, ""), later), croft.ConditionAhead, "commits that pull request #12 lacks", "croft push --pr x"},
+		{"closed", with(pulled(croft.PullRequestClosed, ""), func(*Facts) {}), croft.ConditionAhead, "pull request #12 was closed", "croft diff x"},
+		{"merged", with(pulled(croft.PullRequestMerged, "squash"), func(*Facts) {}), croft.ConditionMerged, "by pull request #12", "croft remove x"},
+		{"merged, nobody looked", with(pulled(croft.PullRequestMerged, "squash"), func(f *Facts) { f.HasSeenCommits = false }), croft.ConditionMerged, "by pull request #12", "croft remove x"},
+		{"merged, not proven", with(pulled(croft.PullRequestMerged, ""), func(*Facts) {}), croft.ConditionAhead, "pull request #12 was merged, and main there lacks its content", "croft diff x"},
+		{"merged, with commits since", with(pulled(croft.PullRequestMerged, "squash"), later), croft.ConditionAhead, "commits since pull request #12 was merged", "croft push --pr x"},
+	}
+}
+
 func table() []line {
-	return slices.Concat(tableOfRecord(), tableOfMerges(), tableOfWork(), tableOfRemoved())
+	return slices.Concat(tableOfRecord(), tableOfMerges(), tableOfWork(), tableOfRemoved(), tableOfPulls())
 }
 
 func tableOfRecord() []line {

@@ -35,6 +35,10 @@ func (f *Facts) command(a croft.Action) string {
 		verb = "sh"
 	case croft.ActionSetUp:
 		verb = "provision"
+	case croft.ActionPush:
+		verb = "push --pr"
+	case croft.ActionFollow:
+		verb = "push --status"
 	case croft.ActionAnswer:
 		verb = "show"
 	case croft.ActionResolve:

@@ -15,7 +15,7 @@ import (
 )
 
 // IsIntegrated reports whether everything that a workspace committed is in its target
-// now. Uncommitted work does not count. It is false if there is no repository, no
+// now, or was merged at its host by a pull request of exactly these commits. Uncommitted work does not count. It is false if there is no repository, no
 // target or no known commit, and if the work was merged and then reverted. It works for
 // live and for removed workspaces.
 func (svc *Removals) IsIntegrated(ctx context.Context, r *project.Project, rec journal.Record) (bool, error) {
@@ -27,10 +27,7 @@ func (svc *Removals) IsIntegrated(ctx context.Context, r *project.Project, rec j
 		return false, err
 	}
 	target, err := r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Target)
-	if errors.Is(err, refs.ErrNoRef) {
-		return false, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return false, err
 	}
 	var tips []string
@@ -61,6 +58,12 @@ func (svc *Removals) IsIntegrated(ctx context.Context, r *project.Project, rec j
 	}
 	tips = append(tips, r.Trees.At(project.SpecOf(rec)).OwnTips()...)
 	for _, tip := range tips {
+		if rec.Workspace.PullRequest.Proves(tip) {
+			continue // its host has merged this commit; the project need not have fetched that
+		}
+		if target == "" {
+			return false, nil
+		}
 		if how, err := r.Git.Integrated(ctx, tip, target); err != nil || how == mergetree.NotIntegrated {
 			return false, err
 		}

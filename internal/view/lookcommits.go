@@ -136,12 +136,16 @@ func (l *looker) isIntegrated(ctx context.Context, known *mergetree.Ancestry, t 
 	if head == rec.Workspace.Base {
 		return false, nil
 	}
+	pr := rec.Workspace.PullRequest
 	for _, path := range paths {
-		if !t.paths[path] {
+		if !t.paths[path] && !pr.Proves(head) {
 			return false, nil
 		}
 	}
 	for _, tip := range l.tipsOf(i) {
+		if pr.Proves(tip) {
+			continue
+		}
 		if known.Has(tip) {
 			if ahead, _, _ := t.line.Compare(tip); ahead == 0 {
 				continue

@@ -208,6 +208,8 @@ Action: TypeAlias = Literal[
     "unlock",
     "review",
     "set-up",
+    "push",
+    "follow",
     "restore",
 ]
 

@@ -107,6 +107,8 @@ export type Action =
   | "unlock"
   | "review"
   | "set-up"
+  | "push"
+  | "follow"
   | "restore"
   | (string & {}); // a newer daemon may have more words
 
