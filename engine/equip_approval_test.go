@@ -232,3 +232,97 @@ func TestScriptOfAnyName(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
+
+// TestApprovedBytesRun: a script runs only with the bytes that were approved. Attributes of a commit change them between the commit
+// and the workspace without a change of the script, and an agent changes them by hand.
+func TestApprovedBytesRun(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		attributes, edit string
+		want             croft.ProvisionState
+	}{
+		"as approved": {"", "", croft.ProvisionReady},
+		"line ends":   {"*.sh text eol=crlf\n", "", croft.ProvisionFailed},
+		"an encoding": {"*.sh text working-tree-encoding=UTF-16\n", "", croft.ProvisionFailed},
+		"an edit":     {"", "echo evil >>ran\n", croft.ProvisionFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			r.Write("croft.toml", "[[provision.step]]\nname = \"a\"\nrun = \"sh tools/a.sh\"\n")
+			r.Write("tools/a.sh", "echo x >ran\n")
+			r.Write(".gitignore", "ran*\n")
+			r.Commit("settings")
+			e := engineIn(t, r, 0)
+			if _, err := e.Approve(t.Context(), croft.ApproveRequest{Target: "main", Of: croft.OfSetup, Hash: setupOf(t, e).Hash}); err != nil {
+				t.Fatal(err)
+			}
+			r.Git("checkout", "--quiet", "-b", "agent")
+			if test.attributes != "" {
+				r.Write(".gitattributes", test.attributes)
+				r.Git("add", ".gitattributes")
+			}
+			r.Git("commit", "--quiet", "--allow-empty", "--message", "an agent's")
+			r.Git("checkout", "--quiet", "--force", "main")
+			w := create(t, e, croft.CreateRequest{Name: "a", Base: "agent"})
+			if test.edit != "" {
+				gittest.WriteFile(t, filepath.Join(w.Path, "tools/a.sh"), test.edit)
+			}
+			p, err := e.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a"})
+			if err != nil || p.State != test.want || exists(filepath.Join(w.Path, "ran")) != (test.want == croft.ProvisionReady) {
+				t.Errorf("%+v, %v", p, err)
+			}
+			if test.want == croft.ProvisionFailed && !strings.Contains(p.Why, "has not the bytes that were approved") {
+				t.Errorf("%q", p.Why)
+			}
+		})
+	}
+}
+
+// TestIsolatedHasNoSharedLinks: the links of a layout and of checkout.links are not made in an isolated workspace. It gets copies if the
+// user allows that, and says why not otherwise.
+func TestIsolatedHasNoSharedLinks(t *testing.T) {
+	t.Parallel()
+	for _, secrets := range []string{"false", "true"} {
+		r := gittest.New(t)
+		r.Write(".gitignore", "secrets\n.env\n")
+		r.Write("croft.toml", "[checkout]\nlinks = [\"secrets\"]\n")
+		r.Commit("settings")
+		r.Write("secrets/a", "a")
+		r.Write(".env", "KEY=1\n")
+		e := engineIn(t, r, 0, "provision.secrets", secrets)
+		w := create(t, e, croft.CreateRequest{Name: "a", Mode: croft.ModeIsolated, Layout: "agents"})
+		for _, name := range []string{"secrets", ".env"} {
+			info, err := os.Lstat(filepath.Join(w.Path, name))
+			isCopied := err == nil && info.Mode()&os.ModeSymlink == 0
+			if isCopied != (secrets == "true") || err == nil && !isCopied {
+				t.Errorf("with secrets %s, %s: %v", secrets, name, err)
+			}
+		}
+		want := croft.ProvisionSkip
+		if secrets == "true" {
+			want = croft.ProvisionCopy
+		}
+		for _, p := range w.Provision.Paths {
+			if p.How != want {
+				t.Errorf("%+v", p)
+			}
+		}
+	}
+}
+
+// TestCommittedVariablesFile: a file of the commit that has the name of the one with variables stays as it is, and is named.
+func TestCommittedVariablesFile(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Write("croft.toml", "[ports]\ncount = 1\n")
+	r.Write(".croft.env", "PATH=/evil\n")
+	r.Commit("settings")
+	w := create(t, engineIn(t, r, 0), croft.CreateRequest{Name: "a"})
+	if read(t, filepath.Join(w.Path, ".croft.env")) != "PATH=/evil\n" || w.Env["PATH"] != "" {
+		t.Errorf("%v", w.Env)
+	}
+	if !strings.Contains(strings.Join(w.Notes, "\n"), "the commit has a .croft.env of its own") {
+		t.Errorf("%q", w.Notes)
+	}
+}

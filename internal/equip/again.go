@@ -42,7 +42,7 @@ func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *j
 		err = svc.hide(ctx, s.Project, before, *rec)
 	}
 	if err == nil {
-		err = svc.writeEnvFile(s.Project, rec)
+		err = svc.writeEnvFile(s.Project, rec, false)
 	}
 	return brought, errors.Join(err, svc.saveBrought(context.WithoutCancel(ctx), before, *rec))
 }
@@ -101,7 +101,7 @@ func (svc *Equipment) bringMissing(ctx context.Context, s project.Location, rec 
 	}
 	links, _, err := svc.linkedPaths(ctx, s, asked)
 	if err == nil {
-		err = in.paths(ctx, append(own, links...))
+		err = in.paths(ctx, slices.Concat(own, links, sharedPaths(*rec)))
 	}
 	return renewed + in.brought, err
 }

@@ -110,8 +110,9 @@ func portNamed(ports []croft.Port, word string) int {
 	return 0
 }
 
-// writeEnvFile writes the file with a workspace's variables, if it has some of its own.
-func (svc *Equipment) writeEnvFile(r *project.Project, rec *journal.Record) error {
+// writeEnvFile writes the file with a workspace's variables, if it has some of its own. A file of that name in the commit of a new
+// workspace is neither replaced nor read, and is named in its notes.
+func (svc *Equipment) writeEnvFile(r *project.Project, rec *journal.Record, isNew bool) error {
 	name := r.Config.Provision.EnvFile
 	if name == "" || len(rec.Env) == 0 {
 		return nil
@@ -121,8 +122,11 @@ func (svc *Equipment) writeEnvFile(r *project.Project, rec *journal.Record) erro
 		return err
 	}
 	defer dir.Close()
+	if isNew && dir.Has(name) {
+		rec.Workspace.Notes = append(rec.Workspace.Notes, fmt.Sprintf("the commit has a %s of its own, which is left: it does not have the workspace's variables, and programs should not load it; croft env prints them", name))
+	}
 	if dir.Has(name) {
-		return nil // the commit has a file of that name
+		return nil
 	}
 	if err := dir.WriteFile(name, []byte(envFile(*rec)), 0o600); err != nil {
 		return err

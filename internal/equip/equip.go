@@ -93,7 +93,7 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 		problems = append(problems, foreign...)
 		links, notes, err := svc.linkedPaths(ctx, s, asked)
 		if err == nil {
-			err = in.paths(ctx, append(asked.Paths, links...))
+			err = in.paths(ctx, slices.Concat(asked.Paths, links, sharedPaths(*rec)))
 		}
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 	problems = append(problems, foreign...)
 	rec.Workspace.Notes = append(rec.Workspace.Notes, append(problems, setVariables(rec, own)...)...)
 	markPending(rec, asked)
-	return svc.writeEnvFile(s.Project, rec)
+	return svc.writeEnvFile(s.Project, rec, true)
 }
 
 // hasSources reports whether a project has a checkout with files that git does not carry.

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/provision"
 )
 
@@ -208,6 +209,16 @@ func whyNotLinked(name string, mode croft.Mode) string {
 		return "an isolated workspace has no links to the project"
 	}
 	return ""
+}
+
+// sharedPaths returns the paths that other workspaces share with the project by links, and that an isolated one gets copies of.
+func sharedPaths(rec journal.Record) (paths []config.ProvisionPath) {
+	for _, done := range pathsOf(rec) {
+		if done.Why == provision.WhyNotShared && rec.Workspace.Mode == croft.ModeIsolated {
+			paths = append(paths, config.ProvisionPath{Path: done.Path, How: string(croft.ProvisionCopy)})
+		}
+	}
+	return paths
 }
 
 // link links a path of the project into the workspace.

@@ -1,11 +1,17 @@
 package equip
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
+	"runtime"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/provision/script"
 )
 
@@ -22,6 +28,37 @@ func (a *Asked) digestNamed(files commitFiles, command string) error {
 		}
 	}
 	return nil
+}
+
+// changedScript returns the first script covered by the approval that a command names, and that has other bytes in the workspace:
+// attributes and filters of git, or an agent, have changed it. It is empty if there is none.
+func (a Asked) changedScript(dir *fsx.Dir, command string) string {
+	top, err := dir.Root()
+	if err != nil {
+		return "."
+	}
+	defer top.Close()
+	for _, w := range script.Words(command) {
+		if digest, isCovered := a.scripts[w.Name()]; isCovered && !hasDigest(top, w.Path, digest) {
+			return w.Name()
+		}
+	}
+	return ""
+}
+
+// hasDigest reports whether a file has a digest. On Windows git may have written its lines with CR.
+func hasDigest(top *os.Root, name, want string) bool {
+	const most = 64 << 20
+	f, err := top.OpenFile(filepath.FromSlash(name), os.O_RDONLY|fsx.NonBlocking, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	return err == nil && (digest(text) == want || runtime.GOOS == "windows" && digest(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))) == want)
 }
 
 // linkMode is the mode of a link in a tree.

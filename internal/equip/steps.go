@@ -24,6 +24,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/provision/script"
 	"github.com/croft-sh/croft/internal/shellword"
 )
 
@@ -431,6 +432,10 @@ func (s *setup) run(ctx context.Context, dir *fsx.Dir, command string, limit tim
 		done.State, done.Why = croft.StepFailed, "it was not started: those before it took all of provision.timeout"
 		return nil
 	}
+	if name := s.asked.changedScript(dir, command); name != "" {
+		done.State, done.Why = croft.StepFailed, fmt.Sprintf("it was not started: %q in the workspace has not the bytes that were approved", name)
+		return nil
+	}
 	log, err := check.NewLog(filepath.Join(s.svc.Settings.Config().StateDir, "logs", "provision"), string(s.rec.Workspace.ID), command)
 	if err != nil {
 		return err
@@ -463,18 +468,12 @@ func (s *setup) run(ctx context.Context, dir *fsx.Dir, command string, limit tim
 	return nil
 }
 
-// environ returns the environment of a step: that of the user without what controls git, and the
-// workspace's own.
+// environ returns the environment of a step: that of the user without what controls git and what is of other workspaces, and
+// the workspace's own.
 func (s *setup) environ() []string {
-	var env []string
-	for _, kv := range s.svc.Environ {
-		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "GIT_") && name != "PWD" && name != "OLDPWD" {
-			env = append(env, kv)
-		}
-	}
 	w := s.rec.Workspace
 	w.Env = s.rec.Env
-	env = append(env, "PWD="+w.Path)
+	env := append(script.Environ(s.svc.Environ), "PWD="+w.Path)
 	env = append(env, w.Environ()...)
 	return append(env, s.asked.foreignEnv(s.rec)...)
 }

@@ -77,12 +77,20 @@ func (svc *Workspaces) hideRoles(ctx context.Context, r *project.Project, rec jo
 	return svc.UnderLock(ctx, r, func() error { return svc.HideRoles(ctx, r, rec) })
 }
 
-// linkShared links the files and directories that a workspace shares with the project.
+// linkShared links the files and directories that a workspace shares with the project. An isolated one has none of these links:
+// the record says so, and where the user allows it copies come in later.
 // The links are never committed.
 func (svc *Workspaces) linkShared(ctx context.Context, r *project.Project, p *plan) error {
 	patterns := append(slices.Clone(p.layout.Links), r.Config.Checkout.Links...)
 	if p.mode == croft.ModeLegacy || len(patterns) == 0 {
 		return nil
+	}
+	if p.mode == croft.ModeIsolated {
+		names, err := provision.Shared(r.Path, patterns)
+		for _, name := range names {
+			p.record.AddProvisioned(croft.ProvisionedPath{Path: name, Wanted: croft.ProvisionLink, How: croft.ProvisionSkip, Why: provision.WhyNotShared})
+		}
+		return err
 	}
 	var err error
 	if p.record.Links, err = provision.Link(r.Path, p.record.Workspace.Path, patterns); err != nil || len(p.record.Links) == 0 {
