@@ -112,6 +112,11 @@ func (reportScenarios) Sessions(t *testing.T, f *fixture) {
 	if a := f.show("a").Activity; a.Note != "npm install" {
 		t.Errorf("reminded: %+v", a)
 	}
+	// One that another has followed leaves: that is told, and changes nothing of the other.
+	past, err := f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: croft.AgentEnded, AgentSession: "one", Turn: croft.SessionLeaves})
+	if err != nil || past.State != croft.AgentWaiting || past.AgentSession != "two" {
+		t.Errorf("a session of the past left: %+v, %v", past, err)
+	}
 	must(t, errOf(f.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "a", State: croft.AgentEnded, Turn: croft.SessionLeaves})))
 	left := 0
 	for ev, err := range f.Events(t.Context(), croft.EventsRequest{Kinds: []string{croft.EventWorkspaceLeft}}) {
@@ -120,7 +125,7 @@ func (reportScenarios) Sessions(t *testing.T, f *fixture) {
 			t.Errorf("left: %+v", ev)
 		}
 	}
-	if left != 1 {
+	if left != 2 {
 		t.Errorf("told %d times that it was left", left)
 	}
 }

@@ -48,8 +48,8 @@ func After(was *Record, req croft.ReportRequest, at time.Time) (next *Record, is
 	if was == nil {
 		return &Record{Activity: now}, true
 	}
-	if isOld(was, req, at) {
-		return was, false
+	if isOld(was, req, at) { // that a session left is told all the same: its workspace was kept
+		return was, req.Turn == croft.SessionLeaves
 	}
 	next = follow(*was, now)
 	if isRepeated(was.Activity, next.Activity) && req.Turn != croft.SessionLeaves {

@@ -121,9 +121,6 @@ func isEqual(a, b []byte) bool {
 
 // isCrofts reports whether an element calls a hook of Croft's and nothing else.
 func isCrofts(element json.RawMessage) bool {
-	if isEqual(element, []byte(`"croft *"`)) {
-		return true
-	}
 	var group struct {
 		Hooks []struct {
 			Command string   `json:"command"`
@@ -143,18 +140,25 @@ func (h Hooks) Removed(old []byte) (text []byte, why string) {
 	if parse(old) == nil {
 		return nil, "it is not plain JSON"
 	}
-	paths := [][]string{{"sandbox", "excludedCommands"}}
-	for _, e := range h.elements {
-		paths = append(paths, e.path)
-	}
 	text = old
-	for _, p := range paths {
+	for _, e := range h.written() {
 		var isEmpty bool
-		if text, isEmpty = drop(text, p, isCrofts); isEmpty {
+		isOurs := func(is json.RawMessage) bool { return isEqual(is, []byte(e.text)) }
+		if text, isEmpty = drop(text, e.path, isOurs); isEmpty {
 			return nil, ""
 		}
 	}
 	return text, ""
+}
+
+// written are the elements that Croft writes into the file in any form. What a user wrote in another way, such as a hook
+// of Croft's with other settings, is the user's; so is "croft *" among the commands outside of the sandbox, which nobody can
+// tell from Croft's own, unless the caller asks for it by ReachCroft.
+func (h Hooks) written() []element {
+	if h.Path != ClaudeHooks(ExecForm, ReachNothing).Path {
+		return h.elements
+	}
+	return slices.Concat(h.elements, ClaudeHooks(ExecForm, ReachNothing).elements, ClaudeHooks(ShellForm, ReachNothing).elements)
 }
 
 // Write adds to the file what is Croft's.

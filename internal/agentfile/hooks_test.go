@@ -168,3 +168,35 @@ func TestTOML(t *testing.T) {
 		}
 	}
 }
+
+// TestTOMLAppended: the server goes also if others have added to the file that Croft made, and stays if it was edited.
+func TestTOMLAppended(t *testing.T) {
+	const more = "\n[projects.\"/x\"]\ntrust_level = \"trusted\"\n"
+	edited := strings.Replace(tomlServer, "tool_timeout_sec = 600", "tool_timeout_sec = 60", 1)
+	for _, tt := range []struct{ old, want, why string }{
+		{tomlServer + more, more, ""},
+		{"a = 1\n\n" + tomlServer + more, "a = 1\n" + more, ""},
+		{"a = 1\n", "a = 1\n", ""},
+		{edited, "", "not as croft init writes it"},
+		{"a = 1\n\n" + edited + more, "", "not as croft init writes it"},
+	} {
+		text, why := removedTOML([]byte(tt.old))
+		if string(text) != tt.want || !strings.Contains(why, tt.why) || tt.why == "" && why != "" {
+			t.Errorf("%q: %q, %s", tt.old, text, why)
+		}
+	}
+}
+
+// TestOwnEntries: what a user wrote in another way than Croft does survives an undo.
+func TestOwnEntries(t *testing.T) {
+	h := ClaudeHooks(ExecForm, ReachNothing)
+	for _, own := range []string{
+		`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "croft hook claude state", "async": false}]}]}}`,
+		`{"sandbox": {"enabled": true, "excludedCommands": ["croft *", "docker *"]}}`,
+		`{"hooks": {"Stop": [{"matcher": "x", "hooks": [{"type": "command", "command": "croft", "args": ["hook", "claude", "state"], "timeout": 10}]}]}}`,
+	} {
+		if back, why := h.Removed([]byte(own)); why != "" || string(back) != own {
+			t.Errorf("%s: %s\n%s", own, why, back)
+		}
+	}
+}

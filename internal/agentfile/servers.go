@@ -69,12 +69,7 @@ const maxFile = 1 << 20
 
 // Undo takes the server of Croft out of a TOML file, if it is as Croft wrote it.
 func (f File) Undo(root *os.Root) (Outcome, string, error) {
-	out, why, err := change(root, f.Path, func(old []byte) ([]byte, string) {
-		if string(old) == tomlServer {
-			return nil, ""
-		}
-		return []byte(strings.Replace(string(old), "\n"+tomlServer, "", 1)), ""
-	})
+	out, why, err := change(root, f.Path, removedTOML)
 	if out == Changed {
 		out = Removed
 	}
@@ -249,6 +244,22 @@ var (
 	inlineTOML = pattern.New(`(?m)^[ \t]*["']?mcp_servers["']?[ \t]*=`)
 	memberTOML = pattern.New(`(?m)^[ \t]*\[[ \t]*["']?mcp_servers["']?[ \t]*\]`)
 )
+
+// removedTOML returns the text of a TOML file without the server that addedTOML put there; nil: nothing else was in it. A
+// server that was edited stays.
+func removedTOML(old []byte) (text []byte, why string) {
+	rest, isFirst := strings.CutPrefix(string(old), tomlServer) // Croft made the file, and others have added to it since
+	if !isFirst {
+		rest = strings.Replace(string(old), "\n"+tomlServer, "", 1)
+	}
+	switch {
+	case isFirst && rest == "":
+		return nil, ""
+	case rest == string(old) && croftTOML().Match(old):
+		return nil, "its server called croft is not as croft init writes it: take it out by hand"
+	}
+	return []byte(rest), ""
+}
 
 func addedTOML(old []byte) (text []byte, why string) {
 	switch {

@@ -23,7 +23,7 @@ func (o *initAgents) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&o.isClaude, "claude", false, "write the hooks of Claude Code into .claude/settings.json")
 	flags.BoolVar(&o.isCodex, "codex", false, "write the hooks and the tools of Codex into .codex")
-	flags.BoolVar(&o.isUndo, "undo", false, "with --claude or --codex: take out what it wrote")
+	flags.BoolVar(&o.isUndo, "undo", false, "with --claude or --codex: take out what it wrote; say --allow-outside again to take out that, too")
 	flags.BoolVar(&o.isUser, "user", false, "with --claude or --codex: in the home directory, for all projects")
 	flags.BoolVar(&o.isPrint, "print", false, "with --claude or --codex: print it, and write nothing")
 	addWordFlag(cmd, &o.reach, agentfile.ReachCroft, "allow-outside", "", "with --claude: the agent's shell runs croft outside of its sandbox, with all that you may do")
