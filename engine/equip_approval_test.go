@@ -326,3 +326,28 @@ func TestCommittedVariablesFile(t *testing.T) {
 		t.Errorf("%q", w.Notes)
 	}
 }
+
+// TestProbeInside: a probe that prints a path fails if that leads out of the workspace, also by a link in it, or beside it.
+func TestProbeInside(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]croft.ProvisionState{
+		"pwd": croft.ProvisionReady, "echo sub": croft.ProvisionReady, "echo out": croft.ProvisionFailed, "echo ..": croft.ProvisionFailed,
+		"echo ${PWD}x": croft.ProvisionFailed, "true && echo nothing-there": croft.ProvisionFailed, "false": croft.ProvisionFailed,
+	} {
+		r := gittest.New(t)
+		r.Write("croft.toml", "[[provision.probe]]\ninside = '"+command+"'\n")
+		r.Write("sub/f", "")
+		r.Commit("settings")
+		e := engineIn(t, r, 0)
+		if _, err := e.Approve(t.Context(), croft.ApproveRequest{Target: "main", Of: croft.OfSetup, Hash: setupOf(t, e).Hash}); err != nil {
+			t.Fatal(err)
+		}
+		w := create(t, e, croft.CreateRequest{Name: "a"})
+		if err := errors.Join(os.Symlink(r.Dir, filepath.Join(w.Path, "out")), os.MkdirAll(w.Path+"x", 0o755)); err != nil {
+			t.Skip(err)
+		}
+		if p, err := e.Provision(t.Context(), croft.ProvisionRequest{Workspace: "a"}); err != nil || p.State != want {
+			t.Errorf("%s: %+v, %v", command, p, err)
+		}
+	}
+}
