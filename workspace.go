@@ -279,6 +279,9 @@ type WorkspacesRequest struct {
 	// one of the conditions is theirs.
 	Conditions []Condition `json:"conditions,omitempty"`
 
+	// Asks is whom their agents ask; default: anybody, or nobody.
+	Asks Asks `json:"asks,omitempty"`
+
 	// Look is the time for looking at commits, files and processes, those that were active
 	// last first. Without it a condition is decided by the record and the refs alone, and
 	// all workspaces that could have been looked at are unseen.
@@ -286,6 +289,12 @@ type WorkspacesRequest struct {
 
 	Page
 }
+
+// Asks says whom an agent asks.
+type Asks string
+
+// AsksPerson: a person has to answer, to permit something or to log in, as Workspace.Question says.
+const AsksPerson Asks = "person"
 
 // UpdateRequest changes what callers record with a workspace.
 type UpdateRequest struct {

@@ -51,6 +51,11 @@ func (reportScenarios) Told(t *testing.T, f *fixture) {
 	if now, err := f.History(t.Context(), croft.HistoryRequest{}); err != nil || len(now.Items) != len(acts.Items) {
 		t.Errorf("%d acts after %d, %v", len(now.Items), len(acts.Items), err)
 	}
+	f.create(croft.CreateRequest{Name: "silent"})
+	asking, err := f.Workspaces(t.Context(), croft.WorkspacesRequest{Asks: croft.AsksPerson})
+	if must(t, err); len(asking.Items) != 1 || asking.Items[0].ID != got.ID || len(asking.Unseen) > 1 {
+		t.Errorf("those that ask a person: %+v", asking)
+	}
 }
 
 // Stays: another act that writes the record does not take back what the agent said meanwhile,

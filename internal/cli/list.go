@@ -21,7 +21,7 @@ type overviewer interface {
 
 func newListCommand(a *app) *cobra.Command {
 	var filter croft.WorkspacesRequest
-	var isAll, isFull, needsMe bool
+	var isAll, isFull bool
 	var conditions, recorded, meta []string
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -42,18 +42,13 @@ has those that were not looked at.`,
 			if err := chooseStates(cmd, &filter, conditions, recorded); err != nil {
 				return err
 			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				if needsMe {
-					return a.runList(ctx, asking{svc}, filter, isAll)
-				}
-				return a.runList(ctx, svc, filter, isAll)
-			})
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return a.runList(ctx, svc, filter, isAll) })
 		},
 	}
 	flags := cmd.Flags()
 	addWordFlag(cmd, &filter.Repos, croft.ScopeAll, "all-repos", "A", "of all projects")
 	flags.BoolVar(&isAll, "all", false, "also the worktrees that are not Croft's")
-	flags.BoolVar(&needsMe, "needs-me", false, "only those whose agent waits for a person: for an answer, a permission or a login")
+	addWordFlag(cmd, &filter.Asks, croft.AsksPerson, "needs-me", "", "only those whose agent waits for a person: for an answer, a permission or a login")
 	flags.BoolVar(&isFull, "full", false, "look at the files and commits of all, however long that takes")
 	flags.StringSliceVar(&conditions, "state", nil, "only those in these `states`, as the column says, such as conflict, check-failed, pending or merged; those that are gone too")
 	flags.StringSliceVar(&recorded, "record", nil, "only those with these `words` in their record, such as ready, trashed, pending or discarded; those that are gone too")
@@ -130,7 +125,7 @@ func chooseStates(cmd *cobra.Command, f *croft.WorkspacesRequest, conditions, re
 }
 
 func (a *app) runList(ctx context.Context, svc overviewer, filter croft.WorkspacesRequest, isAll bool) error {
-	if _, ok := svc.(asking); ok {
+	if filter.Asks != "" {
 		if err := a.needsRecord("list"); err != nil {
 			return err
 		}
@@ -154,7 +149,7 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Workspac
 		a.emit(result)
 		return nil
 	}
-	if _, ok := svc.(asking); ok && len(workspaces.Items) == 0 {
+	if filter.Asks != "" && len(workspaces.Items) == 0 {
 		a.note("no agent waits for you, as far as agents say: croft init --claude, or --codex, has them say it")
 	} else if len(workspaces.Items) == 0 && isFiltered(filter) {
 		a.note("no such workspaces")
@@ -177,21 +172,6 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Workspac
 		a.printTable(a.worktreeRows(*result.Worktrees))
 	}
 	return nil
-}
-
-// asking lists the workspaces whose agents wait for a person.
-type asking struct{ overviewer }
-
-func (l asking) Workspaces(ctx context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
-	list, err := l.overviewer.Workspaces(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	list.Items = slices.DeleteFunc(list.Items, func(ws croft.Workspace) bool { return ws.Question == nil })
-	list.Unseen = slices.DeleteFunc(list.Unseen, func(id croft.ID) bool {
-		return !slices.ContainsFunc(list.Items, func(ws croft.Workspace) bool { return ws.ID == id })
-	})
-	return list, nil
 }
 
 // isFiltered reports whether a request leaves workspaces out.

@@ -274,6 +274,11 @@ func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f crof
 	v.isListing = true
 	list, unseen := v.viewAll(ctx, records, f.Look)
 	list = slices.DeleteFunc(list, func(w croft.Workspace) bool { return !matchesFilter(&w, f) })
+	if f.Asks != "" { // whether an agent asks is known without a look at its files
+		unseen = slices.DeleteFunc(unseen, func(id croft.ID) bool {
+			return !slices.ContainsFunc(list, func(w croft.Workspace) bool { return w.ID == id })
+		})
+	}
 	out, err := page.Cut(list, f.Page, page.Oldest, page.Workspace)
 	if err == nil {
 		out.Unseen = unseen
@@ -334,6 +339,9 @@ func matchesFilter(w *croft.Workspace, f croft.WorkspacesRequest) bool {
 		}
 	}
 	if !layout.HasMeta(w.Meta, f.Meta) {
+		return false
+	}
+	if f.Asks == croft.AsksPerson && w.Question == nil {
 		return false
 	}
 	if len(f.MergeStatuses) > 0 && !slices.Contains(f.MergeStatuses, w.MergeStatus) {

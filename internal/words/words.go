@@ -37,6 +37,7 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.FixMode]():     {string(croft.FixAll)},
 		reflect.TypeFor[croft.Follow]():      {string(croft.FollowNew)},
 		reflect.TypeFor[croft.From]():        {string(croft.FromNow)},
+		reflect.TypeFor[croft.Asks]():        {string(croft.AsksPerson)},
 		reflect.TypeFor[croft.GoneMode]():    {string(croft.GoneForGood)},
 		reflect.TypeFor[croft.ImportMode]():  {string(croft.ImportShow), string(croft.ImportAll)},
 		reflect.TypeFor[croft.LeaseMode]():   {string(croft.LeaseExclusive)},

@@ -31,6 +31,7 @@ __all__ = [
     "ApprovalKind",
     "ApproveMode",
     "Archive",
+    "Asks",
     "Aspect",
     "Attempt",
     "Author",
@@ -252,6 +253,11 @@ ApprovalKind: TypeAlias = Literal[
 # ApproveMode says whether checks may run from now on.
 ApproveMode: TypeAlias = Literal[
     "withdraw",
+]
+
+# Asks says whom an agent asks.
+Asks: TypeAlias = Literal[
+    "person",
 ]
 
 # Aspect is a side of a workspace that a look at it examines.
@@ -5024,6 +5030,7 @@ class Calls:
         states: Sequence[State] | None = None,
         merge_statuses: Sequence[MergeStatus] | None = None,
         conditions: Sequence[Condition] | None = None,
+        asks: Asks | None = None,
         look: timedelta | str | None = None,
         limit: int | None = None,
         after: str | None = None,
@@ -5038,6 +5045,7 @@ class Calls:
             gone are meant too.
           conditions: what the workspaces are like. Those that are gone are meant too if
             one of the conditions is theirs.
+          asks: whom their agents ask; default: anybody, or nobody.
           look: the time for looking at commits, files and processes, those that were
             active last first. Without it a condition is decided by the record and the refs
             alone, and all workspaces that could have been looked at are unseen.
@@ -5057,6 +5065,7 @@ class Calls:
             "states": states,
             "mergeStatuses": merge_statuses,
             "conditions": conditions,
+            "asks": asks,
             "look": look,
             "limit": limit,
             "after": after,
@@ -5077,6 +5086,7 @@ class Calls:
         states: Sequence[State] | None = None,
         merge_statuses: Sequence[MergeStatus] | None = None,
         conditions: Sequence[Condition] | None = None,
+        asks: Asks | None = None,
         look: timedelta | str | None = None,
         limit: int | None = None,
     ) -> Iterator[Workspace]:
@@ -5093,6 +5103,7 @@ class Calls:
             "states": states,
             "mergeStatuses": merge_statuses,
             "conditions": conditions,
+            "asks": asks,
             "look": look,
             "limit": limit,
         }

@@ -309,6 +309,10 @@ export interface ArchiveRequest {
   ifRevision?: number;
 }
 
+/** Asks says whom an agent asks. */
+export type Asks =
+  | "person";
+
 /** Aspect is a side of a workspace that a look at it examines. */
 export type Aspect =
   | "commits"
@@ -3536,6 +3540,8 @@ export interface WorkspacesQuery {
    * is theirs.
    */
   conditions?: Condition[];
+  /** whom their agents ask; default: anybody, or nobody. */
+  asks?: Asks;
   /**
    * the time for looking at commits, files and processes, those that were active last first.
    * Without it a condition is decided by the record and the refs alone, and all workspaces
