@@ -160,3 +160,9 @@ type Token struct {
 	CreatedAt time.Time `json:"createdAt"`
 	UsedAt    time.Time `json:"usedAt,omitzero"` // absent: never
 }
+
+// Asks says whom an agent asks.
+type Asks string
+
+// AsksPerson: a person has to answer, to permit something or to log in, as Workspace.Question says.
+const AsksPerson Asks = "person"

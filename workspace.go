@@ -290,12 +290,6 @@ type WorkspacesRequest struct {
 	Page
 }
 
-// Asks says whom an agent asks.
-type Asks string
-
-// AsksPerson: a person has to answer, to permit something or to log in, as Workspace.Question says.
-const AsksPerson Asks = "person"
-
 // UpdateRequest changes what callers record with a workspace.
 type UpdateRequest struct {
 	Key       string `json:"key,omitempty"`

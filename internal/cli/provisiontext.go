@@ -34,6 +34,7 @@ func (a *app) noteProvision(workspaces ...croft.Workspace) {
 // commands failed or wait for approval.
 func (a *app) noteSetupNext(workspaces ...croft.Workspace) {
 	var next, hinted []string
+	a.noteFailures(workspaces)
 	for _, ws := range workspaces {
 		if ws.Provision == nil {
 			continue
@@ -47,13 +48,34 @@ func (a *app) noteSetupNext(workspaces ...croft.Workspace) {
 		case croft.ProvisionPending:
 			next = append(next, "croft provision "+shellWord(ws.Name))
 		case croft.ProvisionFailed:
-			a.noteSetup(ws.Provision, " "+shellWord(ws.Name))
 			next = append(next, "croft provision "+shellWord(ws.Name))
 		}
 	}
 	slices.Sort(next)
 	for _, command := range slices.Compact(next) {
 		a.note("hint: %s", command)
+	}
+}
+
+// noteFailures shows the end of what commands printed that failed, once where they printed the same in several workspaces.
+func (a *app) noteFailures(workspaces []croft.Workspace) {
+	type failure struct{ step, why, tail string }
+	var order []failure
+	names := map[failure][]string{}
+	for _, ws := range workspaces {
+		for _, step := range failedSteps(ws.Provision) {
+			f := failure{step.Name, step.Why, step.Tail}
+			if len(names[f]) == 0 {
+				order = append(order, f)
+			}
+			names[f] = append(names[f], ws.Name)
+		}
+	}
+	for _, f := range order {
+		a.note("%s: %s failed: %s", strings.Join(names[f], ", "), f.step, f.why)
+		if f.tail != "" {
+			fmt.Fprintln(a.env.Stderr, strings.TrimRight(printableLines(f.tail), "\n"))
+		}
 	}
 }
 
