@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"internal/notice":    {},
 	"internal/parallel":  {},
 	"internal/pattern":   {},
+	"internal/plaintext": {},
 	"internal/scratch":   {"internal/fsx"},
 	"internal/shellword": {},
 	"internal/tomltable": {},
@@ -52,6 +53,10 @@ var mayImport = map[string][]string{
 	"internal/hook":     {".", "internal/pattern"},
 	"internal/activity": {"."},
 	"internal/hook/act": {".", "internal/hook", "internal/shellword"},
+
+	// Agents that Croft starts: what can be told of one without a journal, and who waits for it.
+	"internal/run":       {".", "internal/fsx", "internal/owner", "internal/proc"},
+	"internal/supervise": {".", "internal/owner", "internal/proc", "internal/run"},
 
 	// The rooms of git, each on those before it. "internal/git/..." is all of them.
 	"internal/git/object":    {"internal/fsx"},
@@ -149,12 +154,15 @@ var mayImport = map[string][]string{
 	},
 	"internal/view": {
 		".", "internal/actor", "internal/everywhere", "internal/checkout", "internal/condition", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/owner", "internal/page", "internal/parallel",
-		"internal/proc", "internal/project", "internal/radar", "internal/work",
+		"internal/plaintext", "internal/proc", "internal/project", "internal/radar", "internal/run", "internal/work",
 	},
 	"internal/workspace": {
 		".", "internal/activity", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/fsx",
 		"internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/provision",
 		"internal/scratch", "internal/view", "internal/work",
+	},
+	"internal/agentrun": {
+		".", "internal/fsx", "internal/git/...", "internal/journal", "internal/owner", "internal/proc", "internal/project", "internal/run", "internal/shellword",
 	},
 	"internal/adoption": {
 		".", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/proc", "internal/project",
@@ -202,7 +210,7 @@ var mayImport = map[string][]string{
 		"internal/journal", "internal/layout", "internal/once", "internal/project", "internal/removal", "internal/view", "internal/work", "internal/workspace",
 	},
 	"internal/upkeep": {
-		".", "internal/checkout/worktree", "internal/equip", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
+		".", "internal/agentrun", "internal/checkout/worktree", "internal/equip", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
 		"internal/lane", "internal/once", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
 		"internal/workspace",
 	},
@@ -222,7 +230,7 @@ var mayImport = map[string][]string{
 
 	// The Service in this process, and who opens it.
 	"engine": {
-		".", "internal/access", "internal/adoption", "internal/attempt", "internal/config", "internal/doctor", "internal/equip", "internal/everywhere", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
+		".", "internal/access", "internal/adoption", "internal/agentrun", "internal/attempt", "internal/config", "internal/doctor", "internal/equip", "internal/everywhere", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
 		"internal/lane", "internal/oplog", "internal/owner", "internal/page", "internal/proc", "internal/project", "internal/push", "internal/radar", "internal/removal", "internal/resolve",
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
@@ -268,7 +276,7 @@ var mayImport = map[string][]string{
 	"internal/dashboard": {".", "internal/caller", "internal/pattern"},
 
 	// The surfaces: they see the Service, never an engine.
-	"internal/cli":    {".", "internal/agentfile"},
+	"internal/cli":    {".", "internal/agentfile", "internal/plaintext"},
 	"internal/mcp":    {".", "internal/pattern", "internal/scope"},
 	"internal/caller": {"."},
 	// The daemon: the API over the Service, the streams of events, the process and its guard.
@@ -296,7 +304,7 @@ var mayImport = map[string][]string{
 	"docs/openapi":   {},
 	"cmd/croft": {
 		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/cli", "internal/config", "internal/daemon", "internal/daemon/process", "internal/hook", "internal/hook/act",
-		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/mcp", "internal/proc", "internal/socket", "internal/token",
+		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/mcp", "internal/proc", "internal/socket", "internal/supervise", "internal/token",
 	},
 }
 
@@ -310,7 +318,7 @@ var engineParts = []string{
 // rooms are those of the engine, in the order in which they may know each other: what a
 // room needs of one that stands after it, it asks for as an interface.
 var rooms = []string{
-	"internal/project", "internal/work", "internal/base", "internal/radar", "internal/view", "internal/workspace", "internal/removal",
+	"internal/project", "internal/work", "internal/base", "internal/radar", "internal/view", "internal/workspace", "internal/agentrun", "internal/removal",
 	"internal/trash", "internal/rewind", "internal/equip", "internal/rules", "internal/lane", "internal/resolve", "internal/review", "internal/push", "internal/round",
 	"internal/upkeep", "internal/uninstall", "internal/doctor", "internal/history",
 }
@@ -385,6 +393,7 @@ var fileCallers = map[string][]string{
 	"internal/radar":             fileCalls,
 	"internal/view":              fileCalls,
 	"internal/workspace":         fileCalls,
+	"internal/agentrun":          fileCalls,
 	"internal/removal":           fileCalls,
 	"internal/trash":             fileCalls,
 	"internal/rewind":            fileCalls,
@@ -427,6 +436,7 @@ var fileCallers = map[string][]string{
 // nevertheless, each with the reason why no agent can turn them against the
 // host.
 var fileCallsIn = map[string]string{
+	"internal/agentrun/agentrun.go":   "runs, in the state directory",
 	"internal/check/cache.go":         "caches of checks, in the state directory",
 	"internal/trash/survey.go":        "files in the state directory",
 	"internal/project/oplocks.go":     "files in the state directory",
@@ -648,7 +658,7 @@ func TestEnginePartsStayApart(t *testing.T) {
 			t.Errorf("%s: may import a package that is for tests only", pkg)
 		}
 	}
-	if reached := reachable("internal/cli"); !slices.Equal(reached, []string{".", "internal/agentfile", "internal/pattern"}) {
+	if reached := reachable("internal/cli"); !slices.Equal(reached, []string{".", "internal/agentfile", "internal/pattern", "internal/plaintext"}) {
 		t.Errorf("internal/cli reaches %v; a surface sees nothing but the vocabulary, and the texts of agents' files", reached)
 	}
 }
@@ -738,16 +748,16 @@ const maxPackageLines = 3000
 
 // packageLines are other limits.
 var packageLines = map[string]int{
-	".":                   4_500,  // the contract in prose: half of it is comments
-	"engine":              1_000,  // a line or three a call
-	"internal/cli":        11_000, // one file a command
+	".":                   4_900,  // the contract in prose: half of it is comments
+	"engine":              1_050,  // a line or three a call
+	"internal/cli":        11_500, // one file a command
 	"internal/dashboard":  8_000,  // one file a page
 	"internal/fsx":        3_350,  // one small file for each way in which an agent could lead a write astray
 	"internal/git":        7_000,
 	"internal/lane":       3_200,  // one queue: what waits, what is tried, what is published
 	"internal/git/gitcmd": 3_100,  // the one door, and all that it does not believe
-	"internal/journal":    3_600,  // the rows of every noun, beside the protocol of transactions
-	"servicetest":         13_500, // a suite: nothing but tests, and more with every promise
+	"internal/journal":    3_700,  // the rows of every noun, beside the protocol of transactions
+	"servicetest":         14_000, // a suite: nothing but tests, and more with every promise
 }
 
 // TestPackageLengths: a package is a room that one person can know. What is generated is

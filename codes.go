@@ -81,6 +81,7 @@ var codeTable = []struct {
 	{ChecksUntrusted, 403, ExitRefused},
 	{CheckFailed, 422, ExitConflict},
 	{CheckNotFound, 404, ExitConflict},
+	{RunNotFound, 404, ExitConflict},
 	{FileNotFound, 404, ExitConflict},
 	{FileHeldBack, 403, ExitRefused},
 	{Unauthenticated, 401, ExitRefused},

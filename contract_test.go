@@ -59,7 +59,7 @@ var withoutKey = map[string]string{
 	"Repo": reads, "Repos": reads, "CheckRepo": reads, "Branch": reads, "PlanCreate": reads, "PlanProvision": reads, "Workspaces": reads, "Workspace": reads,
 	"Worktrees": reads, "Status": reads, "CountActive": reads, "Role": reads, "Mounts": reads, "Snapshot": reads,
 	"Snapshots": reads, "Conflicts": reads, "Trash": reads, "History": reads, "Operation": reads, "PlanUndo": reads,
-	"WaitMerge": reads, "Merges": reads, "Lanes": reads, "PlanRevert": reads, "Merge": reads, "CheckLog": reads, "Diff": reads, "Commits": reads, "File": reads, "Review": reads,
+	"WaitMerge": reads, "Merges": reads, "Lanes": reads, "PlanRevert": reads, "Merge": reads, "CheckLog": reads, "RunLog": reads, "Diff": reads, "Commits": reads, "File": reads, "Review": reads,
 	"Session": reads, "Sessions": reads, "Round": reads, "Prompt": reads, "Checks": reads, "GitConfig": reads, "Events": reads,
 
 	"DriveLanes": "merges what was submitted, each under the key of its own request; it adds nothing",
@@ -67,6 +67,8 @@ var withoutKey = map[string]string{
 	"Release":    "releasing again succeeds",
 
 	"ReportAgent": "only the last report counts",
+	"RecordRun":   "only the last news count, and an end stays",
+	"StopRun":     "stopping again changes nothing",
 	"Push":        "pushing the same commit again changes nothing",
 	"RefreshPush": "only the last answer counts", "FetchPullRequest": "fetching again changes nothing",
 	"Close": "the end of a Service",
@@ -100,7 +102,7 @@ func TestChangesHaveKeys(t *testing.T) {
 // withoutRevision are the changes that take no IfRevision, with the reason.
 var withoutRevision = map[string]string{
 	"Create": "makes something", "CreateAll": "makes something", "StartSession": "makes something", "StartRound": "adds to its session",
-	"Present": "makes something", "Adopt": "makes something", "Provision": "can be repeated", "CreateReview": "makes something", "TakeLease": "has an epoch",
+	"Present": "makes something", "Adopt": "makes something", "Provision": "can be repeated", "CreateReview": "makes something", "TakeLease": "has an epoch", "BeginRun": "a workspace has one at a time",
 	"SubmitApply": "names the review, which does not change", "SubmitRevert": "names the commit of the target",
 	"Restore": "fails if something is there", "Undo": "names the operation, which is undone once", "EndRound": "can be repeated",
 	"AcceptTarget": "names the commit", "Approve": "has a hash", "AcceptGitConfig": "has a hash", "Clean": "has Shown", "Doctor": "fixes what it finds",

@@ -166,6 +166,9 @@ const (
 	// CheckFailed: the merged result does not pass the target's checks.
 	CheckFailed Code = "CHECK_FAILED"
 
+	// RunNotFound: Croft has started no agent in the workspace, or not this one, or its output
+	// is not kept any more.
+	RunNotFound Code = "RUN_NOT_FOUND"
 	// CheckNotFound: no such check has run on the merge, or its output is not kept any more.
 	CheckNotFound Code = "CHECK_NOT_FOUND"
 

@@ -85,6 +85,9 @@ const (
 	EventWorkspaceFinished   = "workspace.finished"    // its agent has ended; if its work is merged, merge.queued follows
 	EventWorkspaceReported   = "workspace.reported"    // what its agent does has changed
 	EventWorkspaceLeft       = "workspace.left"        // its agent does not need it any more; it is kept, because its work is nowhere else
+	EventRunStarted          = "run.started"           // Croft has started an agent in the workspace
+	EventRunEnded            = "run.ended"             // … and it has ended: How says how
+	EventRunIntruded         = "run.intruded"          // something outside of the workspace changed while its agent ran
 	EventWorkspacePushed     = "workspace.pushed"      // a remote has its commits
 	EventPullRequestOpened   = "pull_request.opened"   // its branch has a pull request
 	EventPullRequestMerged   = "pull_request.merged"   // its host has merged it
@@ -124,7 +127,7 @@ func EventKinds() []string {
 	return []string{
 		EventWorkspaceCreating, EventWorkspaceCreated, EventWorkspaceAdopted, EventWorkspaceChanged, EventWorkspaceForgotten, EventWorkspaceRemoved, EventWorkspaceLocked, EventWorkspaceUnlocked,
 		EventWorkspaceReaped, EventWorkspaceRebuilt, EventWorkspaceMoved, EventWorkspaceRestored, EventWorkspaceSaved, EventLeaseTaken, EventLeaseReleased, EventBranchDeleted,
-		EventOperationUndone, EventOperationProgressed, EventWorkspaceFinished, EventWorkspaceReported, EventWorkspaceLeft, EventWorkspacePushed, EventPullRequestOpened, EventPullRequestMerged, EventPullRequestClosed, EventPullRequestAdvanced, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
+		EventOperationUndone, EventOperationProgressed, EventWorkspaceFinished, EventWorkspaceReported, EventWorkspaceLeft, EventRunStarted, EventRunEnded, EventRunIntruded, EventWorkspacePushed, EventPullRequestOpened, EventPullRequestMerged, EventPullRequestClosed, EventPullRequestAdvanced, EventMergeQueued, EventMergeStarted, EventMergeChecking, EventMergeHeld, EventMergeReleased, EventMergeMerged,
 		EventMergePending, EventMergeDiscarded, EventMergeReverted, EventMergeCanceled, EventMergeChanged, EventCheckStarted, EventCheckOutput, EventCheckEnded, EventTargetMoved, EventApprovalGiven, EventApprovalWithdrawn, EventReviewCreated, EventSessionStarted,
 		EventSessionChanged, EventSessionEnded, EventRoundStarted, EventRoundEnded, EventTrashStripped, EventTrashAnnounced, EventTrashPurged, EventTrashReduced,
 	}

@@ -25,6 +25,7 @@ type Service interface {
 	Locks
 	Leases
 	Agents
+	Runs
 	Provisioning
 	Containers
 	Saves

@@ -22,6 +22,10 @@ func (refusing) ArchiveScratch(ctx, ArchiveRequest) (*Archive, error) {
 	return no[Archive]("ArchiveScratch")
 }
 
+func (refusing) BeginRun(ctx, BeginRunRequest) (*Run, error) {
+	return no[Run]("BeginRun")
+}
+
 func (refusing) Branch(ctx, BranchRequest) (*Branch, error) {
 	return no[Branch]("Branch")
 }
@@ -182,6 +186,10 @@ func (refusing) Reap(ctx, ReapRequest) (*CleanResult, error) {
 	return no[CleanResult]("Reap")
 }
 
+func (refusing) RecordRun(ctx, RecordRunRequest) (*Run, error) {
+	return no[Run]("RecordRun")
+}
+
 func (refusing) RefreshPush(ctx, RefreshPushRequest) (*Pushed, error) {
 	return no[Pushed]("RefreshPush")
 }
@@ -230,6 +238,10 @@ func (refusing) Round(ctx, GetRequest) (*Round, error) {
 	return no[Round]("Round")
 }
 
+func (refusing) RunLog(ctx, RunLogRequest) (*RunLog, error) {
+	return no[RunLog]("RunLog")
+}
+
 func (refusing) Save(ctx, SaveRequest) (*Saved, error) {
 	return no[Saved]("Save")
 }
@@ -260,6 +272,10 @@ func (refusing) StartSession(ctx, SessionRequest) (*Session, error) {
 
 func (refusing) Status(ctx, StatusRequest) (*Status, error) {
 	return no[Status]("Status")
+}
+
+func (refusing) StopRun(ctx, StopRunRequest) (*Run, error) {
+	return no[Run]("StopRun")
 }
 
 func (refusing) SubmitApply(ctx, ApplyRequest) (*Merge, error) {

@@ -151,8 +151,9 @@ type Workspace struct {
 	Finished *Finished `json:"finished,omitempty"`
 	// Activity is what its agent does, if that was told, and Question what it asks a person.
 	Activity *Activity `json:"activity,omitempty"`
-	// LastLine is the last line that its agent printed. Ports are its own. They are absent until
-	// Croft runs agents and gives ports.
+	// Run is the last run of an agent that Croft started in it.
+	Run *Run `json:"run,omitempty"`
+	// LastLine is the last line that its agent printed, if Croft started it. Ports are its own.
 	LastLine string    `json:"lastLine,omitempty"`
 	Question *Question `json:"question,omitempty"`
 	Ports    []Port    `json:"ports,omitempty"`

@@ -109,6 +109,26 @@ func (c *Client) ReportAgent(ctx context.Context, req croft.ReportRequest) (*cro
 	return send[croft.ReportRequest, croft.Activity](ctx, c, "ReportAgent", req)
 }
 
+// BeginRun records that an agent is about to be started in a workspace.
+func (c *Client) BeginRun(ctx context.Context, req croft.BeginRunRequest) (*croft.Run, error) {
+	return send[croft.BeginRunRequest, croft.Run](ctx, c, "BeginRun", req)
+}
+
+// RecordRun records the process of a run, that it goes on, or its end.
+func (c *Client) RecordRun(ctx context.Context, req croft.RecordRunRequest) (*croft.Run, error) {
+	return send[croft.RecordRunRequest, croft.Run](ctx, c, "RecordRun", req)
+}
+
+// StopRun ends the agent that runs in a workspace.
+func (c *Client) StopRun(ctx context.Context, req croft.StopRunRequest) (*croft.Run, error) {
+	return send[croft.StopRunRequest, croft.Run](ctx, c, "StopRun", req)
+}
+
+// RunLog returns a part of what the last agent of a workspace printed.
+func (c *Client) RunLog(ctx context.Context, req croft.RunLogRequest) (*croft.RunLog, error) {
+	return send[croft.RunLogRequest, croft.RunLog](ctx, c, "RunLog", req)
+}
+
 // Adopt makes workspaces of worktrees that somebody else made.
 func (c *Client) Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.AdoptResult, error) {
 	return send[croft.AdoptRequest, croft.AdoptResult](ctx, c, "Adopt", req)

@@ -18,6 +18,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/access"
 	"github.com/croft-sh/croft/internal/adoption"
+	"github.com/croft-sh/croft/internal/agentrun"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/doctor"
 	"github.com/croft-sh/croft/internal/equip"
@@ -86,6 +87,7 @@ type Engine struct {
 	workspaces  *workspace.Workspaces
 	adoptions   *adoption.Adoptions
 	equipment   *equip.Equipment
+	runs        *agentrun.Runs
 	removals    *removal.Removals
 	trash       *trash.Trash
 	rewinds     *rewind.Rewinds

@@ -6,6 +6,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/adoption"
+	"github.com/croft-sh/croft/internal/agentrun"
 	"github.com/croft-sh/croft/internal/doctor"
 	"github.com/croft-sh/croft/internal/equip"
 	"github.com/croft-sh/croft/internal/history"
@@ -44,6 +45,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.workspaces.Snapshots = e.rewinds
 	e.equipment = &equip.Equipment{Projects: p}
 	e.workspaces.Equipment, e.trash.Ports = e.equipment, e.equipment
+	e.runs = &agentrun.Runs{Projects: p, Leases: e.workspaces}
 	e.rules = &rules.Rules{Projects: p}
 	e.views.Approvals, e.equipment.Approvals = e.rules, e.rules
 	e.removals.Equipment, e.equipment.Hider = e.equipment, e.workspaces

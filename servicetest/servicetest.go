@@ -139,6 +139,7 @@ func groups() []group {
 		groupOf("Revisions", revisionScenarios{}),
 		groupOf("Meta", metaScenarios{}),
 		groupOf("Reports", reportScenarios{}),
+		groupOf("Runs", runScenarios{}),
 		groupOf("Adopt", adoptScenarios{}),
 		groupOf("Setups", setupScenarios{}),
 		groupOf("Ports", portScenarios{}),

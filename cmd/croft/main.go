@@ -82,6 +82,7 @@ func run() int {
 			return claimUpkeep(environ, root, time.Now())
 		},
 		MCP:    serveMCP(environ),
+		Agents: agentsOf(environ, display),
 		Hook:   hooksOf(environ, dir),
 		Daemon: daemonOf(environ, signals),
 		Tokens: tokensOf(environ),

@@ -13,6 +13,7 @@ type display struct {
 	terminal cli.Terminal
 	color    cli.Color
 	width    int
+	isInput  bool // it is what this process reads from
 }
 
 func detectDisplay(environ []string) display {
@@ -21,6 +22,7 @@ func detectDisplay(environ []string) display {
 	if isTerminal(os.Stdin) && isTerminal(os.Stderr) {
 		l.terminal = cli.TerminalInteractive
 	}
+	l.isInput = isTerminal(os.Stdin)
 	isOut := isTerminal(os.Stdout)
 	if isOut {
 		l.width = 80

@@ -42,6 +42,8 @@ func Answers() []Answer {
 		{"new", []Form{form[workspacesResult]("")}},
 		{"list", []Form{form[workspacesResult]("")}},
 		{"show", []Form{form[showResult]("")}},
+		{"run", []Form{form[runResult]("")}},
+		{"stop", []Form{form[runResult]("")}},
 		{"path", []Form{form[pathResult]("")}},
 		{"env", []Form{form[envResult]("")}},
 		{"ports", []Form{form[portsResult]("")}},

@@ -67,6 +67,8 @@ type Env struct {
 	Tokens Tokens
 	// MCP serves tools to an agent until its input ends. Required for `mcp`.
 	MCP func(ctx context.Context, opts MCPOptions) error
+	// Agents runs agents. Required for `run`.
+	Agents Agents
 	// Hook serves a hook of an agent. Required for `hook`.
 	Hook Hook
 	// Schemas are the JSON Schemas of the answers. Required for `schema`.

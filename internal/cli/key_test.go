@@ -12,6 +12,7 @@ var keyless = map[string]string{
 	"conflicts": reads, "queue": reads, "session": reads, "session list": reads, "round": reads, "round prompt": reads, "role": reads,
 	"config": reads, "config schema": reads, "schema": reads, "shell-init": reads, "completion": reads, "version": reads, "help": reads,
 
+	"run": "runs a program in a workspace, one at a time", "stop": "stopping again changes nothing",
 	"sh": "runs a program in a workspace", "cd": "a function of the shell",
 	"hold":      "the same process gets the same lease again",
 	"queue run": "merges what was submitted, each under the key of its own request",

@@ -22,14 +22,15 @@ type logReader interface {
 
 // logResult is the output of a check, or of the first command that failed when a workspace was set up.
 type logResult struct {
-	Log croft.CheckLog `json:"log"`
+	Log croft.CheckLog `json:"log"`           // with --agent: what the agent printed, or the end of that; it is of no check
+	Run *croft.Run     `json:"run,omitempty"` // with --agent: the run that printed it
 	// Steps are the commands that failed when it was set up, if no check has run.
 	Steps []croft.ProvisionedStep `json:"steps,omitempty"`
 }
 
 func newLogsCommand(a *app) *cobra.Command {
 	var check string
-	var isFollowing bool
+	var isFollowing, isAgent bool
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Show what the checks of a workspace's last merge printed",
@@ -38,17 +39,25 @@ one that runs, else one that failed, else the last one. Of a long output the beg
 and the end are kept. "croft queue --all --json" has the IDs of all checks.
 
 If no check has run and the workspace's set-up failed, show the end of what the command
-printed that failed.`,
+printed that failed.
+
+With --agent it is the output of the last agent that "croft run" started there.`,
 		Example: `  croft logs fix-login
-  croft logs fix-login --follow`,
+  croft logs fix-login --follow
+  croft logs fix-login --agent -f`,
 		Args:              takesOne("workspace", "its name"),
 		ValidArgsFunction: a.completeOne,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			if isAgent {
+				return a.runAgentLogs(ctx, svc, a.workspaceRef(args[0]), isFollowing)
+			}
 			return a.runLogs(ctx, svc, a.workspaceRef(args[0]), croft.ID(check), isFollowing && !a.json)
 		}),
 	}
 	cmd.Flags().StringVar(&check, "check", "", "the output of the check with this `ID`")
-	cmd.Flags().BoolVarP(&isFollowing, "follow", "f", false, "wait for more until the check ends")
+	cmd.Flags().BoolVarP(&isFollowing, "follow", "f", false, "wait for more until the check, or the agent, ends")
+	cmd.Flags().BoolVar(&isAgent, "agent", false, "what the agent printed that \"croft run\" started")
+	cmd.MarkFlagsMutuallyExclusive("agent", "check")
 	registerCompletion(cmd, "check", cobra.NoFileCompletions)
 	return cmd
 }
@@ -141,7 +150,7 @@ func (a *app) printSetUpLogs(ws *croft.Workspace, failed []croft.ProvisionedStep
 		step := failed[0]
 		check := croft.Check{Command: step.Run, State: croft.TryFailed, Took: step.Took}
 		log := croft.CheckLog{Workspace: ws.ID, WorkspaceName: ws.Name, Check: check, Data: []byte(step.Tail), Size: int64(len(step.Tail)), Next: int64(len(step.Tail))}
-		a.emit(logResult{log, failed})
+		a.emit(logResult{Log: log, Steps: failed})
 		return
 	}
 	for _, step := range failed {

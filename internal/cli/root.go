@@ -71,7 +71,7 @@ Without a command it lists the workspaces of the repository.`,
 	root.SetHelpCommandGroupID(groupSetup)
 	addGroup(root, groupWork,
 		newNewCommand(a), list, newShowCommand(a), newPathCommand(a), newEnvCommand(a), newPortsCommand(a),
-		newShCommand(a), newCdCommand(a), newHoldCommand(a), newMountsCommand(a), newLockCommand(a), newUnlockCommand(a), newMetaCommand(a), newReposCommand(a), newAdoptCommand(a), newProvisionCommand(a),
+		newRunCommand(a), newStopCommand(a), newShCommand(a), newCdCommand(a), newHoldCommand(a), newMountsCommand(a), newLockCommand(a), newUnlockCommand(a), newMetaCommand(a), newReposCommand(a), newAdoptCommand(a), newProvisionCommand(a),
 		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a), newEventsCommand(a),
 		newRoleCommand(a), newSessionCommand(a), newRoundCommand(a), newAgentCommand(a), newHookCommand(a))
 	addGroup(root, groupMerge,

@@ -6,6 +6,7 @@ package condition
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -226,6 +227,8 @@ func working(f *Facts) (Verdict, bool) {
 	switch {
 	case f.RoundOn > 0:
 		return verdict(croft.ConditionWorking, fmt.Sprintf("round %d", f.RoundOn))
+	case l != nil && f.Workspace.Run != nil && f.Workspace.Run.Lease == l.ID && len(f.Workspace.Run.Command) > 0:
+		return verdict(croft.ConditionWorking, path.Base(f.Workspace.Run.Command[0]))
 	case l != nil && l.Process != "":
 		return verdict(croft.ConditionWorking, l.Process)
 	case l != nil:

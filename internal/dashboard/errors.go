@@ -110,6 +110,7 @@ var titles = map[croft.Code]string{
 	croft.SnapshotNotFound:  "There is no such snapshot now",
 	croft.OperationNotFound: "There is no such act in the history",
 	croft.CheckNotFound:     "There is no such output now",
+	croft.RunNotFound:       "Croft has started no such agent",
 	croft.FileNotFound:      "The work has no such file",
 	croft.FileHeldBack:      "The file is held back",
 	croft.CursorExpired:     "The list has changed",

@@ -35,7 +35,7 @@ const (
 // noun returns a workspace as events show it: as recorded, without its lease.
 func (r *Record) noun() telling.Workspace {
 	w := r.withoutLookups().Workspace
-	w.Notes, w.RepoID, w.Revision, w.Activity = nil, r.RepoID, r.Generation, r.Activity.Noun()
+	w.Notes, w.RepoID, w.Revision, w.Activity, w.Run = nil, r.RepoID, r.Generation, r.Activity.Noun(), r.Run
 	w.Head, w.IsLocked, w.LockReason = r.Seen.Head, r.Seen.IsLocked, r.Seen.LockReason
 	if n := r.Seen.Uncommitted; n != nil && w.State != croft.Trashed {
 		w.Work = &croft.Work{Seen: []croft.Aspect{croft.AspectFiles}, Uncommitted: *n}

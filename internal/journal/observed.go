@@ -49,6 +49,22 @@ func (t *Tx) Report(id croft.ID, now activity.Record, event croft.Event) error {
 		return nil
 	}
 	w := rec.noun().Workspace
-	event.After = &croft.Nouns{Workspace: &w}
+	event.WorkspaceName, event.After = w.Name, &croft.Nouns{Workspace: &w}
+	return t.Emit(event)
+}
+
+// SaveRun records the last run of a workspace's agent, and tells of it unless the event has no
+// kind. It is no new revision: a run changes nothing that a caller has seen of the workspace.
+func (t *Tx) SaveRun(id croft.ID, run croft.Run, event croft.Event) error {
+	rec, err := t.Record(id)
+	if err != nil {
+		return err
+	}
+	rec.Run = &run
+	if _, err := t.exec(`UPDATE workspaces SET record = json_set(record, '$.run', json(?)) WHERE id = ?`, asJSON{run}, id); err != nil || event.Kind == "" {
+		return err
+	}
+	w := rec.noun().Workspace
+	event.WorkspaceName, event.After = w.Name, &croft.Nouns{Workspace: &w}
 	return t.Emit(event)
 }

@@ -70,6 +70,7 @@ type Record struct {
 	Resolving  *Resolving        `json:"resolving,omitempty"`  // the conflicts that the last merge of its target left in it
 	Trash      *Trash            `json:"trash,omitempty"`
 	Activity   *activity.Record  `json:"activity,omitempty"` // what its agent does; see Report
+	Run        *croft.Run        `json:"run,omitempty"`      // the last one; see SaveRun
 	Seen       Seen              `json:"seen,omitzero"`      // for events only: decisions go by git
 
 	HasTeardown bool               `json:"hasTeardown,omitempty"` // its commit asks for commands that run when it is removed
@@ -144,7 +145,7 @@ func (r Record) withoutLookups() Record {
 	w := &r.Workspace
 	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env, w.Scratch = "", false, "", nil, nil, ""
 	w.RemovedAt, w.KeptUntil = time.Time{}, time.Time{}
-	w.Status, w.Why, w.Next, w.Work, w.Activity, w.Question = "", "", nil, nil, nil, nil
+	w.Status, w.Why, w.Next, w.Work, w.Activity, w.Question, w.Run, w.LastLine = "", "", nil, nil, nil, nil, nil, ""
 	return r
 }
 
@@ -199,8 +200,8 @@ const withLeaseEpoch = `CASE WHEN json_valid(workspaces.record) AND
 func (t *Tx) PutRecord(r Record) error { return t.SaveRecord(&r) }
 
 // SaveRecord writes a record, as PutRecord does, and sets the generation that it has now. The
-// meta, the agent's activity and the pushes stay as they are: the caller may have read the record before
-// they were changed. SaveMeta, Report and SavePush change them.
+// meta, the agent's activity, its run and the pushes stay as they are: the caller may have read the record before
+// they were changed. SaveMeta, Report, SaveRun and SavePush change them.
 func (t *Tx) SaveRecord(r *Record) error {
 	was, err := t.present(r.Workspace.ID)
 	if err != nil {
@@ -226,7 +227,7 @@ func (t *Tx) SaveMeta(r *Record, meta map[string]string) error {
 // write writes a record in the place of the present one; nil: there is none.
 func (t *Tx) write(r *Record, was *present) error {
 	if r.Generation = 1; was != nil {
-		r.Generation, r.Activity = was.generation+1, was.activity
+		r.Generation, r.Activity, r.Run = was.generation+1, was.activity, was.run
 	}
 	w := r.Workspace
 	t.story.WroteWorkspace(r.noun())

@@ -54,6 +54,7 @@ type present struct {
 	generation int
 	meta       map[string]string
 	activity   *activity.Record
+	run        *croft.Run
 	push       *croft.Push
 	pull       *croft.PullRequest
 	pushing    string
@@ -62,20 +63,20 @@ type present struct {
 // present reads the present record of a workspace.
 func (t *Tx) present(id croft.ID) (*present, error) {
 	p, err := firstRow(collect(t.ctx, t, func(rows *sql.Rows) (p present, err error) {
-		var meta, does, push, pull, pushing []byte
-		if err = rows.Scan(&p.generation, &meta, &does, &push, &pull, &pushing); err != nil {
+		var meta, does, run, push, pull, pushing []byte
+		if err = rows.Scan(&p.generation, &meta, &does, &run, &push, &pull, &pushing); err != nil {
 			return p, err
 		}
 		for _, f := range []struct {
 			text []byte
 			to   any
-		}{{meta, &p.meta}, {does, &p.activity}, {push, &p.push}, {pull, &p.pull}, {pushing, &p.pushing}} {
+		}{{meta, &p.meta}, {does, &p.activity}, {run, &p.run}, {push, &p.push}, {pull, &p.pull}, {pushing, &p.pushing}} {
 			if err == nil && len(f.text) > 0 {
 				err = json.Unmarshal(f.text, f.to)
 			}
 		}
 		return p, err
-	}, `SELECT generation, r -> '$.workspace.meta', r -> '$.activity', r -> '$.workspace.push', r -> '$.workspace.pullRequest', r -> '$.pushing'
+	}, `SELECT generation, r -> '$.workspace.meta', r -> '$.activity', r -> '$.run', r -> '$.workspace.push', r -> '$.workspace.pullRequest', r -> '$.pushing'
 		FROM (SELECT generation, CASE WHEN json_valid(record) THEN record END AS r FROM workspaces WHERE id = ?)`, id))
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil

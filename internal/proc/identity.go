@@ -113,3 +113,12 @@ type Occupant struct {
 	Name string // of its program, as the kernel has it
 	File string // that it has open for writing; empty: its working directory is there
 }
+
+// Ending is how a process is brought to its end.
+type Ending int
+
+// How.
+const (
+	Ask  Ending = iota // it is asked to end, and may take its time
+	Kill               // it has no choice
+)

@@ -16,7 +16,7 @@ import (
 // byte is translated. It fails with errors.ErrUnsupported where that cannot be
 // had.
 func StartTerminal(ctx context.Context, c Command) (*Process, error) {
-	ours, theirs, err := openTerminal()
+	ours, theirs, err := openTerminal(raw)
 	if err != nil {
 		return nil, errors.Join(errors.ErrUnsupported, err)
 	}
@@ -31,7 +31,15 @@ func StartTerminal(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
-func openTerminal() (ours, theirs *os.File, err error) {
+// lineMode says whether a terminal edits and translates lines.
+type lineMode bool
+
+const (
+	raw    lineMode = false
+	cooked lineMode = true
+)
+
+func openTerminal(mode lineMode) (ours, theirs *os.File, err error) {
 	ours, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, err
@@ -52,6 +60,9 @@ func openTerminal() (ours, theirs *os.File, err error) {
 	theirs, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, err
+	}
+	if mode == cooked {
+		return ours, theirs, nil
 	}
 	if err := makeRaw(int(theirs.Fd())); err != nil {
 		_ = theirs.Close()

@@ -81,7 +81,7 @@ func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journ
 	if w.State == croft.Creating {
 		return project.NotReadyError(croft.WorkspaceBusy, rec)
 	}
-	if err := svc.guardLeases(ctx, r, w); err != nil || w.Mode == croft.ModeLegacy {
+	if err := svc.guardLeases(ctx, r, rec); err != nil || w.Mode == croft.ModeLegacy {
 		return err
 	}
 	if mode == RemoveOccupied {
@@ -220,15 +220,15 @@ func (svc *Removals) BrokenError(r *project.Project, rec journal.Record) error {
 	return err
 }
 
-func (svc *Removals) guardLeases(ctx context.Context, r *project.Project, w croft.Workspace) error {
+func (svc *Removals) guardLeases(ctx context.Context, r *project.Project, rec journal.Record) error {
 	leases, err := svc.Journal.Leases(ctx, r.ID)
 	if err != nil {
 		return err
 	}
 	me := owner.Self()
-	for _, l := range leases[w.ID] {
+	for _, l := range leases[rec.Workspace.ID] {
 		if project.IsActive(l, svc.Now()) && l.Owner != me {
-			return project.LeasedError(l)
+			return project.LeasedError(rec, l)
 		}
 	}
 	return nil

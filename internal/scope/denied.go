@@ -24,6 +24,10 @@ func (denied) ArchiveScratch(ctx, croft.ArchiveRequest) (*croft.Archive, error) 
 	return no[croft.Archive]("ArchiveScratch")
 }
 
+func (denied) BeginRun(ctx, croft.BeginRunRequest) (*croft.Run, error) {
+	return no[croft.Run]("BeginRun")
+}
+
 func (denied) Branch(ctx, croft.BranchRequest) (*croft.Branch, error) {
 	return no[croft.Branch]("Branch")
 }
@@ -184,6 +188,10 @@ func (denied) Reap(ctx, croft.ReapRequest) (*croft.CleanResult, error) {
 	return no[croft.CleanResult]("Reap")
 }
 
+func (denied) RecordRun(ctx, croft.RecordRunRequest) (*croft.Run, error) {
+	return no[croft.Run]("RecordRun")
+}
+
 func (denied) RefreshPush(ctx, croft.RefreshPushRequest) (*croft.Pushed, error) {
 	return no[croft.Pushed]("RefreshPush")
 }
@@ -232,6 +240,10 @@ func (denied) Round(ctx, croft.GetRequest) (*croft.Round, error) {
 	return no[croft.Round]("Round")
 }
 
+func (denied) RunLog(ctx, croft.RunLogRequest) (*croft.RunLog, error) {
+	return no[croft.RunLog]("RunLog")
+}
+
 func (denied) Save(ctx, croft.SaveRequest) (*croft.Saved, error) {
 	return no[croft.Saved]("Save")
 }
@@ -262,6 +274,10 @@ func (denied) StartSession(ctx, croft.SessionRequest) (*croft.Session, error) {
 
 func (denied) Status(ctx, croft.StatusRequest) (*croft.Status, error) {
 	return no[croft.Status]("Status")
+}
+
+func (denied) StopRun(ctx, croft.StopRunRequest) (*croft.Run, error) {
+	return no[croft.Run]("StopRun")
 }
 
 func (denied) SubmitApply(ctx, croft.ApplyRequest) (*croft.Merge, error) {

@@ -108,6 +108,10 @@ func (r readOnly) WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.
 	return r.svc.WaitMerge(ctx, req)
 }
 
+func (r readOnly) RunLog(ctx context.Context, req croft.RunLogRequest) (*croft.RunLog, error) {
+	return r.svc.RunLog(ctx, req)
+}
+
 func (r readOnly) CheckLog(ctx context.Context, req croft.CheckLogRequest) (*croft.CheckLog, error) {
 	return r.svc.CheckLog(ctx, req)
 }

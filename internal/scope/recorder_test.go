@@ -24,6 +24,10 @@ func (r *recorder) ArchiveScratch(c ctx, req croft.ArchiveRequest) (*croft.Archi
 	return record[croft.Archive](r, c, "ArchiveScratch", req)
 }
 
+func (r *recorder) BeginRun(c ctx, req croft.BeginRunRequest) (*croft.Run, error) {
+	return record[croft.Run](r, c, "BeginRun", req)
+}
+
 func (r *recorder) Branch(c ctx, req croft.BranchRequest) (*croft.Branch, error) {
 	return record[croft.Branch](r, c, "Branch", req)
 }
@@ -184,6 +188,10 @@ func (r *recorder) Reap(c ctx, req croft.ReapRequest) (*croft.CleanResult, error
 	return record[croft.CleanResult](r, c, "Reap", req)
 }
 
+func (r *recorder) RecordRun(c ctx, req croft.RecordRunRequest) (*croft.Run, error) {
+	return record[croft.Run](r, c, "RecordRun", req)
+}
+
 func (r *recorder) RefreshPush(c ctx, req croft.RefreshPushRequest) (*croft.Pushed, error) {
 	return record[croft.Pushed](r, c, "RefreshPush", req)
 }
@@ -232,6 +240,10 @@ func (r *recorder) Round(c ctx, req croft.GetRequest) (*croft.Round, error) {
 	return record[croft.Round](r, c, "Round", req)
 }
 
+func (r *recorder) RunLog(c ctx, req croft.RunLogRequest) (*croft.RunLog, error) {
+	return record[croft.RunLog](r, c, "RunLog", req)
+}
+
 func (r *recorder) Save(c ctx, req croft.SaveRequest) (*croft.Saved, error) {
 	return record[croft.Saved](r, c, "Save", req)
 }
@@ -262,6 +274,10 @@ func (r *recorder) StartSession(c ctx, req croft.SessionRequest) (*croft.Session
 
 func (r *recorder) Status(c ctx, req croft.StatusRequest) (*croft.Status, error) {
 	return record[croft.Status](r, c, "Status", req)
+}
+
+func (r *recorder) StopRun(c ctx, req croft.StopRunRequest) (*croft.Run, error) {
+	return record[croft.Run](r, c, "StopRun", req)
 }
 
 func (r *recorder) SubmitApply(c ctx, req croft.ApplyRequest) (*croft.Merge, error) {

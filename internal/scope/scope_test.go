@@ -98,6 +98,10 @@ var decisions = map[string]struct{ read, workspace string }{
 	"Push":             {refuse, narrow},
 	"RefreshPush":      {refuse, narrow},
 	"FetchPullRequest": {refuse, refuse},
+	"BeginRun":         {refuse, refuse}, // a person starts and stops agents
+	"RecordRun":        {refuse, refuse},
+	"StopRun":          {refuse, refuse},
+	"RunLog":           {passes, narrow},
 	"ReportAgent":      {refuse, narrow},
 	"UpdateWorkspace":  {refuse, narrow},
 	"WaitMerge":        {passes, narrow},

@@ -258,6 +258,15 @@ func (w *workspace) RefreshPush(ctx context.Context, req croft.RefreshPushReques
 	return w.svc.RefreshPush(ctx, req)
 }
 
+func (w *workspace) RunLog(ctx context.Context, req croft.RunLogRequest) (*croft.RunLog, error) {
+	ctx, me, err := w.target(ctx, "logs", req.Repo, req.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	req.Repo, req.Workspace = me.repo(), me.ref()
+	return w.svc.RunLog(ctx, req)
+}
+
 func (w *workspace) ReportAgent(ctx context.Context, req croft.ReportRequest) (*croft.Activity, error) {
 	ctx, me, err := w.target(ctx, "report", req.Repo, req.Workspace)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/agentrun"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/equip"
 	"github.com/croft-sh/croft/internal/failpoint"
@@ -99,7 +100,7 @@ func (c *collection) kinds(m *roots) ([]kind, error) {
 		works = append(works, strings.TrimSuffix(survey, ".json"))
 	}
 	secrets, mounts, copies := namesIn(c.SecretsDir(c.r, "")), fsx.Ledger{Dir: workspace.MountsDir(c.r)}, fsx.Ledger{Dir: equip.CopiesDir(c.r)}
-	setups := fsx.Ledger{Dir: equip.SetupDir(c.r)}
+	setups, runs := fsx.Ledger{Dir: equip.SetupDir(c.r)}, agentrun.Dir(c.r)
 	made, dirs, deleted := c.r.Git.Made(), c.r.TrashDirLedger(), c.r.DeletedLedger()
 	return []kind{
 		{names: works, needed: (*roots).needsWork, delete: deleteEach(c.deleteWork)},
@@ -110,6 +111,7 @@ func (c *collection) kinds(m *roots) ([]kind, error) {
 		{names: namesIn(mounts.Dir), needed: (*roots).needsMount, delete: deleteEach(func(_ context.Context, _ *roots, id string) error { return mounts.Delete(id) })},
 		{names: namesIn(copies.Dir), needed: (*roots).needsCopies, delete: deleteEach(func(_ context.Context, _ *roots, id string) error { return copies.Delete(id) })},
 		{names: namesIn(setups.Dir), needed: (*roots).needsCopies, delete: deleteEach(func(_ context.Context, _ *roots, id string) error { return setups.Delete(id) })},
+		{names: namesIn(runs), needed: (*roots).needsCopies, delete: deleteEach(func(_ context.Context, _ *roots, id string) error { return agentrun.Delete(c.r, id) })},
 		{names: namesIn(made.Dir), needed: (*roots).needsMade, delete: deleteEach(deleteFromLedger(made))},
 		{names: namesIn(dirs.Dir), needed: (*roots).needsTrashDir, delete: deleteEach(deleteFromLedger(dirs))},
 		{names: namesIn(deleted.Dir), needed: (*roots).needsTrashDir, delete: deleteEach(deleteFromLedger(deleted))},

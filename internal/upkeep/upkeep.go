@@ -54,7 +54,7 @@ func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req crof
 		if err := s.GuardLock(rec); err != nil { // force is for uncommitted work, not for a user's lock
 			return removal.Spec{}, err
 		}
-		if err := svc.guardOwners(leases[rec.Workspace.ID]); err != nil {
+		if err := svc.guardOwners(rec, leases[rec.Workspace.ID]); err != nil {
 			return removal.Spec{}, err
 		}
 		done, err := svc.Removals.IsIntegrated(ctx, s.Project, rec)
@@ -98,15 +98,15 @@ func guardUnmerged(rec journal.Record, req croft.ReapRequest, isDone, isOrphan b
 // isOrphaned reports whether all leases of a workspace expired and all their owners are
 // dead. A workspace without a lease is no orphan.
 func (svc *Upkeep) isOrphaned(leases []croft.Lease) bool {
-	return len(leases) > 0 && svc.guardOwners(leases) == nil
+	return len(leases) > 0 && svc.guardOwners(journal.Record{}, leases) == nil
 }
 
 // guardOwners refuses a workspace with a lease that has not expired, or whose owner may be
 // alive.
-func (svc *Upkeep) guardOwners(leases []croft.Lease) error {
+func (svc *Upkeep) guardOwners(rec journal.Record, leases []croft.Lease) error {
 	for _, l := range leases {
 		if l.ExpiresAt.After(svc.Now()) || owner.Life(l.Owner) != proc.Dead {
-			return project.LeasedError(l)
+			return project.LeasedError(rec, l)
 		}
 	}
 	return nil
@@ -125,7 +125,7 @@ func (svc *Upkeep) CleanUp(ctx context.Context, s project.Location, req croft.Cl
 	wanted := func(rec journal.Record) bool { return svc.isFinished(ctx, s.Project, rec) }
 	guard := func(rec journal.Record) error {
 		// A lease that has expired may be renewed by an owner that is alive.
-		return errors.Join(s.GuardLock(rec), svc.guardOwners(leases[rec.Workspace.ID]))
+		return errors.Join(s.GuardLock(rec), svc.guardOwners(rec, leases[rec.Workspace.ID]))
 	}
 	if req.All == croft.ScopeAll {
 		mode, guard = croft.RemoveForce, s.GuardLock

@@ -118,6 +118,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 	if rec.Activity != nil {
 		v.setActivity(&w, &rec.Activity.Activity)
 	}
+	v.setRun(&w, rec.Run)
 	if w.Mode == croft.ModeLegacy {
 		return w
 	}

@@ -390,7 +390,7 @@ func (svc *Workspaces) putLease(tx *journal.Tx, rec journal.Record, l *croft.Lea
 		case isOwn:
 			isNew, l.ID, l.Mode, l.Epoch = false, o.ID, o.Mode, o.Epoch
 		case isExclusive && isActive:
-			return project.LeasedError(o)
+			return project.LeasedError(rec, o)
 		case !isExclusive && owner.Life(o.Owner) != proc.Dead:
 			continue
 		}

@@ -176,6 +176,22 @@ func (w wire) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace
 	return send(ctx, w, req, w.svc.Lock)
 }
 
+func (w wire) BeginRun(ctx context.Context, req croft.BeginRunRequest) (*croft.Run, error) {
+	return send(ctx, w, req, w.svc.BeginRun)
+}
+
+func (w wire) RecordRun(ctx context.Context, req croft.RecordRunRequest) (*croft.Run, error) {
+	return send(ctx, w, req, w.svc.RecordRun)
+}
+
+func (w wire) StopRun(ctx context.Context, req croft.StopRunRequest) (*croft.Run, error) {
+	return send(ctx, w, req, w.svc.StopRun)
+}
+
+func (w wire) RunLog(ctx context.Context, req croft.RunLogRequest) (*croft.RunLog, error) {
+	return send(ctx, w, req, w.svc.RunLog)
+}
+
 func (w wire) ReportAgent(ctx context.Context, req croft.ReportRequest) (*croft.Activity, error) {
 	return send(ctx, w, req, w.svc.ReportAgent)
 }

@@ -86,6 +86,8 @@ __all__ = [
     "Hunk",
     "ID",
     "ImportMode",
+    "Intrusion",
+    "IntrusionKind",
     "Kept",
     "KeptBranch",
     "KeptRepo",
@@ -157,6 +159,11 @@ __all__ = [
     "Round",
     "RoundState",
     "RoundSummary",
+    "Run",
+    "RunEnd",
+    "RunFinish",
+    "RunLog",
+    "RunState",
     "Saved",
     "Scope",
     "Session",
@@ -341,6 +348,7 @@ Code: TypeAlias = Literal[
     "PULL_REQUEST_NOT_FOUND",
     "CHECKS_UNTRUSTED",
     "CHECK_FAILED",
+    "RUN_NOT_FOUND",
     "CHECK_NOT_FOUND",
     "FILE_NOT_FOUND",
     "FILE_HELD_BACK",
@@ -477,6 +485,9 @@ EventKind: TypeAlias = Literal[
     "workspace.finished",
     "workspace.reported",
     "workspace.left",
+    "run.started",
+    "run.ended",
+    "run.intruded",
     "workspace.pushed",
     "pull_request.opened",
     "pull_request.merged",
@@ -559,6 +570,13 @@ ID: TypeAlias = str
 ImportMode: TypeAlias = Literal[
     "show",
     "all",
+]
+
+# IntrusionKind is what was changed.
+IntrusionKind: TypeAlias = Literal[
+    "head",
+    "branch",
+    "file",
 ]
 
 # LeaseMode says whether a workspace may have other leases beside a lease.
@@ -729,6 +747,26 @@ RoleMode: TypeAlias = Literal[
 # RoundState says how far a round has come.
 RoundState: TypeAlias = Literal[
     "open",
+    "ended",
+]
+
+# RunEnd says how a run ended.
+RunEnd: TypeAlias = Literal[
+    "done",
+    "failed",
+    "killed",
+    "lost",
+]
+
+# RunFinish says whether the work is finished when a run ends.
+RunFinish: TypeAlias = Literal[
+    "never",
+]
+
+# RunState says how far a run has come.
+RunState: TypeAlias = Literal[
+    "starting",
+    "running",
     "ended",
 ]
 
@@ -1804,6 +1842,28 @@ class Hunk(Model):
         "new_lines": ("newLines", ""),
         "text": ("text", ""),
         "raw": ("raw", "bytes"),
+    }
+
+
+class Intrusion(Model):
+    """Intrusion is a change outside of a workspace while its agent ran."""
+
+    what: IntrusionKind
+    # the ref, or the path in the project's own checkout
+    name: str | None
+    before: str | None
+    after: str | None
+    # in words
+    message: str
+    # when it was seen
+    at: datetime
+    _fields = {
+        "what": ("what", ""),
+        "name": ("name", ""),
+        "before": ("before", ""),
+        "after": ("after", ""),
+        "message": ("message", ""),
+        "at": ("at", "time"),
     }
 
 
@@ -3025,6 +3085,86 @@ class RoundSummary(Model):
     }
 
 
+class Run(Model):
+    """Run is one run of an agent that Croft started in a workspace: a command, the process
+    that it became, and how that ended. A workspace has one at a time.
+    """
+
+    # its name for ever
+    id: ID
+    # the ID of the workspace
+    workspace: ID
+    # the program and its arguments, cut where they are long
+    command: list[str]
+    state: RunState
+    # how and status say how it ended. A status of 128 and more may stand for a signal.
+    how: RunEnd | None
+    # how and status say how it ended
+    status: int | None
+    # the first of its processes; it leads their session
+    process: Owner | None
+    # the process of Croft that waits for it
+    supervisor: Owner | None
+    # by which the workspace is in use meanwhile
+    lease: ID | None
+    # finish and policy say what becomes of the work at the end.
+    finish: RunFinish | None
+    # finish and policy say what becomes of the work at the end
+    policy: MergePolicy | None
+    # when it began
+    started_at: datetime
+    # when it ended; absent before
+    ended_at: datetime | None
+    # when somebody asked for its end
+    stopped_at: datetime | None
+    # the changes outside of the workspace that were seen while it ran, at most MaxIntrusions.
+    # They say what changed, and not who did it: no process is watched.
+    intrusions: list[Intrusion]
+    # the directory on the host with its output and its status.
+    dir: str | None
+    _fields = {
+        "id": ("id", ""),
+        "workspace": ("workspace", ""),
+        "command": ("command", "["),
+        "state": ("state", ""),
+        "how": ("how", ""),
+        "status": ("status", ""),
+        "process": ("process", "Owner"),
+        "supervisor": ("supervisor", "Owner"),
+        "lease": ("lease", ""),
+        "finish": ("finish", ""),
+        "policy": ("policy", ""),
+        "started_at": ("startedAt", "time"),
+        "ended_at": ("endedAt", "time"),
+        "stopped_at": ("stoppedAt", "time"),
+        "intrusions": ("intrusions", "[Intrusion"),
+        "dir": ("dir", ""),
+    }
+
+
+class RunLog(Model):
+    """RunLog is a part of what an agent printed. Of a long output the beginning and the end
+    are kept, so that offset may be after the one that was asked for.
+    """
+
+    run: Run
+    # as it was printed: the output of a program is not to be trusted
+    data: bytes | None
+    # where data begins
+    offset: int
+    # where the next part begins
+    next: int
+    # of all so far
+    size: int
+    _fields = {
+        "run": ("run", "Run"),
+        "data": ("data", "bytes"),
+        "offset": ("offset", ""),
+        "next": ("next", ""),
+        "size": ("size", ""),
+    }
+
+
 class Saved(Model):
     """Saved says what was committed of a workspace."""
 
@@ -3553,8 +3693,9 @@ class Workspace(Model):
     finished: Finished | None
     # what its agent does, if that was told, and question what it asks a person.
     activity: Activity | None
-    # the last line that its agent printed. ports are its own. They are absent until Croft
-    # runs agents and gives ports.
+    # the last run of an agent that Croft started in it.
+    run: Run | None
+    # the last line that its agent printed, if Croft started it. ports are its own.
     last_line: str | None
     question: Question | None
     # its own
@@ -3618,6 +3759,7 @@ class Workspace(Model):
         "work": ("work", "Work"),
         "finished": ("finished", "Finished"),
         "activity": ("activity", "Activity"),
+        "run": ("run", "Run"),
         "last_line": ("lastLine", ""),
         "question": ("question", "Question"),
         "ports": ("ports", "[Port"),
@@ -5553,6 +5695,28 @@ class Calls:
         }
         return self._send("GET", f"/v1/workspaces/{segment(workspace)}/mounts", fields, Mounts)
 
+    def run_log(
+        self,
+        workspace: str,
+        *,
+        repo: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+    ) -> RunLog:
+        """Returns a part of what the last agent of a workspace printed. A workspace that had
+        none, or whose output is not kept any more, is RUN_NOT_FOUND.
+
+          workspace: a name, an ID or a path; default: where repo lies
+          offset: in bytes; negative: from the end
+          limit: bytes; default and most: 1 MiB
+        """
+        fields: dict[str, Any] = {
+            "repo": repo,
+            "offset": offset,
+            "limit": limit,
+        }
+        return self._send("GET", f"/v1/workspaces/{segment(workspace)}/output", fields, RunLog)
+
     def prompt(
         self,
         workspace: str,
@@ -5772,6 +5936,68 @@ class Calls:
         }
         return self._send("POST", f"/v1/workspaces/{segment(workspace)}/reviews", fields, Review)
 
+    def begin_run(
+        self,
+        workspace: str,
+        *,
+        key: str | None = None,
+        repo: str | None = None,
+        command: Sequence[str],
+        finish: RunFinish | None = None,
+        policy: MergePolicy | None = None,
+        supervisor: Owner | Mapping[str, Any] | None = None,
+    ) -> Run:
+        """Records that an agent is about to be started in a workspace. While another one runs
+        there it is WORKSPACE_BUSY. One whose processes are gone is recorded as lost first.
+
+          workspace: required: a name, an ID or a path
+          command: required
+          supervisor: the process that will wait for the agent; default: that of the
+            Service.
+        """
+        fields: dict[str, Any] = {
+            "key": key,
+            "repo": repo,
+            "command": command,
+            "finish": finish,
+            "policy": policy,
+            "supervisor": supervisor,
+        }
+        return self._send("POST", f"/v1/workspaces/{segment(workspace)}/runs", fields, Run)
+
+    def record_run(
+        self,
+        workspace: str,
+        run: ID,
+        *,
+        repo: str | None = None,
+        process: Owner | Mapping[str, Any] | None = None,
+        supervisor: Owner | Mapping[str, Any] | None = None,
+        end: RunEnd | None = None,
+        status: int | None = None,
+    ) -> Run:
+        """Records the process of a run, which takes a lease, that it goes on, which renews the
+        lease, or its end, which releases it. Each looks for changes outside of the
+        workspace, and tells of those as run.intruded. Of a run that has ended it changes
+        nothing; one that is not the last of its workspace is RUN_NOT_FOUND.
+
+          workspace: required
+          run: required
+          process: the first process of the agent, of which a PID is enough. It takes the
+            lease.
+          supervisor: the process that waits for the agent from now on.
+          end: end ends the run, with status unless it is lost.
+          status: end ends the run, with status unless it is lost
+        """
+        fields: dict[str, Any] = {
+            "repo": repo,
+            "process": process,
+            "supervisor": supervisor,
+            "end": end,
+            "status": status,
+        }
+        return self._send("POST", f"/v1/workspaces/{segment(workspace)}/runs/{segment(run)}", fields, Run)
+
     def save(
         self,
         workspace: str,
@@ -5839,6 +6065,27 @@ class Calls:
         """
         fields: dict[str, Any] = {}
         return self._send("GET", f"/v1/workspaces/{segment(workspace)}/status", fields, Status)
+
+    def stop_run(
+        self,
+        workspace: str,
+        *,
+        repo: str | None = None,
+        grace: timedelta | str | None = None,
+    ) -> Run:
+        """Asks the processes of the agent to end, kills those that do not, and returns when
+        all are gone and the end is recorded. If none runs, the last one is returned as it
+        ended; a workspace that had none is RUN_NOT_FOUND.
+
+          workspace: a name, an ID or a path; default: where repo lies
+          grace: from the request to end until its processes are killed; default: 10
+            seconds
+        """
+        fields: dict[str, Any] = {
+            "repo": repo,
+            "grace": grace,
+        }
+        return self._send("POST", f"/v1/workspaces/{segment(workspace)}/stop", fields, Run)
 
     def unlock(
         self,

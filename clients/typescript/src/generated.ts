@@ -354,6 +354,18 @@ export interface Author {
   email: string;
 }
 
+/** BeginRunRequest asks to begin a run. */
+export interface BeginRunRequest {
+  key?: string;
+  repo?: string;
+  /** required */
+  command: string[];
+  finish?: RunFinish;
+  policy?: MergePolicy;
+  /** the process that will wait for the agent; default: that of the Service. */
+  supervisor?: Owner;
+}
+
 /** Branch is a local branch of a repository. */
 export interface Branch {
   name: string;
@@ -553,6 +565,7 @@ export type Code =
   | "PULL_REQUEST_NOT_FOUND"
   | "CHECKS_UNTRUSTED"
   | "CHECK_FAILED"
+  | "RUN_NOT_FOUND"
   | "CHECK_NOT_FOUND"
   | "FILE_NOT_FOUND"
   | "FILE_HELD_BACK"
@@ -1000,6 +1013,9 @@ export type EventKind =
   | "workspace.finished"
   | "workspace.reported"
   | "workspace.left"
+  | "run.started"
+  | "run.ended"
+  | "run.intruded"
   | "workspace.pushed"
   | "pull_request.opened"
   | "pull_request.merged"
@@ -1264,6 +1280,26 @@ export type ID = string;
 export type ImportMode =
   | "show"
   | "all";
+
+/** Intrusion is a change outside of a workspace while its agent ran. */
+export interface Intrusion {
+  what: IntrusionKind;
+  /** the ref, or the path in the project's own checkout */
+  name?: string;
+  before?: string;
+  after?: string;
+  /** in words */
+  message: string;
+  /** when it was seen */
+  at: string;
+}
+
+/** IntrusionKind is what was changed. */
+export type IntrusionKind =
+  | "head"
+  | "branch"
+  | "file"
+  | (string & {}); // a newer daemon may have more words
 
 /** Kept is one workspace that was left, with the reason. */
 export interface Kept {
@@ -1541,7 +1577,8 @@ export interface MergeList {
 /** MergePolicy says whether finishing means merging. */
 export type MergePolicy =
   | "merge"
-  | "keep";
+  | "keep"
+  | (string & {}); // a newer daemon may have more words
 
 /** MergeRequest submits the work of a workspace to a lane. */
 export interface MergeRequest {
@@ -2149,6 +2186,19 @@ export type Reason =
   | "unmergeable"
   | (string & {}); // a newer daemon may have more words
 
+/** RecordRunRequest tells of a run: of its process, that it goes on, or of its end. */
+export interface RecordRunRequest {
+  repo?: string;
+  /** the first process of the agent, of which a PID is enough. It takes the lease. */
+  process?: Owner;
+  /** the process that waits for the agent from now on. */
+  supervisor?: Owner;
+  /** end ends the run, with status unless it is lost. */
+  end?: RunEnd;
+  /** end ends the run, with status unless it is lost */
+  status?: number;
+}
+
 /** RefreshPushRequest names the workspace whose pull request is asked for. */
 export interface RefreshPushRequest {
   repo?: string;
@@ -2545,6 +2595,83 @@ export interface RoundSummary {
   state: RoundState;
 }
 
+/**
+ * Run is one run of an agent that Croft started in a workspace: a command, the process that it
+ * became, and how that ended. A workspace has one at a time.
+ */
+export interface Run {
+  /** its name for ever */
+  id: ID;
+  /** the ID of the workspace */
+  workspace: ID;
+  /** the program and its arguments, cut where they are long */
+  command: string[];
+  state: RunState;
+  /** how and status say how it ended. A status of 128 and more may stand for a signal. */
+  how?: RunEnd;
+  /** how and status say how it ended */
+  status?: number;
+  /** the first of its processes; it leads their session */
+  process?: Owner;
+  /** the process of Croft that waits for it */
+  supervisor?: Owner;
+  /** by which the workspace is in use meanwhile */
+  lease?: ID;
+  /** finish and policy say what becomes of the work at the end. */
+  finish?: RunFinish;
+  /** finish and policy say what becomes of the work at the end */
+  policy?: MergePolicy;
+  /** when it began */
+  startedAt: string;
+  /** when it ended; absent before */
+  endedAt?: string;
+  /** when somebody asked for its end */
+  stoppedAt?: string;
+  /**
+   * the changes outside of the workspace that were seen while it ran, at most MaxIntrusions.
+   * They say what changed, and not who did it: no process is watched.
+   */
+  intrusions?: Intrusion[];
+  /** the directory on the host with its output and its status. */
+  dir?: string;
+}
+
+/** RunEnd says how a run ended. */
+export type RunEnd =
+  | "done"
+  | "failed"
+  | "killed"
+  | "lost"
+  | (string & {}); // a newer daemon may have more words
+
+/** RunFinish says whether the work is finished when a run ends. */
+export type RunFinish =
+  | "never"
+  | (string & {}); // a newer daemon may have more words
+
+/**
+ * RunLog is a part of what an agent printed. Of a long output the beginning and the end are
+ * kept, so that offset may be after the one that was asked for.
+ */
+export interface RunLog {
+  run: Run;
+  /** as it was printed: the output of a program is not to be trusted */
+  data?: string;
+  /** where data begins */
+  offset: number;
+  /** where the next part begins */
+  next: number;
+  /** of all so far */
+  size: number;
+}
+
+/** RunState says how far a run has come. */
+export type RunState =
+  | "starting"
+  | "running"
+  | "ended"
+  | (string & {}); // a newer daemon may have more words
+
 /** SaveRequest names the workspace whose uncommitted work is committed. */
 export interface SaveRequest {
   key?: string;
@@ -2803,6 +2930,13 @@ export type StepState =
   | "done"
   | "failed"
   | (string & {}); // a newer daemon may have more words
+
+/** StopRunRequest ends the agent that runs in a workspace. */
+export interface StopRunRequest {
+  repo?: string;
+  /** from the request to end until its processes are killed; default: 10 seconds */
+  grace?: string;
+}
 
 /** Strategy says what commits a merge makes. */
 export type Strategy =
@@ -3158,10 +3292,9 @@ export interface Workspace {
   finished?: Finished;
   /** what its agent does, if that was told, and question what it asks a person. */
   activity?: Activity;
-  /**
-   * the last line that its agent printed. ports are its own. They are absent until Croft runs
-   * agents and gives ports.
-   */
+  /** the last run of an agent that Croft started in it. */
+  run?: Run;
+  /** the last line that its agent printed, if Croft started it. ports are its own. */
   lastLine?: string;
   question?: Question;
   /** its own */
@@ -3571,6 +3704,15 @@ export interface MountsQuery {
   repo?: string;
   /** absolute; default: containers.workdir */
   workdir?: string;
+}
+
+/** What runLog takes. */
+export interface RunLogQuery {
+  repo?: string;
+  /** in bytes; negative: from the end */
+  offset?: number;
+  /** bytes; default and most: 1 MiB */
+  limit?: number;
 }
 
 /** What prompt takes. */
@@ -4188,6 +4330,14 @@ export abstract class Calls {
     return this.send({ method: "GET", path: `/v1/workspaces/${segment(workspace)}/mounts`, fields: request, keyed: false, options });
   }
 
+  /**
+   * Returns a part of what the last agent of a workspace printed. A workspace that had none,
+   * or whose output is not kept any more, is RUN_NOT_FOUND.
+   */
+  runLog(workspace: string, request: RunLogQuery = {}, options?: CallOptions): Promise<RunLog> {
+    return this.send({ method: "GET", path: `/v1/workspaces/${segment(workspace)}/output`, fields: request, keyed: false, options });
+  }
+
   /** Describes a workspace of an open round to its agent. */
   prompt(workspace: string, request: PromptQuery = {}, options?: CallOptions): Promise<Prompt> {
     return this.send({ method: "GET", path: `/v1/workspaces/${segment(workspace)}/prompt`, fields: request, keyed: false, options });
@@ -4253,6 +4403,24 @@ export abstract class Calls {
   }
 
   /**
+   * Records that an agent is about to be started in a workspace. While another one runs there
+   * it is WORKSPACE_BUSY. One whose processes are gone is recorded as lost first.
+   */
+  beginRun(workspace: string, request: BeginRunRequest, options?: CallOptions): Promise<Run> {
+    return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/runs`, fields: request, keyed: true, options });
+  }
+
+  /**
+   * Records the process of a run, which takes a lease, that it goes on, which renews the
+   * lease, or its end, which releases it. Each looks for changes outside of the workspace, and
+   * tells of those as run.intruded. Of a run that has ended it changes nothing; one that is
+   * not the last of its workspace is RUN_NOT_FOUND.
+   */
+  recordRun(workspace: string, run: ID, request: RecordRunRequest = {}, options?: CallOptions): Promise<Run> {
+    return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/runs/${segment(run)}`, fields: request, keyed: false, options });
+  }
+
+  /**
    * Commits the uncommitted work of a workspace to its branch, by the rules of Merges.Finish:
    * no program of the repository runs, no link is followed, and files that look like secrets
    * or are large stay uncommitted and are named. Without uncommitted work it succeeds, and its
@@ -4277,6 +4445,15 @@ export abstract class Calls {
    */
   status(workspace: ID, options?: CallOptions): Promise<Status> {
     return this.send({ method: "GET", path: `/v1/workspaces/${segment(workspace)}/status`, fields: {}, keyed: false, options });
+  }
+
+  /**
+   * Asks the processes of the agent to end, kills those that do not, and returns when all are
+   * gone and the end is recorded. If none runs, the last one is returned as it ended; a
+   * workspace that had none is RUN_NOT_FOUND.
+   */
+  stopRun(workspace: string, request: StopRunRequest = {}, options?: CallOptions): Promise<Run> {
+    return this.send({ method: "POST", path: `/v1/workspaces/${segment(workspace)}/stop`, fields: request, keyed: false, options });
   }
 
   /** Removes the lock of a workspace. Unlocking it again succeeds. */

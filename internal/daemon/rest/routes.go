@@ -20,6 +20,7 @@ func (s *server) routes() {
 	handle(s, "Workspace", croft.Service.Workspace)
 	handle(s, "UpdateWorkspace", croft.Service.UpdateWorkspace)
 	handle(s, "ReportAgent", croft.Service.ReportAgent)
+	s.routeRuns()
 	handle(s, "PlanProvision", croft.Service.PlanProvision)
 	handle(s, "Provision", croft.Service.Provision)
 	handle(s, "Status", croft.Service.Status)
@@ -88,4 +89,12 @@ func (s *server) routePushes() {
 	handle(s, "Push", croft.Service.Push)
 	handle(s, "RefreshPush", croft.Service.RefreshPush)
 	handle(s, "FetchPullRequest", croft.Service.FetchPullRequest)
+}
+
+// routeRuns adds the routes of agents that Croft started.
+func (s *server) routeRuns() {
+	handle(s, "BeginRun", croft.Service.BeginRun)
+	handle(s, "RecordRun", croft.Service.RecordRun)
+	handle(s, "StopRun", croft.Service.StopRun)
+	handle(s, "RunLog", croft.Service.RunLog)
 }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/supervise"
+)
+
+// agentsOf runs agents on this terminal, or in the background.
+func agentsOf(environ []string, display display) cli.Agents {
+	return cli.Agents{
+		Find: func(program string) error {
+			if strings.ContainsRune(program, filepath.Separator) {
+				return nil // it may be in the workspace
+			}
+			if _, err := proc.Find(program, environ); err != nil {
+				return &croft.Error{Code: croft.InvalidRequest, Op: "run", Message: fmt.Sprintf("there is no program %q in your PATH", program)}
+			}
+			return nil
+		},
+		Run: func(ctx context.Context, a cli.AgentRun) (*cli.AgentEnd, error) {
+			self, err := os.Executable()
+			if err != nil {
+				return nil, err
+			}
+			agent := supervise.Agent{
+				Service: a.Service, Repo: croft.Ref(a.Workspace.Repo), Run: a.Run, Dir: a.Workspace.Path, Command: a.Command,
+				Environ: shellEnviron(environ, a.Workspace.Path, a.Workspace.Environ()),
+				Resume:  []string{self, "-C", a.Workspace.Repo, "run", "--settle=" + string(a.Workspace.ID)},
+			}
+			switch {
+			case a.Output == cli.AgentNoHere:
+			case display.terminal == cli.TerminalInteractive && display.width > 0:
+				agent.IO = proc.SessionIO{Terminal: os.Stdin, Stdout: os.Stdout}
+			case display.isInput: // a terminal is no input for a process of another session
+				agent.IO = proc.SessionIO{Stdout: os.Stdout, Stderr: os.Stderr}
+			default:
+				agent.IO = proc.SessionIO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+			}
+			// In a workspace this process would be at work there, and hinder its removal.
+			_ = os.Chdir("/")
+			end, err := agent.Supervise(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &cli.AgentEnd{Run: end.Run, Merge: end.Merge, Unfinished: end.Unfinished}, nil
+		},
+		Settle: settleRun,
+	}
+}
+
+// settleTime is how long the processes of a run may take to be gone.
+const settleTime = 30 * time.Second
+
+// settleRun does what the supervisor of a run would have done at its end.
+func settleRun(ctx context.Context, svc croft.Service, ws croft.Workspace) error {
+	if ws.Run == nil {
+		return nil
+	}
+	proc.NewSession()
+	_ = os.Chdir("/")
+	for begun := time.Now(); time.Since(begun) < settleTime; time.Sleep(50 * time.Millisecond) {
+		run, err := svc.RecordRun(ctx, croft.RecordRunRequest{Repo: croft.Ref(ws.Repo), Workspace: croft.ByID(ws.ID), Run: ws.Run.ID})
+		if err != nil {
+			return err
+		}
+		if run.State == croft.RunEnded {
+			_, err = supervise.Finish(ctx, svc, croft.Ref(ws.Repo), *run)
+			return err
+		}
+	}
+	return nil
+}

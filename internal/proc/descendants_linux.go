@@ -1,0 +1,163 @@
+package proc
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// AdoptOrphans makes this process the parent of its descendants whose own parents end, so that
+// they stay its descendants. That it cannot is no failure.
+func AdoptOrphans() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
+// seen is a process in a look at all of them.
+type seen struct {
+	pid, parent, session int
+	start                string
+	isEnded              bool
+}
+
+// look returns all processes that can be seen, by their numbers.
+func look() map[int]seen {
+	names, _ := processes()
+	all := make(map[int]seen, len(names))
+	for _, name := range names {
+		fields := statFields("/proc/" + name)
+		pid, err := strconv.Atoi(name)
+		if err != nil || len(fields) < 20 {
+			continue
+		}
+		parent, _ := strconv.Atoi(fields[1])
+		session, _ := strconv.Atoi(fields[3])
+		all[pid] = seen{pid, parent, session, fields[19], fields[0] == "Z"}
+	}
+	return all
+}
+
+// below returns the descendants of processes.
+func below(all map[int]seen, of ...int) []seen {
+	children := map[int][]seen{}
+	for _, p := range all {
+		children[p.parent] = append(children[p.parent], p)
+	}
+	var list []seen
+	for todo := of; len(todo) > 0; {
+		for _, p := range children[todo[0]] {
+			list, todo = append(list, p), append(todo, p.pid)
+		}
+		todo = todo[1:]
+	}
+	return list
+}
+
+// Strays returns the descendants of this process that belong to other sessions: those of
+// the sessions that it started, and what left them. Processes that it runs in its own session
+// are not among them. Descendants that have ended and that nobody else will wait for are
+// waited for, if they were so in the call before.
+func (d *Descendants) Strays() []Identity {
+	all := look()
+	self := os.Getpid()
+	own := all[self].session
+	zombies := map[int]string{}
+	var list []Identity
+	for _, p := range below(all, self) {
+		switch {
+		case p.session == own:
+		case p.isEnded && p.parent == self && p.pid != d.Except:
+			if d.zombies[p.pid] == p.start {
+				var status unix.WaitStatus
+				_, _ = unix.Wait4(p.pid, &status, unix.WNOHANG, nil)
+				continue
+			}
+			zombies[p.pid] = p.start
+		case !p.isEnded:
+			list = append(list, p.identity())
+		}
+	}
+	d.zombies = zombies
+	return list
+}
+
+func (p seen) identity() Identity {
+	id := Here()
+	id.PID, id.Start = p.pid, p.start
+	return id
+}
+
+// Descendants looks at the descendants of this process. Except is one that the caller waits for
+// itself.
+type Descendants struct {
+	Except int
+
+	zombies map[int]string // those that were seen to have ended, with their start
+}
+
+// Left returns the processes that are left of a session whose starter may be dead: known ones,
+// those of the session that a process led, those with a variable in their environment, and the
+// descendants of all of these.
+func Left(leader Identity, known []Identity, variable string) []Identity {
+	all := look()
+	is := map[int]bool{}
+	for _, id := range append(slices.Clone(known), leader) {
+		if p, ok := all[id.PID]; ok && p.start == id.Start && id.Boot == Here().Boot && id.Space == Here().Space {
+			is[id.PID] = true
+		}
+	}
+	began, _ := strconv.ParseInt(leader.Start, 10, 64)
+	for pid, p := range all {
+		start, err := strconv.ParseInt(p.start, 10, 64)
+		if err != nil || start < began || leader.PID == 0 || leader.Boot != Here().Boot {
+			continue // from before it
+		}
+		if p.session == leader.PID || slices.Contains(readList("/proc/"+strconv.Itoa(pid)+"/environ"), variable) {
+			is[pid] = true
+		}
+	}
+	for pid := range is {
+		for _, p := range below(all, pid) {
+			is[p.pid] = true
+		}
+	}
+	var list []Identity
+	for pid := range is {
+		if p := all[pid]; !p.isEnded && pid != os.Getpid() {
+			list = append(list, p.identity())
+		}
+	}
+	return list
+}
+
+// EndAll ends processes that find returns, until it returns none: it asks them to end, and kills them
+// after a while. It returns those that are left.
+func EndAll(find func() []Identity, grace time.Duration) []Identity {
+	const pause, most = 10 * time.Millisecond, 5 * time.Second
+	asked := map[Identity]bool{}
+	for begun := time.Now(); ; time.Sleep(pause) {
+		list := find()
+		if len(list) == 0 || time.Since(begun) > grace+most {
+			return list
+		}
+		for _, id := range list {
+			switch {
+			case time.Since(begun) > grace:
+				Signal(id, Kill)
+			case !asked[id]:
+				asked[id] = true
+				Signal(id, Ask)
+			}
+		}
+	}
+}
+
+// Signal asks a process to end, or kills it.
+func Signal(id Identity, how Ending) {
+	if how == Kill {
+		_ = unix.Kill(id.PID, unix.SIGKILL)
+		return
+	}
+	_ = unix.Kill(id.PID, unix.SIGTERM)
+	_ = unix.Kill(id.PID, unix.SIGCONT) // one that was stopped would not hear of it
+}

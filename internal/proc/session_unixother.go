@@ -1,0 +1,20 @@
+//go:build unix && !linux
+
+package proc
+
+import (
+	"errors"
+	"syscall"
+)
+
+// onTerminal cannot put a terminal in between on this platform.
+func (s *Session) onTerminal(SessionIO) error { return errors.ErrUnsupported }
+
+// Signal asks the processes of a group that a process leads to end, or kills them.
+func Signal(id Identity, how Ending) {
+	sig := syscall.SIGTERM
+	if how == Kill {
+		sig = syscall.SIGKILL
+	}
+	_ = syscall.Kill(-id.PID, sig)
+}

@@ -1,0 +1,76 @@
+// Package run says what can be told of the run of an agent without a journal: whether it lives, what it
+// exited with, what it printed, and which processes are left of it.
+package run
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/owner"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Variable returns what all processes of a run have in their environment, unless they took it out.
+func Variable(run croft.ID) string { return "CROFT_RUN=" + string(run) }
+
+// The files of a run, in its directory, beside its output.
+const (
+	StatusFile    = "status"    // what the agent exited with
+	ProcessesFile = "processes" // those that the supervisor has seen
+)
+
+// Program returns the name of the program that a run runs.
+func Program(run *croft.Run) string {
+	if len(run.Command) == 0 {
+		return "an agent"
+	}
+	return filepath.Base(run.Command[0])
+}
+
+// Lives reports whether a run goes on, as far as can be seen: its first process lives, or, if that
+// is not known yet, its supervisor does.
+func Lives(run *croft.Run) bool {
+	if run.State == croft.RunEnded {
+		return false
+	}
+	if run.Process.PID != 0 {
+		return owner.Life(run.Process) != proc.Dead
+	}
+	return owner.Life(run.Supervisor) != proc.Dead
+}
+
+// StatusOf returns what the agent of a run exited with, if that was written down.
+func StatusOf(run *croft.Run) (int, bool) {
+	text, err := fsx.ReadFile(filepath.Join(run.Dir, StatusFile), 16)
+	if err != nil {
+		return 0, false
+	}
+	status, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return status, err == nil && status >= 0 && status < 256
+}
+
+// EndOf says how a run ended that exited with a status.
+func EndOf(run *croft.Run, status int) croft.RunEnd {
+	switch {
+	case !run.StoppedAt.IsZero() || status > 128 && status <= 128+64:
+		return croft.RunKilled
+	case status == 0:
+		return croft.RunDone
+	}
+	return croft.RunFailed
+}
+
+// Left returns the processes that are left of a run.
+func Left(run *croft.Run) []proc.Identity {
+	var known []proc.Identity
+	if text, err := fsx.ReadFile(filepath.Join(run.Dir, ProcessesFile), 1<<20); err == nil {
+		_ = json.Unmarshal(text, &known)
+	}
+	o := run.Process
+	leader := proc.Identity{Host: o.Host, Boot: o.Boot, Space: o.Space, PID: o.PID, Start: o.Start}
+	return proc.Left(leader, known, Variable(run.ID))
+}

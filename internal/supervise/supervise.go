@@ -1,0 +1,227 @@
+// Package supervise runs an agent in a workspace and tells a Service of it: its process, that it goes
+// on, and its end. It knows a Service only.
+//
+// The agent runs below a small shell, in a session of its own. The shell writes down what the agent
+// exited with, so that this is known also if the supervisor was killed meanwhile; then it starts
+// another one, which does what is left to do. The supervisor is the parent of all processes of the
+// agent that lose theirs, so that none is left at the end, wherever it went.
+package supervise
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/owner"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/run"
+)
+
+// Service is what a supervisor calls.
+type Service interface {
+	RecordRun(ctx context.Context, req croft.RecordRunRequest) (*croft.Run, error)
+	Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error)
+}
+
+// Agent is an agent that is to be run. All fields but the last are required.
+type Agent struct {
+	Service Service
+	Repo    croft.Ref
+	Run     croft.Run // as it was begun
+	Dir     string    // where it works
+	Command []string
+	Environ []string
+	IO      proc.SessionIO
+	// Resume is how this program is started to look after the run, if nobody does at its end: the
+	// program and its arguments.
+	Resume []string
+
+	// Interval is how often the run is recorded to go on. Default: a second.
+	Interval time.Duration
+}
+
+// End is how an agent ended, and what became of its work.
+type End struct {
+	Run   croft.Run
+	Merge *croft.Merge // nil: nothing was finished
+	// Unfinished is why the work was not finished although it should have been.
+	Unfinished error
+}
+
+// wrapper is the shell that writes down what the agent exited with. Signals reach the agent beside
+// it, and it goes on. Its arguments are the file, the supervisor, the number of words of the
+// command that resumes, these, and the command of the agent.
+const wrapper = `trap : INT QUIT TERM HUP
+file=$1 supervisor=$2 program=$3 a1=$4 a2=$5 a3=$6 a4=$7
+shift 7
+"$@"
+status=$?
+trap '' INT QUIT TERM HUP
+echo $status >"$file.new" && mv -f "$file.new" "$file"
+kill -0 "$supervisor" 2>/dev/null && exit $status
+unset CROFT_RUN CROFT_WORKSPACE CROFT_REPO
+"$program" "$a1" "$a2" "$a3" "$a4" </dev/null >/dev/null 2>&1 &
+exit $status
+`
+
+// resumeWords is how many words a command has that resumes.
+const resumeWords = 5
+
+// graceful is how long processes that an agent has left may take to end.
+const graceful = 2 * time.Second
+
+// Supervise runs the agent until it has ended and nothing is left of it. If the context ends, the
+// agent is asked to end, and killed after a while.
+func (a Agent) Supervise(ctx context.Context) (*End, error) {
+	if len(a.Resume) != resumeWords {
+		return nil, errors.New("supervise: the command that resumes has another number of words")
+	}
+	proc.AdoptOrphans()
+	output, err := run.CreateOutput(a.Run.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer output.Close()
+	a.IO.Log = output
+	args := append([]string{"-c", wrapper, "croft-run", filepath.Join(a.Run.Dir, run.StatusFile), strconv.Itoa(os.Getpid())}, a.Resume...)
+	session, err := proc.StartSession(proc.Command{
+		Path: "/bin/sh", Args: append(args, a.Command...), Dir: a.Dir, Env: append(a.Environ, run.Variable(a.Run.ID)),
+	}, a.IO)
+	if err != nil {
+		_, recorded := a.record(context.WithoutCancel(ctx), croft.RecordRunRequest{End: croft.RunFailed, Status: 127})
+		return nil, errors.Join(err, recorded)
+	}
+	w := watch{Agent: a, processes: proc.Descendants{Except: session.PID}}
+	if id, isThere := proc.Of(session.PID); isThere {
+		w.process = owner.Of(id)
+	}
+	status := w.wait(ctx, session)
+	return a.end(context.WithoutCancel(ctx), output, status)
+}
+
+// watch is an agent that runs.
+type watch struct {
+	Agent
+	process   croft.Owner
+	processes proc.Descendants
+	written   []proc.Identity
+	isKnown   bool // its process is recorded
+}
+
+// wait waits for the end of the first process, ends those that are left, and returns the status.
+func (w *watch) wait(ctx context.Context, session *proc.Session) int {
+	ended := make(chan int, 1)
+	go func() {
+		status, err := session.Wait()
+		if err != nil {
+			status = 255
+		}
+		ended <- status
+	}()
+	beat := time.NewTicker(cmp.Or(w.Interval, time.Second))
+	defer beat.Stop()
+	stop := ctx.Done()
+	var kill <-chan time.Time
+	w.beat(ctx)
+	for {
+		select {
+		case status := <-ended:
+			proc.EndAll(w.processes.Strays, graceful)
+			session.Close()
+			return status
+		case <-stop:
+			stop, kill = nil, time.After(graceful)
+			w.signal(proc.Ask)
+		case <-kill:
+			w.signal(proc.Kill)
+			kill = time.After(graceful)
+		case <-beat.C:
+			if stop != nil {
+				w.beat(ctx)
+			}
+		}
+	}
+}
+
+func (w *watch) signal(how proc.Ending) {
+	for _, id := range w.processes.Strays() {
+		proc.Signal(id, how)
+	}
+}
+
+// beat writes down the processes of the agent, and tells the Service that it goes on. What fails is
+// tried again with the next one.
+func (w *watch) beat(ctx context.Context) {
+	if list := w.processes.Strays(); !reflect.DeepEqual(list, w.written) {
+		if text, err := json.Marshal(list); err == nil && writeWhole(filepath.Join(w.Run.Dir, run.ProcessesFile), text) == nil {
+			w.written = list
+		}
+	}
+	req := croft.RecordRunRequest{}
+	if !w.isKnown {
+		req.Process, req.Supervisor = w.process, owner.Self()
+	}
+	if _, err := w.record(ctx, req); err == nil {
+		w.isKnown = true
+	}
+}
+
+// writeWhole writes a file that is either the old one or the new one.
+func writeWhole(path string, text []byte) error {
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+func (a Agent) record(ctx context.Context, req croft.RecordRunRequest) (*croft.Run, error) {
+	req.Repo, req.Workspace, req.Run = a.Repo, croft.ByID(a.Run.Workspace), a.Run.ID
+	return a.Service.RecordRun(ctx, req)
+}
+
+// recordTime is how long the end of a run is tried to be recorded.
+const recordTime = 20 * time.Second
+
+// end records the end of the run, and finishes the work.
+func (a Agent) end(ctx context.Context, output io.Writer, status int) (*End, error) {
+	how := run.EndOf(&a.Run, status)
+	var ended *croft.Run
+	var err error
+	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		if ended, err = a.record(ctx, croft.RecordRunRequest{End: how, Status: status}); err == nil || time.Since(begun) > recordTime {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := Finish(ctx, a.Service, a.Repo, *ended)
+	if err != nil {
+		fmt.Fprintf(output, "\ncroft: the work was not finished: %v\n", err)
+		out.Unfinished = err
+	}
+	return out, nil
+}
+
+// Finish finishes the work of a run that has ended, by its status. It can be repeated.
+func Finish(ctx context.Context, svc Service, repo croft.Ref, ended croft.Run) (*End, error) {
+	out := &End{Run: ended}
+	if ended.Finish == croft.FinishNever || ended.How == croft.RunLost {
+		return out, nil
+	}
+	outcome := map[croft.RunEnd]croft.Outcome{croft.RunDone: croft.Succeeded, croft.RunFailed: croft.Failed, croft.RunKilled: croft.Killed}[ended.How]
+	var err error
+	out.Merge, err = svc.Finish(ctx, croft.FinishRequest{
+		Key: "run-" + string(ended.ID), Repo: repo, Workspace: croft.ByID(ended.Workspace), Outcome: outcome, Policy: ended.Policy,
+	})
+	return out, err
+}

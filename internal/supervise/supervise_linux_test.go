@@ -1,0 +1,155 @@
+package supervise_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/run"
+	"github.com/croft-sh/croft/internal/supervise"
+)
+
+// service records what a supervisor tells.
+type service struct {
+	mu       sync.Mutex
+	now      croft.Run
+	told     []croft.RecordRunRequest
+	finished []croft.FinishRequest
+	failures int // calls that still fail
+}
+
+func (s *service) RecordRun(_ context.Context, req croft.RecordRunRequest) (*croft.Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failures > 0 {
+		s.failures--
+		return nil, errors.New("busy")
+	}
+	s.told = append(s.told, req)
+	s.now.How, s.now.Status = req.End, req.Status
+	now := s.now
+	return &now, nil
+}
+
+func (s *service) Finish(_ context.Context, req croft.FinishRequest) (*croft.Merge, error) {
+	s.finished = append(s.finished, req)
+	return &croft.Merge{}, nil
+}
+
+func agent(t *testing.T, svc *service, script string) supervise.Agent {
+	t.Helper()
+	svc.now = croft.Run{ID: "run0000000000000", Workspace: "ws00000000000000", Dir: filepath.Join(t.TempDir(), "run")}
+	return supervise.Agent{
+		Service: svc, Run: svc.now, Dir: t.TempDir(), Command: []string{"sh", "-c", script}, Environ: []string{"PATH=" + os.Getenv("PATH")},
+		Resume: []string{"false", "", "", "", ""}, Interval: 50 * time.Millisecond,
+	}
+}
+
+// TestEnds: the status of an agent is recorded, written down, and decides how the work is finished.
+func TestEnds(t *testing.T) {
+	for script, want := range map[string]struct {
+		status  int
+		outcome croft.Outcome
+	}{
+		"exit 0":                         {0, croft.Succeeded},
+		"exit 3":                         {3, croft.Failed},
+		"kill -9 $$":                     {137, croft.Killed},
+		"trap '' TERM; exit 5":           {5, croft.Failed},
+		"kill -TERM $PPID; sleep 0.1":    {0, croft.Succeeded}, // the shell above it goes on
+		"exec /nonexistent/program 2>&1": {127, croft.Failed},
+	} {
+		t.Run(script, func(t *testing.T) {
+			svc := &service{failures: 2}
+			end, err := agent(t, svc, script).Supervise(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if end.Run.Status != want.status || len(svc.finished) != 1 || svc.finished[0].Outcome != want.outcome || svc.finished[0].Key == "" {
+				t.Errorf("%+v, finished %+v", end.Run, svc.finished)
+			}
+			if status, known := run.StatusOf(&svc.now); !known || status != want.status {
+				t.Errorf("written down: %d, %v", status, known)
+			}
+			last := svc.told[len(svc.told)-1]
+			if last.End == "" || last.Run != svc.now.ID || last.Workspace != croft.ByID(svc.now.Workspace) {
+				t.Errorf("told last: %+v", last)
+			}
+		})
+	}
+}
+
+// TestNothingIsLeft: processes that left the agent's group, its session and its environment are ended
+// with it.
+func TestNothingIsLeft(t *testing.T) {
+	svc := &service{}
+	pids := filepath.Join(t.TempDir(), "pids")
+	script := `sleep 300 & echo $! >>PIDS
+		setsid sh -c 'echo $$ >>PIDS; trap "" TERM; while true; do sleep 0.1; done' &
+		(cd /; env -i setsid sh -c 'echo $$ >>PIDS; exec sleep 302') &
+		sh -c 'sleep 303 & echo $! >>PIDS'
+		while test $(wc -l <PIDS) -lt 4; do sleep 0.02; done`
+	if _, err := agent(t, svc, strings.ReplaceAll(script, "PIDS", pids)).Supervise(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(pids)
+	if err != nil || len(strings.Fields(string(text))) != 4 {
+		t.Fatalf("%q, %v", text, err)
+	}
+	for _, field := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(field)
+		if _, isThere := proc.Of(pid); isThere || err != nil {
+			t.Errorf("process %s is left, %v", field, err)
+		}
+	}
+}
+
+// TestStops: an agent that does not end when it is asked to is killed, and its status is recorded.
+func TestStops(t *testing.T) {
+	svc := &service{}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	begun := time.Now()
+	end, err := agent(t, svc, "trap '' TERM; echo begun; while true; do sleep 0.1; done").Supervise(ctx)
+	if err != nil || end.Run.Status != 137 || time.Since(begun) > 10*time.Second {
+		t.Errorf("%+v, %v after %s", end, err, time.Since(begun))
+	}
+}
+
+// TestOutput: what an agent prints goes to where the caller wants it, and is kept.
+func TestOutput(t *testing.T) {
+	svc := &service{}
+	a := agent(t, svc, "echo out; echo err >&2; cat")
+	in, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := w.WriteString("typed\n"); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	var out, errOut bytes.Buffer
+	a.IO = proc.SessionIO{Stdin: in, Stdout: &out, Stderr: &errOut}
+	if _, err := a.Supervise(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "out\ntyped\n" || errOut.String() != "err\n" {
+		t.Errorf("%q, %q", out.String(), errOut.String())
+	}
+	p, err := run.ReadOutput(svc.now.Dir, 0, 1000)
+	if err != nil || len(p.Data) != len("out\nerr\ntyped\n") || !strings.Contains(string(p.Data), "typed") {
+		t.Errorf("kept: %q, %v", p.Data, err)
+	}
+	if len(svc.told) < 2 || svc.told[0].Process.PID == 0 || svc.told[0].Supervisor.PID != os.Getpid() {
+		t.Errorf("told: %+v", svc.told)
+	}
+}

@@ -1,0 +1,89 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/plaintext"
+	"github.com/croft-sh/croft/internal/run"
+)
+
+// startTime is how long an agent is starting, if it does not say what it does.
+const startTime = 30 * time.Second
+
+// setRun shows the last run of an agent, and what the agent does as far as that is known by its
+// process alone. A run whose processes are gone is shown as it ended, although that may not be
+// recorded yet.
+func (v *view) setRun(w *croft.Workspace, last *croft.Run) {
+	if last == nil {
+		return
+	}
+	now := *last
+	isLive := run.Lives(&now)
+	if now.State != croft.RunEnded && !isLive {
+		now.State, now.How = croft.RunEnded, croft.RunLost
+		if status, known := run.StatusOf(&now); known {
+			now.How, now.Status = run.EndOf(&now, status), status
+		}
+	}
+	w.Run = &now
+	if isLive {
+		w.LastLine = lastLine(&now)
+	}
+	if w.Activity != nil && w.Activity.At.After(now.StartedAt) && (isLive || w.Activity.At.After(now.EndedAt) && now.How != croft.RunLost) {
+		return // the agent has said more
+	}
+	a := croft.Activity{Source: "process", Since: now.StartedAt, At: v.now}
+	switch {
+	case !isLive:
+		a.State, a.Note = croft.AgentEnded, endText(&now)
+		a.Since, a.At = now.EndedAt, now.EndedAt
+		if now.EndedAt.IsZero() {
+			a.Since, a.At = now.StartedAt, now.StartedAt // it is not known when
+		}
+		w.Question = nil
+	case v.now.Sub(now.StartedAt) < startTime:
+		a.State = croft.AgentStarting
+	default:
+		a.State, a.Since = croft.AgentWorking, now.StartedAt.Add(startTime)
+	}
+	w.Activity = &a
+}
+
+// endText says how a run ended.
+func endText(r *croft.Run) string {
+	switch r.How {
+	case croft.RunFailed:
+		return fmt.Sprintf("%s exited with %d", run.Program(r), r.Status)
+	case croft.RunKilled:
+		return run.Program(r) + " was stopped"
+	case croft.RunLost:
+		return run.Program(r) + " is gone, and nobody knows how it ended"
+	}
+	return run.Program(r) + " is done"
+}
+
+// lastLine returns the last line that an agent printed, as text.
+func lastLine(r *croft.Run) string {
+	const most, shown = 2 << 10, 200
+	p, err := run.ReadOutput(r.Dir, -most, most)
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(plaintext.Strip(strings.ToValidUTF8(string(p.Data), "\uFFFD")), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		text := strings.TrimSpace(strings.Map(func(c rune) rune {
+			if unicode.IsPrint(c) {
+				return c
+			}
+			return ' '
+		}, lines[i]))
+		if text != "" {
+			return string([]rune(text)[:min(shown, len([]rune(text)))])
+		}
+	}
+	return ""
+}
