@@ -37,6 +37,9 @@ type Command struct {
 	// systems go by Dir.
 	At *os.File
 
+	// Terminal says whether the process can reach the terminal of the caller.
+	Terminal TerminalUse
+
 	Stdin  io.Reader
 	Stdout io.Writer // default: collected into Result.Stdout
 	// Inherit are open files that the process and its children keep open. A
@@ -47,6 +50,17 @@ type Command struct {
 	// written wherever they lie. Only Linux can hold a process to it.
 	WriteBelow []string
 }
+
+// TerminalUse says whether a process can reach the terminal of its caller.
+type TerminalUse string
+
+const (
+	// TerminalLeft: it can, and if it reads there it is stopped, because it is in the background.
+	TerminalLeft TerminalUse = ""
+	// TerminalNone: it has none, so that a program which wants to ask a question there, as ssh
+	// does, fails at once. Windows knows no difference.
+	TerminalNone TerminalUse = "none"
+)
 
 // Result is what a process left behind.
 type Result struct {
@@ -198,6 +212,9 @@ func newGroupCmd(ctx context.Context, c Command) *groupCmd {
 		return terminateGroup(cmd.Process)
 	}
 	setOwnGroup(cmd.Cmd)
+	if c.Terminal == TerminalNone {
+		setNoTerminal(cmd.Cmd)
+	}
 	return cmd
 }
 

@@ -48,6 +48,10 @@ func setDetached(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 
+// setNoTerminal makes cmd start in a session of its own, and so in a group of its own, without
+// the caller's terminal.
+func setNoTerminal(cmd *exec.Cmd) { cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true }
+
 func inheritableFiles(files []*os.File) []*os.File { return files }
 
 func processExists(pid int) bool {

@@ -29,6 +29,9 @@ func Shell(line string) (path string, args []string) {
 // GroupShell is as Shell.
 func GroupShell(line string) (path string, args []string) { return Shell(line) }
 
+// setNoTerminal does nothing: programs ask in windows of their own.
+func setNoTerminal(*exec.Cmd) {}
+
 // setDetached makes cmd start without the caller's terminal.
 func setDetached(cmd *exec.Cmd) {
 	const detachedProcess = 0x00000008

@@ -216,6 +216,15 @@ func (g *Git) Start(ctx context.Context, d Target, c Call) (*proc.Process, error
 	return p, nil
 }
 
+// terminalOf keeps a git that may start ssh from the user's terminal: ssh would ask there, in the
+// background, and stop.
+func terminalOf(c Call) proc.TerminalUse {
+	if c.Network {
+		return proc.TerminalNone
+	}
+	return proc.TerminalLeft
+}
+
 // Command returns the process that a call starts. The caller closes its At.
 func (g *Git) Command(ctx context.Context, d Target, c Call) (proc.Command, error) {
 	if _, err := g.version(); err != nil {
@@ -246,6 +255,6 @@ func (g *Git) Command(ctx context.Context, d Target, c Call) (proc.Command, erro
 	}
 	return proc.Command{
 		Path: g.Options.Path, Args: append(d.args(at), c.Args...), Env: append(env, c.Env...), Dir: d.Dir(), At: at, Inherit: c.Inherit,
-		WriteBelow: below,
+		WriteBelow: below, Terminal: terminalOf(c),
 	}, nil
 }
