@@ -27,6 +27,9 @@ type Run struct {
 	StartedAt time.Time `json:"startedAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
 	StoppedAt time.Time `json:"stoppedAt,omitzero"` // when somebody asked for its end
+	// FinishedAt is when its work was finished, or that had failed; absent if that is still to be
+	// done, or is not to be done.
+	FinishedAt time.Time `json:"finishedAt,omitzero"`
 
 	// Intrusions are the changes outside of the workspace that were seen while it ran, at most
 	// MaxIntrusions. They say what changed, and not who did it: no process is watched.
@@ -113,7 +116,18 @@ type RecordRunRequest struct {
 	// End ends the run, with Status unless it is RunLost.
 	End    RunEnd `json:"end,omitempty"`
 	Status int    `json:"status,omitempty"`
+	// Work says what became of the work of a run that has ended.
+	Work RunWork `json:"work,omitempty"`
 }
+
+// RunWork says what became of the work of a run.
+type RunWork string
+
+// The values of RunWork.
+const (
+	WorkAsItIs   RunWork = ""         // nothing is said of it
+	WorkFinished RunWork = "finished" // it was finished, or that has failed: nobody need do it any more
+)
 
 // StopRunRequest ends the agent that runs in a workspace.
 type StopRunRequest struct {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli"
@@ -57,25 +56,16 @@ func agentsOf(environ []string, display display) cli.Agents {
 	}
 }
 
-// settleTime is how long the processes of a run may take to be gone.
-const settleTime = 30 * time.Second
-
 // settleRun does what the supervisor of a run would have done at its end.
-func settleRun(ctx context.Context, svc croft.Service, ws croft.Workspace) error {
+func settleRun(ctx context.Context, svc croft.Service, ws croft.Workspace) (*croft.Merge, error) {
 	if ws.Run == nil {
-		return nil
+		return nil, nil
 	}
 	proc.NewSession()
 	_ = os.Chdir("/")
-	for begun := time.Now(); time.Since(begun) < settleTime; time.Sleep(50 * time.Millisecond) {
-		run, err := svc.RecordRun(ctx, croft.RecordRunRequest{Repo: croft.Ref(ws.Repo), Workspace: croft.ByID(ws.ID), Run: ws.Run.ID})
-		if err != nil {
-			return err
-		}
-		if run.State == croft.RunEnded {
-			_, err = supervise.Finish(ctx, svc, croft.Ref(ws.Repo), *run)
-			return err
-		}
+	end, err := supervise.Settle(ctx, svc, croft.Ref(ws.Repo), *ws.Run)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return end.Merge, nil
 }

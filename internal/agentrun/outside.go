@@ -184,7 +184,7 @@ func (svc *Runs) compare(ctx context.Context, r *project.Project, rec journal.Re
 			continue
 		}
 		isMoved = isMoved || ref == "refs/heads/"+now.Head
-		if own[ref] || svc.isByCroft(ctx, r, name, after) {
+		if own[ref] == anywhere || own[ref] == after && after != "" || svc.isByCroft(ctx, r, name, after) {
 			continue
 		}
 		switch {
@@ -241,20 +241,26 @@ func (svc *Runs) isByCroft(ctx context.Context, r *project.Project, branch, comm
 	return err == nil && m.Target == branch
 }
 
-// branchesAtWork returns the refs that may change meanwhile: that of the workspace, and those of
-// workspaces that were made or removed, or in which somebody is at work.
-func (svc *Runs) branchesAtWork(ctx context.Context, r *project.Project, rec journal.Record) (map[string]bool, error) {
+// anywhere stands for all commits.
+const anywhere = "*"
+
+// branchesAtWork returns the refs of workspaces with where they may be now: that of the workspace, and those of
+// workspaces that were made or removed, or in which somebody is or was at work meanwhile, anywhere;
+// others where an act of Croft's left them.
+func (svc *Runs) branchesAtWork(ctx context.Context, r *project.Project, rec journal.Record) (map[string]string, error) {
 	records, err := svc.Journal.Records(ctx, r.ID)
 	leases, lerr := svc.Journal.Leases(ctx, r.ID)
 	if err := errors.Join(err, lerr); err != nil {
 		return nil, err
 	}
-	own := map[string]bool{}
+	own := map[string]string{}
 	for _, other := range records {
 		w := other.Workspace
-		isAtWork := len(leases[w.ID]) > 0 || other.Run != nil && run.Lives(other.Run)
+		isAtWork := len(leases[w.ID]) > 0 || other.Run != nil && (run.Lives(other.Run) || other.Run.EndedAt.After(rec.Run.StartedAt))
 		if w.ID == rec.Workspace.ID || w.State == croft.Trashed || w.State == croft.Creating || isAtWork || w.CreatedAt.After(rec.Run.StartedAt) {
-			own["refs/heads/"+w.Branch] = true
+			own["refs/heads/"+w.Branch] = anywhere
+		} else if w.Branch != "" {
+			own["refs/heads/"+w.Branch] = other.Seen.Head
 		}
 	}
 	return own, nil

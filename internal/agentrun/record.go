@@ -20,7 +20,7 @@ func (svc *Runs) Record(ctx context.Context, s project.Location, rec journal.Rec
 		return nil, &croft.Error{Code: croft.RunNotFound, Message: fmt.Sprintf("the last run of the workspace is not %q", req.Run)}
 	}
 	if rec.Run.State == croft.RunEnded {
-		return rec.Run, nil
+		return svc.finished(ctx, rec, req)
 	}
 	switch {
 	case req.End != "":
@@ -32,6 +32,23 @@ func (svc *Runs) Record(ctx context.Context, s project.Location, rec journal.Rec
 		return svc.settle(ctx, s.Project, rec)
 	}
 	return svc.goesOn(ctx, s.Project, rec, req)
+}
+
+// finished records of a run that has ended that its work was finished.
+func (svc *Runs) finished(ctx context.Context, rec journal.Record, req croft.RecordRunRequest) (*croft.Run, error) {
+	last := *rec.Run
+	if req.Work != croft.WorkFinished || !last.FinishedAt.IsZero() {
+		return &last, nil
+	}
+	last.FinishedAt = svc.Now()
+	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		now, err := tx.Record(rec.Workspace.ID)
+		if err != nil || now.Run == nil || now.Run.ID != last.ID {
+			return err
+		}
+		return tx.SaveRun(rec.Workspace.ID, last, croft.Event{})
+	})
+	return &last, err
 }
 
 // started records the process of a run, which takes a lease.

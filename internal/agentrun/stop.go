@@ -34,6 +34,9 @@ func (svc *Runs) Stop(ctx context.Context, s project.Location, rec journal.Recor
 	if owner.Life(rec.Run.Process) == proc.Unknown && rec.Run.Process.PID != 0 {
 		return nil, &croft.Error{Code: croft.Unsupported, Message: fmt.Sprintf("its agent runs on %s or in another container: it can be stopped there", rec.Run.Process.Host)}
 	}
+	if !run.Lives(rec.Run) && owner.Life(rec.Run.Supervisor) == proc.Dead {
+		return svc.settle(ctx, s.Project, rec) // it had ended before
+	}
 	last, err := svc.change(ctx, rec, "", func(run *croft.Run) {
 		if run.StoppedAt.IsZero() {
 			run.StoppedAt = svc.Now()
@@ -57,8 +60,7 @@ func (svc *Runs) Stop(ctx context.Context, s project.Location, rec journal.Recor
 
 // isFinished reports whether what was to be done with the work of the last run is done.
 func isFinished(rec journal.Record) bool {
-	end := rec.Workspace.Finished
-	return rec.Run.Finish == croft.FinishNever || rec.Run.How == croft.RunLost || rec.Workspace.State == croft.Trashed || end != nil && !end.At.Before(rec.Run.EndedAt)
+	return rec.Run.Finish == croft.FinishNever || rec.Run.How == croft.RunLost || rec.Workspace.State == croft.Trashed || !rec.Run.FinishedAt.IsZero()
 }
 
 // awaitEnd waits for a while until a supervisor has recorded the end of a run and finished its work;

@@ -134,6 +134,7 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Workspac
 	if err != nil {
 		return err
 	}
+	a.settleRuns(workspaces.Items...)
 	result := workspacesResult{Workspaces: a.withCommands(workspaces.Items), Cursor: workspaces.Cursor, Unseen: workspaces.Unseen}
 	if filter.Repos == croft.ScopeAll || a.repo != "" {
 		nameRepos(result.Workspaces)

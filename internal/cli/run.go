@@ -19,7 +19,7 @@ type Agents struct {
 	// Run runs an agent until it has ended, nothing is left of it, and its work is finished.
 	Run func(ctx context.Context, a AgentRun) (*AgentEnd, error)
 	// Settle waits for the end of a run whose supervisor is gone, and finishes its work.
-	Settle func(ctx context.Context, svc croft.Service, ws croft.Workspace) error
+	Settle func(ctx context.Context, svc croft.Service, ws croft.Workspace) (*croft.Merge, error)
 }
 
 // AgentRun is an agent to be run.
@@ -143,7 +143,8 @@ func (a *app) runRun(ctx context.Context, svc croft.Service, opts runOptions, cm
 		if err != nil {
 			return err
 		}
-		return a.env.Agents.Settle(ctx, svc, *ws)
+		m, err := a.env.Agents.Settle(ctx, svc, *ws)
+		return errors.Join(err, waitForMerge(ctx, svc, m))
 	}
 	at := cmd.ArgsLenAtDash()
 	command := args[at:]
@@ -229,7 +230,19 @@ func (a *app) superviseBegun(ctx context.Context, svc croft.Service, name string
 	if ws.Run == nil || ws.Run.ID != id {
 		return &croft.Error{Code: croft.RunNotFound, Op: "run", Workspace: ws.Name, Message: "the run has not begun, or another one has followed"}
 	}
-	_, err = a.env.Agents.Run(ctx, AgentRun{Service: svc, Workspace: *ws, Run: *ws.Run, Command: command, Output: AgentNoHere})
+	end, err := a.env.Agents.Run(ctx, AgentRun{Service: svc, Workspace: *ws, Run: *ws.Run, Command: command, Output: AgentNoHere})
+	if err != nil {
+		return err
+	}
+	return waitForMerge(context.WithoutCancel(ctx), svc, end.Merge)
+}
+
+// waitForMerge waits for the end of a merge, which drives its lane meanwhile.
+func waitForMerge(ctx context.Context, svc runner, m *croft.Merge) error {
+	if m == nil || m.State == croft.MergeDone {
+		return nil
+	}
+	_, err := svc.WaitMerge(ctx, croft.WaitRequest{Merge: m.ID})
 	return err
 }
 
@@ -330,5 +343,23 @@ func (a *app) noteIntrusions(r croft.Run) {
 			return
 		}
 		a.note("outside of the workspace, while it ran: %s", printable(found.Message))
+	}
+}
+
+// settleRuns has the ends of runs recorded, and their work finished, of which nobody else may do that: all
+// of Croft's processes that waited for them were killed. That is done in the background.
+func (a *app) settleRuns(workspaces ...croft.Workspace) {
+	if a.readOnly != nil || a.env.Detach == nil {
+		return
+	}
+	for _, ws := range workspaces {
+		r := ws.Run
+		if r == nil || r.State != croft.RunEnded {
+			continue
+		}
+		isUnfinished := r.FinishedAt.IsZero() && r.Finish != croft.FinishNever && r.How != croft.RunLost
+		if r.EndedAt.IsZero() || isUnfinished {
+			_ = a.env.Detach("-C", ws.Repo, "run", "--settle="+string(ws.ID)) // the next command tries again
+		}
 	}
 }

@@ -45,6 +45,7 @@ func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceReq
 		return err
 	}
 	ws := a.withCommands([]croft.Workspace{*found})[0]
+	a.settleRuns(ws)
 	var status *croft.Status // nil: there are no files to look at
 	if ws.State == croft.Ready || ws.State == croft.Stopped {
 		if status, err = svc.Status(ctx, croft.StatusRequest{Workspace: ws.ID}); err != nil {

@@ -12,6 +12,8 @@ import (
 type stopper interface {
 	finder
 	StopRun(ctx context.Context, req croft.StopRunRequest) (*croft.Run, error)
+	Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error)
+	RecordRun(ctx context.Context, req croft.RecordRunRequest) (*croft.Run, error)
 }
 
 func newStopCommand(a *app) *cobra.Command {
@@ -40,6 +42,11 @@ func (a *app) runStop(ctx context.Context, svc stopper, req croft.StopRunRequest
 	if err != nil {
 		return err
 	}
+	if before.Run != nil && before.Run.EndedAt.IsZero() {
+		if err := a.finishStopped(ctx, svc, *before, *ended); err != nil {
+			return err
+		}
+	}
 	ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: req.Repo, Ref: croft.ByID(before.ID), Scope: croft.ScopeAll, Look: croft.Duration(time.Second)})
 	if err != nil {
 		return err
@@ -54,4 +61,20 @@ func (a *app) runStop(ctx context.Context, svc stopper, req croft.StopRunRequest
 		a.note("it had ended already")
 	}
 	return nil
+}
+
+// finishStopped finishes the work of an agent whose supervisor is gone. One that is there has done it
+// under the same key.
+func (a *app) finishStopped(ctx context.Context, svc stopper, ws croft.Workspace, ended croft.Run) error {
+	outcome, known := map[croft.RunEnd]croft.Outcome{croft.RunDone: croft.Succeeded, croft.RunFailed: croft.Failed, croft.RunKilled: croft.Killed}[ended.How]
+	if ended.Finish == croft.FinishNever || !known || !ended.FinishedAt.IsZero() {
+		return nil
+	}
+	if _, err := svc.Finish(ctx, croft.FinishRequest{
+		Key: "run-" + string(ended.ID), Repo: croft.Ref(ws.Repo), Workspace: croft.ByID(ws.ID), Outcome: outcome, Policy: ended.Policy,
+	}); err != nil {
+		return err
+	}
+	_, err := svc.RecordRun(ctx, croft.RecordRunRequest{Repo: croft.Ref(ws.Repo), Workspace: croft.ByID(ws.ID), Run: ended.ID, Work: croft.WorkFinished})
+	return err
 }

@@ -12,11 +12,10 @@ import (
 func (d *TreeDir) addUnnamed(name string, fill func(*os.File) error) error {
 	return d.control(func(dir int) error {
 		fd, err := retry(func() (int, error) { return unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600) })
-		switch err {
-		case nil:
-		case unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOSYS: // a file system that cannot
+		if isOneOf(err, unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOSYS) { // a file system that cannot
 			return errNoUnnamed
-		default:
+		}
+		if err != nil {
 			return pathError("create", name, err)
 		}
 		out := os.NewFile(uintptr(fd), name)
@@ -25,7 +24,7 @@ func (d *TreeDir) addUnnamed(name string, fill func(*os.File) error) error {
 			return err
 		}
 		err = unix.Linkat(unix.AT_FDCWD, descriptorPath(fd), dir, name, unix.AT_SYMLINK_FOLLOW)
-		if err != nil && err != unix.EEXIST && err != unix.ENOSPC && err != unix.EDQUOT {
+		if err != nil && !isOneOf(err, unix.EEXIST, unix.ENOSPC, unix.EDQUOT) {
 			return errors.Join(errNoUnnamed, err) // there is no /proc, or it may not be used
 		}
 		return linkError("link", name, name, err)

@@ -3,7 +3,9 @@
 package fsx
 
 import (
+	"errors"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,9 +46,13 @@ func controlBoth(a, b *TreeDir, do func(a, b int) error) error {
 
 func exchange(of, to *TreeDir, a, b string) error {
 	err := controlBoth(of, to, func(x, y int) error { return exchangeAt(x, a, y, b) })
-	switch err {
-	case unix.EINVAL, unix.ENOSYS, unix.ENOTSUP, unix.EXDEV:
+	if isOneOf(err, unix.EINVAL, unix.ENOSYS, unix.ENOTSUP, unix.EXDEV) {
 		err = ErrNoExchange
 	}
 	return linkError("exchange", a, b, err)
+}
+
+// isOneOf reports whether an error is one of the system's.
+func isOneOf(err error, list ...unix.Errno) bool {
+	return slices.ContainsFunc(list, func(e unix.Errno) bool { return errors.Is(err, e) })
 }

@@ -67,7 +67,12 @@ shift 7
 status=$?
 trap '' INT QUIT TERM HUP
 echo $status >"$file.new" && mv -f "$file.new" "$file"
-kill -0 "$supervisor" 2>/dev/null && exit $status
+if kill -0 "$supervisor" 2>/dev/null; then
+	case $(cat "/proc/$supervisor/stat" 2>/dev/null) in
+	*') Z '*) ;; # it was killed, and nobody has waited for it
+	*) exit $status ;;
+	esac
+fi
 unset CROFT_RUN CROFT_WORKSPACE CROFT_REPO
 "$program" "$a1" "$a2" "$a3" "$a4" </dev/null >/dev/null 2>&1 &
 exit $status
@@ -212,16 +217,43 @@ func (a Agent) end(ctx context.Context, output io.Writer, status int) (*End, err
 	return out, nil
 }
 
-// Finish finishes the work of a run that has ended, by its status. It can be repeated.
+// Finish finishes the work of a run that has ended, by its status, and records that. It can be
+// repeated.
 func Finish(ctx context.Context, svc Service, repo croft.Ref, ended croft.Run) (*End, error) {
 	out := &End{Run: ended}
-	if ended.Finish == croft.FinishNever || ended.How == croft.RunLost {
+	if !isDue(ended) {
 		return out, nil
 	}
 	outcome := map[croft.RunEnd]croft.Outcome{croft.RunDone: croft.Succeeded, croft.RunFailed: croft.Failed, croft.RunKilled: croft.Killed}[ended.How]
+	ws := croft.ByID(ended.Workspace)
 	var err error
-	out.Merge, err = svc.Finish(ctx, croft.FinishRequest{
-		Key: "run-" + string(ended.ID), Repo: repo, Workspace: croft.ByID(ended.Workspace), Outcome: outcome, Policy: ended.Policy,
-	})
+	out.Merge, err = svc.Finish(ctx, croft.FinishRequest{Key: "run-" + string(ended.ID), Repo: repo, Workspace: ws, Outcome: outcome, Policy: ended.Policy})
+	// If the workspace went with its merge, there is nothing to record any more.
+	_, _ = svc.RecordRun(ctx, croft.RecordRunRequest{Repo: repo, Workspace: ws, Run: ended.ID, Work: croft.WorkFinished})
 	return out, err
+}
+
+// isDue reports whether the work of a run that has ended is still to be finished.
+func isDue(r croft.Run) bool {
+	return r.Finish != croft.FinishNever && r.How != croft.RunLost && r.FinishedAt.IsZero()
+}
+
+// settleTime is how long a run may take to be over.
+const settleTime = 30 * time.Second
+
+// Settle does what the supervisor of a run would have done at its end, if that is gone.
+func Settle(ctx context.Context, svc Service, repo croft.Ref, r croft.Run) (*End, error) {
+	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		now, err := svc.RecordRun(ctx, croft.RecordRunRequest{Repo: repo, Workspace: croft.ByID(r.Workspace), Run: r.ID})
+		if err != nil {
+			return nil, err
+		}
+		isAlone := owner.Life(now.Supervisor) == proc.Dead
+		if now.State == croft.RunEnded && (isAlone || !isDue(*now)) || time.Since(begun) > settleTime {
+			if now.State != croft.RunEnded || !isAlone {
+				return &End{Run: *now}, nil
+			}
+			return Finish(ctx, svc, repo, *now)
+		}
+	}
 }

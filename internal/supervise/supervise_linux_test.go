@@ -79,9 +79,9 @@ func TestEnds(t *testing.T) {
 			if status, known := run.StatusOf(&svc.now); !known || status != want.status {
 				t.Errorf("written down: %d, %v", status, known)
 			}
-			last := svc.told[len(svc.told)-1]
-			if last.End == "" || last.Run != svc.now.ID || last.Workspace != croft.ByID(svc.now.Workspace) {
-				t.Errorf("told last: %+v", last)
+			last, work := svc.told[len(svc.told)-2], svc.told[len(svc.told)-1]
+			if work.Work != croft.WorkFinished || last.End == "" || last.Run != svc.now.ID || last.Workspace != croft.ByID(svc.now.Workspace) {
+				t.Errorf("told last: %+v, %+v", last, work)
 			}
 		})
 	}
@@ -104,7 +104,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil || len(strings.Fields(string(text))) != 4 {
 		t.Fatalf("%q, %v", text, err)
 	}
-	for _, field := range strings.Fields(string(text)) {
+	for field := range strings.FieldsSeq(string(text)) {
 		pid, err := strconv.Atoi(field)
 		if _, isThere := proc.Of(pid); isThere || err != nil {
 			t.Errorf("process %s is left, %v", field, err)

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -74,13 +75,13 @@ func lastLine(r *croft.Run) string {
 		return ""
 	}
 	lines := strings.Split(plaintext.Strip(strings.ToValidUTF8(string(p.Data), "\uFFFD")), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
+	for _, line := range slices.Backward(lines) {
 		text := strings.TrimSpace(strings.Map(func(c rune) rune {
 			if unicode.IsPrint(c) {
 				return c
 			}
 			return ' '
-		}, lines[i]))
+		}, line))
 		if text != "" {
 			return string([]rune(text)[:min(shown, len([]rune(text)))])
 		}

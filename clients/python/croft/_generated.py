@@ -164,6 +164,7 @@ __all__ = [
     "RunFinish",
     "RunLog",
     "RunState",
+    "RunWork",
     "Saved",
     "Scope",
     "Session",
@@ -768,6 +769,11 @@ RunState: TypeAlias = Literal[
     "starting",
     "running",
     "ended",
+]
+
+# RunWork says what became of the work of a run.
+RunWork: TypeAlias = Literal[
+    "finished",
 ]
 
 # Scope says how far a request reaches that names nothing.
@@ -3117,6 +3123,9 @@ class Run(Model):
     ended_at: datetime | None
     # when somebody asked for its end
     stopped_at: datetime | None
+    # when its work was finished, or that had failed; absent if that is still to be done, or
+    # is not to be done.
+    finished_at: datetime | None
     # the changes outside of the workspace that were seen while it ran, at most MaxIntrusions.
     # They say what changed, and not who did it: no process is watched.
     intrusions: list[Intrusion]
@@ -3137,6 +3146,7 @@ class Run(Model):
         "started_at": ("startedAt", "time"),
         "ended_at": ("endedAt", "time"),
         "stopped_at": ("stoppedAt", "time"),
+        "finished_at": ("finishedAt", "time"),
         "intrusions": ("intrusions", "[Intrusion"),
         "dir": ("dir", ""),
     }
@@ -5975,6 +5985,7 @@ class Calls:
         supervisor: Owner | Mapping[str, Any] | None = None,
         end: RunEnd | None = None,
         status: int | None = None,
+        work: RunWork | None = None,
     ) -> Run:
         """Records the process of a run, which takes a lease, that it goes on, which renews the
         lease, or its end, which releases it. Each looks for changes outside of the
@@ -5988,6 +5999,7 @@ class Calls:
           supervisor: the process that waits for the agent from now on.
           end: end ends the run, with status unless it is lost.
           status: end ends the run, with status unless it is lost
+          work: what became of the work of a run that has ended.
         """
         fields: dict[str, Any] = {
             "repo": repo,
@@ -5995,6 +6007,7 @@ class Calls:
             "supervisor": supervisor,
             "end": end,
             "status": status,
+            "work": work,
         }
         return self._send("POST", f"/v1/workspaces/{segment(workspace)}/runs/{segment(run)}", fields, Run)
 

@@ -2197,6 +2197,8 @@ export interface RecordRunRequest {
   end?: RunEnd;
   /** end ends the run, with status unless it is lost */
   status?: number;
+  /** what became of the work of a run that has ended. */
+  work?: RunWork;
 }
 
 /** RefreshPushRequest names the workspace whose pull request is asked for. */
@@ -2628,6 +2630,11 @@ export interface Run {
   /** when somebody asked for its end */
   stoppedAt?: string;
   /**
+   * when its work was finished, or that had failed; absent if that is still to be done, or is
+   * not to be done.
+   */
+  finishedAt?: string;
+  /**
    * the changes outside of the workspace that were seen while it ran, at most MaxIntrusions.
    * They say what changed, and not who did it: no process is watched.
    */
@@ -2671,6 +2678,10 @@ export type RunState =
   | "running"
   | "ended"
   | (string & {}); // a newer daemon may have more words
+
+/** RunWork says what became of the work of a run. */
+export type RunWork =
+  | "finished";
 
 /** SaveRequest names the workspace whose uncommitted work is committed. */
 export interface SaveRequest {
