@@ -369,6 +369,36 @@ var endings = []struct {
 			t.Error("something was done all the same")
 		}
 	}},
+	{"rewound behind a rejected push", func(t *testing.T, h *fakeHost) {
+		w := h.withWork("a")
+		first := h.push(croft.PushRequest{Workspace: "a"}).Push.Commit
+		// A colleague adds a commit, which the workspace merges; the push of that is rejected, and the workspace is reset.
+		other := h.Beside("colleague")
+		h.GitIn(h.Home, "clone", "--quiet", "--branch", w.Branch, h.bare, other)
+		gittest.WriteFile(t, filepath.Join(other, "theirs.txt"), "theirs\n")
+		h.GitIn(other, "add", "--all")
+		h.GitIn(other, "commit", "--quiet", "--message", "theirs")
+		h.GitIn(other, "push", "--quiet")
+		theirs := h.there(w.Branch)
+		h.GitIn(w.Path, "pull", "--quiet", "--ff-only", h.bare, w.Branch)
+		gittest.WriteFile(t, filepath.Join(w.Path, "more.txt"), "more\n")
+		hook := filepath.Join(h.bare, "hooks", "pre-receive")
+		if err := os.WriteFile(hook, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := h.e.Push(t.Context(), croft.PushRequest{Workspace: "a"})
+		wantCode(t, err, croft.PushRejected)
+		if err := os.Remove(hook); err != nil {
+			t.Fatal(err)
+		}
+		h.GitIn(w.Path, "reset", "--quiet", "--hard", first)
+		gittest.WriteFile(t, filepath.Join(w.Path, "else.txt"), "else\n")
+		_, err = h.e.Push(t.Context(), croft.PushRequest{Workspace: "a"})
+		wantCode(t, err, croft.RemoteAdvanced)
+		if h.there(w.Branch) != theirs {
+			t.Errorf("there is %s, and was %s", h.there(w.Branch), theirs)
+		}
+	}},
 	{"refused by the host", func(t *testing.T, h *fakeHost) {
 		w := h.withWork("a")
 		gittest.WriteFile(t, h.file("fails"), "HTTP 401: Bad credentials (token ghp_0123456789abcdefghij)\n")

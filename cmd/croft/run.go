@@ -16,6 +16,7 @@ import (
 // agentsOf runs agents on this terminal, or in the background.
 func agentsOf(environ []string, display display) cli.Agents {
 	return cli.Agents{
+		Process: os.Getpid(),
 		Find: func(program string) error {
 			if strings.ContainsRune(program, filepath.Separator) {
 				return nil // it may be in the workspace

@@ -55,6 +55,9 @@ func (svc *Runs) Begin(ctx context.Context, s project.Location, rec journal.Reco
 	if rec.Workspace.State != croft.Ready {
 		return nil, project.NotReadyError(croft.WorkspaceBroken, rec)
 	}
+	if err := svc.guardExclusive(ctx, rec); err != nil {
+		return nil, err
+	}
 	if now := rec.Run; now != nil && now.State != croft.RunEnded {
 		if run.Lives(now) {
 			return nil, busyError(rec)
@@ -67,7 +70,10 @@ func (svc *Runs) Begin(ctx context.Context, s project.Location, rec journal.Reco
 		ID: project.NewID(), Workspace: rec.Workspace.ID, Command: shortened(req.Command), State: croft.RunStarting,
 		Supervisor: req.Supervisor, Finish: req.Finish, Policy: req.Policy, StartedAt: svc.Now(),
 	}
-	if begun.Supervisor == (croft.Owner{}) {
+	if id, isThere := proc.Of(req.Supervisor.PID); req.Supervisor.Host == "" && isThere {
+		begun.Supervisor = owner.Of(id)
+	}
+	if begun.Supervisor.Host == "" {
 		begun.Supervisor = owner.Self()
 	}
 	of := filepath.Join(Dir(s.Project), string(rec.Workspace.ID))
@@ -90,6 +96,20 @@ func (svc *Runs) Begin(ctx context.Context, s project.Location, rec journal.Reco
 		return tx.SaveRun(rec.Workspace.ID, begun, croft.Event{})
 	})
 	return &begun, err
+}
+
+// guardExclusive refuses a workspace that another process holds for itself alone.
+func (svc *Runs) guardExclusive(ctx context.Context, rec journal.Record) error {
+	leases, err := svc.Journal.Leases(ctx, rec.RepoID)
+	if err != nil {
+		return err
+	}
+	for _, l := range leases[rec.Workspace.ID] {
+		if l.Mode == croft.LeaseExclusive && project.IsActive(l, svc.Now()) {
+			return project.LeasedError(rec, l)
+		}
+	}
+	return nil
 }
 
 func busyError(rec journal.Record) error {

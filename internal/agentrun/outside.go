@@ -161,7 +161,8 @@ func (svc *Runs) lookAround(ctx context.Context, r *project.Project, rec journal
 			return nil, err
 		}
 	}
-	return last, write(*last, is)
+	_ = write(*last, is) // if it cannot be, the same is seen again
+	return last, nil
 }
 
 // compare returns what has changed outside of a workspace, and is not Croft's doing.

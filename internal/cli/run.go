@@ -14,6 +14,7 @@ import (
 
 // Agents runs agents. Required for `run`.
 type Agents struct {
+	Process int // this one
 	// Find refuses a program that cannot be found, before a workspace is made for it.
 	Find func(program string) error
 	// Run runs an agent until it has ended, nothing is left of it, and its work is finished.
@@ -158,6 +159,7 @@ func (a *app) runRun(ctx context.Context, svc croft.Service, opts runOptions, cm
 	if err != nil {
 		return err
 	}
+	opts.begin.Supervisor.PID = a.env.Agents.Process
 	opts.begin.Repo, opts.begin.Workspace, opts.begin.Command = a.dir(), croft.ByID(ws.ID), command
 	begun, err := svc.BeginRun(ctx, opts.begin)
 	if err != nil {
@@ -227,8 +229,8 @@ func (a *app) superviseBegun(ctx context.Context, svc croft.Service, name string
 	if err != nil {
 		return err
 	}
-	if ws.Run == nil || ws.Run.ID != id {
-		return &croft.Error{Code: croft.RunNotFound, Op: "run", Workspace: ws.Name, Message: "the run has not begun, or another one has followed"}
+	if ws.Run == nil || ws.Run.ID != id || ws.Run.State == croft.RunEnded {
+		return &croft.Error{Code: croft.RunNotFound, Op: "run", Workspace: ws.Name, Message: "the run has not begun, or has ended, or another one has followed"}
 	}
 	end, err := a.env.Agents.Run(ctx, AgentRun{Service: svc, Workspace: *ws, Run: *ws.Run, Command: command, Output: AgentNoHere})
 	if err != nil {

@@ -66,7 +66,7 @@ type Record struct {
 	LeaseEpoch int               `json:"leaseEpoch,omitempty"` // how many exclusive leases it has had; only grows
 	ClaimedBy  string            `json:"claimedBy,omitempty"`  // the call with a key that claimed the revision before this one; see Claim
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that is making it; absent once it is made
-	Pushing    string            `json:"pushing,omitempty"`    // the commit of a push that was begun; see SavePush
+	Pushing    string            `json:"pushing,omitempty"`    // a push that was begun: remote, branch and commit; see SavePush
 	Resolving  *Resolving        `json:"resolving,omitempty"`  // the conflicts that the last merge of its target left in it
 	Trash      *Trash            `json:"trash,omitempty"`
 	Activity   *activity.Record  `json:"activity,omitempty"` // what its agent does; see Report

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -95,9 +96,9 @@ type Descendants struct {
 	zombies map[int]string // those that were seen to have ended, with their start
 }
 
-// Left returns the processes that are left of a session whose starter may be dead: known ones,
-// those of the session that a process led, those with a variable in their environment, and the
-// descendants of all of these.
+// Left returns the processes that are left of a session whose starter may be dead: known ones, the
+// process that led it, with all below these and in its session, and those with a variable in their
+// environment. The zero leader is not known.
 func Left(leader Identity, known []Identity, variable string) []Identity {
 	all := look()
 	is := map[int]bool{}
@@ -106,19 +107,21 @@ func Left(leader Identity, known []Identity, variable string) []Identity {
 			is[id.PID] = true
 		}
 	}
+	for pid := range maps.Clone(is) {
+		for _, p := range below(all, pid) {
+			is[p.pid] = true
+		}
+	}
+	// The number of a leader that has ended may be another session's by now.
+	hasSession := is[leader.PID]
 	began, _ := strconv.ParseInt(leader.Start, 10, 64)
 	for pid, p := range all {
 		start, err := strconv.ParseInt(p.start, 10, 64)
-		if err != nil || start < began || leader.PID == 0 || leader.Boot != Here().Boot {
+		if err != nil || start < began || leader.PID != 0 && (leader.Boot != Here().Boot || leader.Space != Here().Space) {
 			continue // from before it
 		}
-		if p.session == leader.PID || slices.Contains(readList("/proc/"+strconv.Itoa(pid)+"/environ"), variable) {
+		if hasSession && p.session == leader.PID || slices.Contains(readList("/proc/"+strconv.Itoa(pid)+"/environ"), variable) {
 			is[pid] = true
-		}
-	}
-	for pid := range is {
-		for _, p := range below(all, pid) {
-			is[p.pid] = true
 		}
 	}
 	var list []Identity

@@ -18,3 +18,6 @@ func Signal(id Identity, how Ending) {
 	}
 	_ = syscall.Kill(-id.PID, sig)
 }
+
+// hasGroup reports whether a group has processes.
+func hasGroup(leader int) bool { return syscall.Kill(-leader, 0) == nil }

@@ -30,3 +30,6 @@ func Signal(Identity, Ending) {}
 
 // NewSession does nothing: there are no sessions on this platform.
 func NewSession() {}
+
+// hasGroup reports no group.
+func hasGroup(int) bool { return false }

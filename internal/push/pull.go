@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/forge"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // request is a push whose commit is at the remote.
@@ -44,6 +45,12 @@ func (svc *Pushes) openPull(ctx context.Context, r *project.Project, rec *journa
 		return svc.toolError(err)
 	}
 	if req.Queue == croft.QueueJoin && pull.State == forge.Open {
+		if pull.Head != req.head || pull.Base != base {
+			return errors.Join(svc.recordPull(ctx, r, rec, req.to, pull), &croft.Error{
+				Code: croft.RemoteAdvanced, Message: fmt.Sprintf("the pull request is at %.12s into %s, and not at %.12s into %s: it was not given to the merge queue", pull.Head, oneLine(pull.Base), req.head, base),
+				Hint: "croft push --status " + shellword.Quote(rec.Workspace.Name),
+			})
+		}
 		if err := tool.Join(ctx, pull); err != nil {
 			return errors.Join(svc.recordPull(ctx, r, rec, req.to, pull), svc.toolError(err))
 		}

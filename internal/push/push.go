@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -137,7 +136,7 @@ func (svc *Pushes) pushCommit(ctx context.Context, r *project.Project, rec *jour
 			return outcome, err
 		}
 		if outcome != croft.PushUpToDate {
-			if err := svc.savePush(ctx, rec, func(now *journal.Record) string { now.Pushing = head; return "" }); err != nil {
+			if err := svc.savePush(ctx, rec, func(now *journal.Record) string { now.Pushing = to.begun(head); return "" }); err != nil {
 				return "", err
 			}
 			if err := failpoint.Hit("push.begun"); err != nil {
@@ -146,6 +145,9 @@ func (svc *Pushes) pushCommit(ctx context.Context, r *project.Project, rec *jour
 			err := to.Push(ctx, remote.Push{Branch: to.branch, Commit: head, Was: tip})
 			if rejected, ok := errors.AsType[*remote.RejectedError](err); ok && rejected.IsStale && try < attempts {
 				continue // somebody else has pushed; perhaps the same
+			}
+			if _, ok := errors.AsType[*remote.RejectedError](err); ok { // nothing was pushed
+				err = errors.Join(err, svc.savePush(ctx, rec, func(now *journal.Record) string { now.Pushing = ""; return "" }))
 			}
 			if err != nil {
 				return "", svc.remoteError(to, err)
@@ -157,6 +159,9 @@ func (svc *Pushes) pushCommit(ctx context.Context, r *project.Project, rec *jour
 		return outcome, svc.recordPush(ctx, rec, to, head, outcome)
 	}
 }
+
+// begun is what is recorded of a push to this place that is about to be made.
+func (to destination) begun(commit string) string { return to.Name + " " + to.branch + " " + commit }
 
 // decide says what a push to a branch would do that is at tip, or fails if that has commits
 // which nobody here has.
@@ -177,14 +182,9 @@ func (svc *Pushes) decide(ctx context.Context, r *project.Project, rec journal.R
 	if has, err := r.Git.IsAncestor(ctx, tip, head); err == nil && has {
 		return croft.PushFastForward, nil
 	}
-	own := []string{rec.Pushing}
-	if isSame {
-		own = append(own, last.Commit)
-	}
-	for _, commit := range slices.DeleteFunc(own, func(c string) bool { return c == "" }) {
-		if has, err := r.Git.IsAncestor(ctx, tip, commit); tip == commit || err == nil && has {
-			return croft.PushRewritten, nil
-		}
+	// It is at what was pushed from here, and nobody has added to it.
+	if isSame && tip == last.Commit || rec.Pushing == to.begun(tip) {
+		return croft.PushRewritten, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return "", err

@@ -32,7 +32,7 @@ func Program(run *croft.Run) string {
 }
 
 // Lives reports whether a run goes on, as far as can be seen: its first process lives, or, if that
-// is not known yet, its supervisor does.
+// is not known yet, its supervisor does, or a process of the agent.
 func Lives(run *croft.Run) bool {
 	if run.State == croft.RunEnded {
 		return false
@@ -40,7 +40,7 @@ func Lives(run *croft.Run) bool {
 	if run.Process.PID != 0 {
 		return owner.Life(run.Process) != proc.Dead
 	}
-	return owner.Life(run.Supervisor) != proc.Dead
+	return owner.Life(run.Supervisor) != proc.Dead || len(Left(run)) > 0
 }
 
 // StatusOf returns what the agent of a run exited with, if that was written down.

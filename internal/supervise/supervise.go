@@ -73,7 +73,8 @@ if kill -0 "$supervisor" 2>/dev/null; then
 	*) exit $status ;;
 	esac
 fi
-unset CROFT_RUN CROFT_WORKSPACE CROFT_REPO
+unset CROFT_RUN CROFT_WORKSPACE CROFT_WORKSPACE_ID CROFT_REPO
+cd /
 "$program" "$a1" "$a2" "$a3" "$a4" </dev/null >/dev/null 2>&1 &
 exit $status
 `
@@ -102,15 +103,21 @@ func (a Agent) Supervise(ctx context.Context) (*End, error) {
 		Path: "/bin/sh", Args: append(args, a.Command...), Dir: a.Dir, Env: append(a.Environ, run.Variable(a.Run.ID)),
 	}, a.IO)
 	if err != nil {
-		_, recorded := a.record(context.WithoutCancel(ctx), croft.RecordRunRequest{End: croft.RunFailed, Status: 127})
-		return nil, errors.Join(err, recorded)
+		ctx := context.WithoutCancel(ctx)
+		_, recorded := a.record(ctx, croft.RecordRunRequest{End: croft.RunFailed, Status: 127})
+		_, isOver := a.record(ctx, croft.RecordRunRequest{Work: croft.WorkFinished}) // it has done nothing
+		return nil, errors.Join(err, recorded, isOver)
 	}
 	w := watch{Agent: a, processes: proc.Descendants{Except: session.PID}}
 	if id, isThere := proc.Of(session.PID); isThere {
 		w.process = owner.Of(id)
 	}
 	status := w.wait(ctx, session)
-	return a.end(context.WithoutCancel(ctx), output, status)
+	how := run.EndOf(&a.Run, status)
+	if ctx.Err() != nil { // it was asked to end, whatever it says of that
+		how = croft.RunKilled
+	}
+	return a.end(context.WithoutCancel(ctx), output, how, status)
 }
 
 // watch is an agent that runs.
@@ -120,6 +127,7 @@ type watch struct {
 	processes proc.Descendants
 	written   []proc.Identity
 	isKnown   bool // its process is recorded
+	isOver    bool // the Service has the run as ended, by somebody else
 }
 
 // wait waits for the end of the first process, ends those that are left, and returns the status.
@@ -150,8 +158,12 @@ func (w *watch) wait(ctx context.Context, session *proc.Session) int {
 			w.signal(proc.Kill)
 			kill = time.After(graceful)
 		case <-beat.C:
-			if stop != nil {
-				w.beat(ctx)
+			if stop == nil {
+				continue
+			}
+			if w.beat(ctx); w.isOver {
+				stop, kill = nil, time.After(graceful)
+				w.signal(proc.Ask)
 			}
 		}
 	}
@@ -175,8 +187,11 @@ func (w *watch) beat(ctx context.Context) {
 	if !w.isKnown {
 		req.Process, req.Supervisor = w.process, owner.Self()
 	}
-	if _, err := w.record(ctx, req); err == nil {
-		w.isKnown = true
+	now, err := w.record(ctx, req)
+	if err == nil {
+		w.isKnown, w.isOver = true, now.State == croft.RunEnded
+	} else if errors.Is(err, croft.RunNotFound) {
+		w.isOver = true // another run has followed
 	}
 }
 
@@ -197,8 +212,7 @@ func (a Agent) record(ctx context.Context, req croft.RecordRunRequest) (*croft.R
 const recordTime = 20 * time.Second
 
 // end records the end of the run, and finishes the work.
-func (a Agent) end(ctx context.Context, output io.Writer, status int) (*End, error) {
-	how := run.EndOf(&a.Run, status)
+func (a Agent) end(ctx context.Context, output io.Writer, how croft.RunEnd, status int) (*End, error) {
 	var ended *croft.Run
 	var err error
 	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -248,11 +262,10 @@ func Settle(ctx context.Context, svc Service, repo croft.Ref, r croft.Run) (*End
 		if err != nil {
 			return nil, err
 		}
-		isAlone := owner.Life(now.Supervisor) == proc.Dead
-		if now.State == croft.RunEnded && (isAlone || !isDue(*now)) || time.Since(begun) > settleTime {
-			if now.State != croft.RunEnded || !isAlone {
-				return &End{Run: *now}, nil
-			}
+		switch {
+		case owner.Life(now.Supervisor) != proc.Dead, time.Since(begun) > settleTime:
+			return &End{Run: *now}, nil // it is the supervisor's
+		case now.State == croft.RunEnded:
 			return Finish(ctx, svc, repo, *now)
 		}
 	}

@@ -124,6 +124,38 @@ func TestStops(t *testing.T) {
 	}
 }
 
+// TestStopIsNoSuccess: an agent that was asked to end has not succeeded, although it ended with 0.
+func TestStopIsNoSuccess(t *testing.T) {
+	svc := &service{}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	end, err := agent(t, svc, "trap 'exit 0' TERM; while true; do sleep 0.05; done").Supervise(ctx)
+	if err != nil || end.Run.How != croft.RunKilled || len(svc.finished) != 1 || svc.finished[0].Outcome != croft.Killed {
+		t.Errorf("%+v, finished %+v, %v", end, svc.finished, err)
+	}
+}
+
+// TestRunIsOver: an agent whose run somebody else has recorded as ended is ended.
+func TestRunIsOver(t *testing.T) {
+	svc := &service{}
+	a := agent(t, svc, "while true; do sleep 0.05; done")
+	time.AfterFunc(300*time.Millisecond, func() {
+		svc.mu.Lock()
+		defer svc.mu.Unlock()
+		svc.now.State = croft.RunEnded
+	})
+	ended := make(chan error, 1)
+	go func() { _, err := a.Supervise(t.Context()); ended <- err }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it goes on")
+	}
+}
+
 // TestOutput: what an agent prints goes to where the caller wants it, and is kept.
 func TestOutput(t *testing.T) {
 	svc := &service{}
