@@ -130,8 +130,9 @@ def format_duration(value: timedelta) -> str:
     return f"{micros}us" if micros % 1_000_000 else f"{micros // 1_000_000}s"
 
 
-def segment(value: str) -> str:
+def segment(value: str | int) -> str:
     """A name, an ID or a path as a segment of a path. The empty one stands for the default."""
+    value = str(value)
     if value == "":
         return "-"
     if value in (".", ".."):

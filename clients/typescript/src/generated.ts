@@ -24,12 +24,13 @@ export interface WaitOptions extends CallOptions {
 }
 
 /** A name, an ID or a path as a segment of a path. The empty one stands for the default. */
-export function segment(value: string): string {
-  if (value === "") return "-";
-  if (value === "-") value = "name:-";
-  if (value === "/") value = "path:/";
-  if (value === "." || value === "..") return value.replaceAll(".", "%2E");
-  return encodeURIComponent(value);
+export function segment(value: string | number): string {
+  const text = String(value);
+  if (text === "") return "-";
+  if (text === "-") return "name%3A-";
+  if (text === "/") return "path%3A%2F";
+  if (text === "." || text === "..") return text.replaceAll(".", "%2E");
+  return encodeURIComponent(text);
 }
 
 /**
