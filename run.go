@@ -60,6 +60,19 @@ const (
 	RunLost   RunEnd = "lost"   // its processes are gone, and nobody knows how they ended
 )
 
+// Outcome returns what the end of a run says of its work; false if that is nothing.
+func (e RunEnd) Outcome() (Outcome, bool) {
+	switch e {
+	case RunDone:
+		return Succeeded, true
+	case RunFailed:
+		return Failed, true
+	case RunKilled:
+		return Killed, true
+	}
+	return "", false
+}
+
 // RunFinish says whether the work is finished when a run ends.
 type RunFinish string
 

@@ -199,7 +199,7 @@ func (a *hostileRun) await() {
 	if w.Run.How != how || a.status != 0 && w.Run.Status != a.status {
 		a.t.Errorf("%s (%s, killed %d times): ended %s with %d, want %s with %d", a.name, a.habit.name, a.kills, w.Run.How, w.Run.Status, how, a.status)
 	}
-	want := map[croft.RunEnd]croft.Outcome{croft.RunDone: croft.Succeeded, croft.RunFailed: croft.Failed, croft.RunKilled: croft.Killed}[how]
+	want, _ := how.Outcome()
 	if how != croft.RunLost && (w.Finished == nil || w.Finished.Outcome != want) {
 		a.t.Errorf("%s (%s, killed %d times): finished %+v, want %s", a.name, a.habit.name, a.kills, w.Finished, want)
 	}

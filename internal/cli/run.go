@@ -300,7 +300,7 @@ func (a *app) showEnd(ctx context.Context, svc runner, ws croft.Workspace, end A
 	} else {
 		state, _ := conditionCells(&ws)
 		a.printTable([][]cell{{plainCell(ws.Name), state, plainCell(a.endText(end.Run))}})
-		if end.Merge != nil {
+		if end.Merge != nil && ws.Status != croft.ConditionEmpty {
 			a.explainMerge(*end.Merge)
 		}
 		a.noteIntrusions(end.Run)

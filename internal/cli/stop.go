@@ -66,7 +66,7 @@ func (a *app) runStop(ctx context.Context, svc stopper, req croft.StopRunRequest
 // finishStopped finishes the work of an agent whose supervisor is gone. One that is there has done it
 // under the same key.
 func (a *app) finishStopped(ctx context.Context, svc stopper, ws croft.Workspace, ended croft.Run) error {
-	outcome, known := map[croft.RunEnd]croft.Outcome{croft.RunDone: croft.Succeeded, croft.RunFailed: croft.Failed, croft.RunKilled: croft.Killed}[ended.How]
+	outcome, known := ended.How.Outcome()
 	if ended.Finish == croft.FinishNever || !known || !ended.FinishedAt.IsZero() {
 		return nil
 	}

@@ -2,8 +2,6 @@
 
 package proc
 
-import "time"
-
 // AdoptOrphans does nothing on this platform.
 func AdoptOrphans() {}
 
@@ -27,26 +25,4 @@ func Left(leader Identity, _ []Identity, _ string) []Identity {
 		return []Identity{leader}
 	}
 	return nil
-}
-
-// EndAll ends the groups that processes lead which find returns: it asks them to end, and kills
-// them after a while. It returns those that are left.
-func EndAll(find func() []Identity, grace time.Duration) []Identity {
-	const pause, most = 10 * time.Millisecond, 5 * time.Second
-	asked := map[int]bool{}
-	for begun := time.Now(); ; time.Sleep(pause) {
-		list := find()
-		if len(list) == 0 || time.Since(begun) > grace+most {
-			return list
-		}
-		for _, id := range list {
-			switch {
-			case time.Since(begun) > grace:
-				Signal(id, Kill)
-			case !asked[id.PID]:
-				asked[id.PID] = true
-				Signal(id, Ask)
-			}
-		}
-	}
 }

@@ -238,7 +238,7 @@ func Finish(ctx context.Context, svc Service, repo croft.Ref, ended croft.Run) (
 	if !isDue(ended) {
 		return out, nil
 	}
-	outcome := map[croft.RunEnd]croft.Outcome{croft.RunDone: croft.Succeeded, croft.RunFailed: croft.Failed, croft.RunKilled: croft.Killed}[ended.How]
+	outcome, _ := ended.How.Outcome()
 	ws := croft.ByID(ended.Workspace)
 	var err error
 	out.Merge, err = svc.Finish(ctx, croft.FinishRequest{Key: "run-" + string(ended.ID), Repo: repo, Workspace: ws, Outcome: outcome, Policy: ended.Policy})
