@@ -20,9 +20,13 @@ import (
 	"github.com/croft-sh/croft/internal/cli"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/supervise"
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == shimArgument {
+		os.Exit(supervise.RunShim(os.Environ()))
+	}
 	// A command lives for milliseconds and ends with little in memory: it is
 	// cheaper to collect late.
 	debug.SetGCPercent(400)

@@ -13,6 +13,10 @@ import (
 	"github.com/croft-sh/croft/internal/supervise"
 )
 
+// shimArgument is the first argument with which a supervisor starts this program above an agent. The
+// second one, the ID of the run, is for people who look at processes.
+const shimArgument = "run-shim"
+
 // agentsOf runs agents on this terminal, or in the background.
 func agentsOf(environ []string, display display) cli.Agents {
 	return cli.Agents{
@@ -34,6 +38,8 @@ func agentsOf(environ []string, display display) cli.Agents {
 			agent := supervise.Agent{
 				Service: a.Service, Repo: croft.Ref(a.Workspace.Repo), Run: a.Run, Dir: a.Workspace.Path, Command: a.Command,
 				Environ: shellEnviron(environ, a.Workspace.Path, a.Workspace.Environ()),
+				Own:     environ,
+				Shim:    []string{self, shimArgument, string(a.Run.ID)},
 				Resume:  []string{self, "-C", a.Workspace.Repo, "run", "--settle=" + string(a.Workspace.ID)},
 			}
 			switch {

@@ -161,7 +161,7 @@ func deleteOldest(dir, except string) {
 // are left of it, and records its status, if that was written down.
 func (svc *Runs) settle(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Run, error) {
 	last := rec.Run
-	proc.EndAll(func() []proc.Identity { return run.Left(last) }, grace)
+	run.EndAll(last, grace)
 	end := croft.RecordRunRequest{Run: last.ID, End: croft.RunLost}
 	if status, known := run.StatusOf(last); known {
 		end.End, end.Status = run.EndOf(last, status), status

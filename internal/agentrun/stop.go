@@ -46,7 +46,7 @@ func (svc *Runs) Stop(ctx context.Context, s project.Location, rec journal.Recor
 		return nil, err
 	}
 	rec.Run = last
-	left := proc.EndAll(func() []proc.Identity { return run.Left(last) }, time.Duration(cmp.Or(req.Grace, croft.Duration(stopGrace))))
+	left := run.EndAll(last, time.Duration(cmp.Or(req.Grace, croft.Duration(stopGrace))))
 	if len(left) > 0 {
 		return nil, &croft.Error{Code: croft.WorkspaceBusy, Message: fmt.Sprintf("%d of its processes did not end, although they were killed", len(left))}
 	}

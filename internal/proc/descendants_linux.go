@@ -65,8 +65,8 @@ func (d *Descendants) Strays() []Identity {
 	var list []Identity
 	for _, p := range below(all, self) {
 		switch {
-		case p.session == own:
-		case p.isEnded && p.parent == self && p.pid != d.Except:
+		case p.session == own, p.pid == d.Except:
+		case p.isEnded && p.parent == self:
 			if d.zombies[p.pid] == p.start {
 				var status unix.WaitStatus
 				_, _ = unix.Wait4(p.pid, &status, unix.WNOHANG, nil)
@@ -89,16 +89,16 @@ func (p seen) identity() Identity {
 }
 
 // Descendants looks at the descendants of this process. Except is one that the caller waits for
-// itself.
+// itself, and that is left out.
 type Descendants struct {
 	Except int
 
 	zombies map[int]string // those that were seen to have ended, with their start
 }
 
-// Left returns the processes that are left of a session whose starter may be dead: known ones, the
-// process that led it, with all below these and in its session, and those with a variable in their
-// environment. The zero leader is not known.
+// Left returns the processes that are left of a session whose starter may be dead: known ones, those
+// below these and below the leader, those in its session, and those with a variable in their
+// environment. The leader itself, whose zero is not known, is not among them.
 func Left(leader Identity, known []Identity, variable string) []Identity {
 	all := look()
 	is := map[int]bool{}
@@ -126,19 +126,22 @@ func Left(leader Identity, known []Identity, variable string) []Identity {
 	}
 	var list []Identity
 	for pid := range is {
-		if p := all[pid]; !p.isEnded && pid != os.Getpid() {
+		if p := all[pid]; !p.isEnded && pid != os.Getpid() && (!hasSession || pid != leader.PID) {
 			list = append(list, p.identity())
 		}
 	}
 	return list
 }
 
-// Signal asks a process to end, or kills it.
+// Signal asks a process to end, stops it, or kills it.
 func Signal(id Identity, how Ending) {
-	if how == Kill {
+	switch how {
+	case Kill:
 		_ = unix.Kill(id.PID, unix.SIGKILL)
-		return
+	case Stop:
+		_ = unix.Kill(id.PID, unix.SIGSTOP)
+	case Ask:
+		_ = unix.Kill(id.PID, unix.SIGTERM)
+		_ = unix.Kill(id.PID, unix.SIGCONT) // one that was stopped would not hear of it
 	}
-	_ = unix.Kill(id.PID, unix.SIGTERM)
-	_ = unix.Kill(id.PID, unix.SIGCONT) // one that was stopped would not hear of it
 }

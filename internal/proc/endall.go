@@ -12,14 +12,38 @@ func EndAll(find func() []Identity, grace time.Duration) []Identity {
 		if len(list) == 0 || time.Since(begun) > grace+most {
 			return list
 		}
-		for _, id := range list {
-			switch {
-			case time.Since(begun) > grace:
+		if time.Since(begun) > grace {
+			for _, id := range stopped(list, find) {
 				Signal(id, Kill)
-			case !asked[id]:
+			}
+			continue
+		}
+		for _, id := range list {
+			if !asked[id] {
 				asked[id] = true
 				Signal(id, Ask)
 			}
 		}
 	}
+}
+
+// stopped stops processes, and those that find returns then, until all are stopped, so that none can
+// start another one while they are killed.
+func stopped(list []Identity, find func() []Identity) []Identity {
+	const most = 200
+	is := map[Identity]bool{}
+	for range most {
+		hasNew := false
+		for _, id := range list {
+			if !is[id] {
+				is[id], hasNew = true, true
+				Signal(id, Stop)
+			}
+		}
+		if !hasNew {
+			break
+		}
+		list = find()
+	}
+	return list
 }

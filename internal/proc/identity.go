@@ -121,4 +121,5 @@ type Ending int
 const (
 	Ask  Ending = iota // it is asked to end, and may take its time
 	Kill               // it has no choice
+	Stop               // it does nothing any more, until it is killed
 )

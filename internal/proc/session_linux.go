@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal starts the process on a terminal of its own, which is of the size of the caller's.
+// onTerminal starts the process on a terminal of its own, which is of the size of the caller's, and
+// which is to become that of the session that the process starts (see TakeOver).
 // The caller's is raw meanwhile: what is typed, ctrl-c too, is the process's.
 func (s *Session) onTerminal(to SessionIO) error {
 	ours, theirs, err := openTerminal(cooked)
@@ -27,7 +28,6 @@ func (s *Session) onTerminal(to SessionIO) error {
 	}
 	resize()
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = theirs, theirs, theirs
-	s.cmd.SysProcAttr.Setctty, s.cmd.SysProcAttr.Ctty = true, 0
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}

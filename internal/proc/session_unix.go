@@ -18,6 +18,7 @@ type Session struct {
 	PID int
 
 	cmd     *exec.Cmd
+	life    *os.File       // our end of a pipe: the process learns from its end that this one is gone
 	outputs sync.WaitGroup // those who copy its output
 	open    []io.Closer    // our ends of its pipes, or the terminal
 	restore func()         // gives the caller's terminal back
@@ -35,20 +36,37 @@ type SessionIO struct {
 	Log            io.Writer
 }
 
-// StartSession starts a process that leads a session. Wait has to be called.
-func StartSession(c Command, io SessionIO) (*Session, error) {
+// The files that the first process of a session has open beside its standard ones.
+const (
+	sessionLife   = 3 // a pipe with what it was told; it ends with its caller
+	sessionStdout = 4 // what it prints, to be read by it if its caller is gone; not on a terminal
+	sessionStderr = 5
+)
+
+// StartSession starts a process that leads a session and tells it something: TakeOver is its other
+// side. Wait has to be called.
+func StartSession(c Command, told []byte, to SessionIO) (*Session, error) {
 	cmd := newCmd(context.Background(), c)
 	s := &Session{cmd: cmd}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	theirs, ours, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	s.life, s.open = ours, append(s.open, ours)
+	cmd.ExtraFiles = append(cmd.ExtraFiles, theirs)
 	start := s.onPipes
-	if io.Terminal != nil {
+	if to.Terminal != nil {
 		start = s.onTerminal
 	}
-	if err := start(io); err != nil {
+	if err := start(to); err != nil {
 		s.close()
 		return nil, err
 	}
 	s.PID = cmd.Process.Pid
+	// One that ends before it has read all is seen to end.
+	_, _ = s.life.Write(told)
 	return s, nil
 }
 
@@ -70,6 +88,7 @@ func (s *Session) onPipes(io SessionIO) error {
 	}
 	s.open = append(s.open, errOut)
 	s.cmd.Stdout, s.cmd.Stderr = ours, oursErr
+	s.cmd.ExtraFiles = append(s.cmd.ExtraFiles, out, errOut)
 	err = s.cmd.Start()
 	_, _ = ours.Close(), oursErr.Close()
 	if err != nil {
@@ -117,6 +136,16 @@ func (s *Session) copyOutput(from io.Reader, to ...io.Writer) {
 	})
 }
 
+// CopyOutputs copies outputs to a writer until all have ended.
+func CopyOutputs(from []io.Reader, to io.Writer) {
+	var s Session
+	shared := &sharedWriter{w: to}
+	for _, r := range from {
+		s.copyOutput(r, shared)
+	}
+	s.outputs.Wait()
+}
+
 // Wait waits until the first process of the session has ended, and returns its status: 128 and the
 // number of the signal if one killed it.
 func (s *Session) Wait() (int, error) {
@@ -156,6 +185,12 @@ func (s *Session) close() {
 	}
 	s.open = nil
 }
+
+// Continue lets the first process go on, if somebody has stopped it.
+func (s *Session) Continue() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }
+
+// Kill kills the first process.
+func (s *Session) Kill() { _ = s.cmd.Process.Kill() }
 
 // NewSession puts this process into a session of its own, so that it is none of those that are
 // left of another one. It does nothing in a process that leads a group.

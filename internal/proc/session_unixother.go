@@ -10,13 +10,10 @@ import (
 // onTerminal cannot put a terminal in between on this platform.
 func (s *Session) onTerminal(SessionIO) error { return errors.ErrUnsupported }
 
-// Signal asks the processes of a group that a process leads to end, or kills them.
+// Signal asks the processes of a group that a process leads to end, stops them, or kills them.
 func Signal(id Identity, how Ending) {
-	sig := syscall.SIGTERM
-	if how == Kill {
-		sig = syscall.SIGKILL
-	}
-	_ = syscall.Kill(-id.PID, sig)
+	signals := map[Ending]syscall.Signal{Ask: syscall.SIGTERM, Stop: syscall.SIGSTOP, Kill: syscall.SIGKILL}
+	_ = syscall.Kill(-id.PID, signals[how])
 }
 
 // hasGroup reports whether a group has processes.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 )
 
 // Session is a process with all that it starts. There are none on this platform.
@@ -17,13 +18,40 @@ type SessionIO struct {
 }
 
 // StartSession fails: this platform has no sessions.
-func StartSession(Command, SessionIO) (*Session, error) { return nil, errors.ErrUnsupported }
+func StartSession(Command, []byte, SessionIO) (*Session, error) { return nil, errors.ErrUnsupported }
 
 // Wait fails.
 func (*Session) Wait() (int, error) { return 0, errors.ErrUnsupported }
 
 // Close does nothing.
 func (*Session) Close() {}
+
+// CopyOutputs does nothing.
+func CopyOutputs([]io.Reader, io.Writer) {}
+
+// Continue does nothing.
+func (*Session) Continue() {}
+
+// Kill does nothing.
+func (*Session) Kill() {}
+
+// Taken is the first process of a session, as it sees itself. There are none on this platform.
+type Taken struct{}
+
+// TakeOver fails: this platform has no sessions.
+func TakeOver(any) (*Taken, error) { return nil, errors.ErrUnsupported }
+
+// OnOrphaned does nothing.
+func (*Taken) OnOrphaned(func(output []io.Reader)) {}
+
+// IsOrphaned reports that the caller is there.
+func (*Taken) IsOrphaned() bool { return false }
+
+// Start fails.
+func (*Taken) Start(Command) (*Session, error) { return nil, errors.ErrUnsupported }
+
+// EndChildren does nothing.
+func (*Taken) EndChildren(time.Duration) {}
 
 // Signal does nothing: there are no sessions on this platform.
 func Signal(Identity, Ending) {}

@@ -38,6 +38,23 @@ func CreateOutput(dir string) (*Output, error) {
 	return w, w.begin()
 }
 
+// ContinueOutput goes on with an output at its end, where nobody else writes it any more.
+func ContinueOutput(dir string) (*Output, error) {
+	parts, err := partsOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 {
+		return CreateOutput(dir)
+	}
+	last := parts[len(parts)-1]
+	f, err := os.OpenFile(filepath.Join(dir, last.name), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Output{dir: dir, most: fileSize, file: f, size: last.to - last.from, at: last.to}, nil
+}
+
 // begin begins a file, and deletes the one that is too many.
 func (w *Output) begin() error {
 	f, err := os.OpenFile(filepath.Join(w.dir, fmt.Sprintf("%s%010d", prefix, w.at)), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

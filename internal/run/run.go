@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -14,8 +15,11 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Variable returns what all processes of a run have in their environment, unless they took it out.
-func Variable(run croft.ID) string { return "CROFT_RUN=" + string(run) }
+// VariableName is the name of a variable that all processes of a run have, unless they took it out.
+const VariableName = "CROFT_RUN"
+
+// Variable returns that variable with its value.
+func Variable(run croft.ID) string { return VariableName + "=" + string(run) }
 
 // The files of a run, in its directory, beside its output.
 const (
@@ -64,13 +68,34 @@ func EndOf(run *croft.Run, status int) croft.RunEnd {
 	return croft.RunFailed
 }
 
-// Left returns the processes that are left of a run.
+// Left returns the processes that are left of a run, without the first one, which is Croft's own.
 func Left(run *croft.Run) []proc.Identity {
 	var known []proc.Identity
 	if text, err := fsx.ReadFile(filepath.Join(run.Dir, ProcessesFile), 1<<20); err == nil {
 		_ = json.Unmarshal(text, &known)
 	}
+	return proc.Left(leader(run), known, Variable(run.ID))
+}
+
+func leader(run *croft.Run) proc.Identity {
 	o := run.Process
-	leader := proc.Identity{Host: o.Host, Boot: o.Boot, Space: o.Space, PID: o.PID, Start: o.Start}
-	return proc.Left(leader, known, Variable(run.ID))
+	return proc.Identity{Host: o.Host, Boot: o.Boot, Space: o.Space, PID: o.PID, Start: o.Start}
+}
+
+// endTime is how long the first process of a run may take to end after the others.
+const endTime = 3 * time.Second
+
+// EndAll ends the processes of a run: it asks them to end, and kills them after a while. The first one
+// ends by itself after the others, having written down the status, or is killed. It returns those that are left.
+func EndAll(run *croft.Run, grace time.Duration) []proc.Identity {
+	others := func() []proc.Identity { return Left(run) }
+	left := proc.EndAll(others, grace)
+	first := leader(run)
+	for begun := time.Now(); first.PID > 0 && proc.LifeOf(first) == proc.Alive; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > endTime {
+			proc.Signal(first, proc.Kill)
+			return proc.EndAll(others, 0)
+		}
+	}
+	return left
 }

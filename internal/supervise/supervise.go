@@ -1,10 +1,11 @@
 // Package supervise runs an agent in a workspace and tells a Service of it: its process, that it goes
 // on, and its end. It knows a Service only.
 //
-// The agent runs below a small shell, in a session of its own. The shell writes down what the agent
-// exited with, so that this is known also if the supervisor was killed meanwhile; then it starts
-// another one, which does what is left to do. The supervisor is the parent of all processes of the
-// agent that lose theirs, so that none is left at the end, wherever it went.
+// The agent runs below a shim, which is a process of this program, too. The shim writes down what the
+// agent exited with and ends what that has left. If the supervisor was killed meanwhile, it also
+// reads on what the agent prints, and starts another one at the end, which does what is left to do.
+// Both are parents of all processes of the agent that lose theirs, so that none is left at the end,
+// wherever it went and whichever of the two was killed.
 package supervise
 
 import (
@@ -17,7 +18,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -41,9 +41,10 @@ type Agent struct {
 	Command []string
 	Environ []string
 	IO      proc.SessionIO
-	// Resume is how this program is started to look after the run, if nobody does at its end: the
-	// program and its arguments.
-	Resume []string
+	// Shim is how this program is started to call RunShim, and Resume to look after the run if
+	// nobody does at its end: the program and its arguments.
+	Shim, Resume []string
+	Own          []string // the environment of these
 
 	// Interval is how often the run is recorded to go on. Default: a second.
 	Interval time.Duration
@@ -57,40 +58,12 @@ type End struct {
 	Unfinished error
 }
 
-// wrapper is the shell that writes down what the agent exited with. Signals reach the agent beside
-// it, and it goes on. Its arguments are the file, the supervisor, the number of words of the
-// command that resumes, these, and the command of the agent.
-const wrapper = `trap : INT QUIT TERM HUP
-file=$1 supervisor=$2 program=$3 a1=$4 a2=$5 a3=$6 a4=$7
-shift 7
-"$@"
-status=$?
-trap '' INT QUIT TERM HUP
-echo $status >"$file.new" && mv -f "$file.new" "$file"
-if kill -0 "$supervisor" 2>/dev/null; then
-	case $(cat "/proc/$supervisor/stat" 2>/dev/null) in
-	*') Z '*) ;; # it was killed, and nobody has waited for it
-	*) exit $status ;;
-	esac
-fi
-unset CROFT_RUN CROFT_WORKSPACE CROFT_WORKSPACE_ID CROFT_REPO
-cd /
-"$program" "$a1" "$a2" "$a3" "$a4" </dev/null >/dev/null 2>&1 &
-exit $status
-`
-
-// resumeWords is how many words a command has that resumes.
-const resumeWords = 5
-
 // graceful is how long processes that an agent has left may take to end.
 const graceful = 2 * time.Second
 
 // Supervise runs the agent until it has ended and nothing is left of it. If the context ends, the
 // agent is asked to end, and killed after a while.
 func (a Agent) Supervise(ctx context.Context) (*End, error) {
-	if len(a.Resume) != resumeWords {
-		return nil, errors.New("supervise: the command that resumes has another number of words")
-	}
 	proc.AdoptOrphans()
 	output, err := run.CreateOutput(a.Run.Dir)
 	if err != nil {
@@ -98,10 +71,7 @@ func (a Agent) Supervise(ctx context.Context) (*End, error) {
 	}
 	defer output.Close()
 	a.IO.Log = output
-	args := append([]string{"-c", wrapper, "croft-run", filepath.Join(a.Run.Dir, run.StatusFile), strconv.Itoa(os.Getpid())}, a.Resume...)
-	session, err := proc.StartSession(proc.Command{
-		Path: "/bin/sh", Args: append(args, a.Command...), Dir: a.Dir, Env: append(a.Environ, run.Variable(a.Run.ID)),
-	}, a.IO)
+	session, err := a.startShim()
 	if err != nil {
 		ctx := context.WithoutCancel(ctx)
 		_, recorded := a.record(ctx, croft.RecordRunRequest{End: croft.RunFailed, Status: 127})
@@ -112,7 +82,8 @@ func (a Agent) Supervise(ctx context.Context) (*End, error) {
 	if id, isThere := proc.Of(session.PID); isThere {
 		w.process = owner.Of(id)
 	}
-	status := w.wait(ctx, session)
+	w.session = session
+	status := w.wait(ctx)
 	how := run.EndOf(&a.Run, status)
 	if ctx.Err() != nil { // it was asked to end, whatever it says of that
 		how = croft.RunKilled
@@ -123,6 +94,7 @@ func (a Agent) Supervise(ctx context.Context) (*End, error) {
 // watch is an agent that runs.
 type watch struct {
 	Agent
+	session   *proc.Session // of the shim
 	process   croft.Owner
 	processes proc.Descendants
 	written   []proc.Identity
@@ -130,11 +102,11 @@ type watch struct {
 	isOver    bool // the Service has the run as ended, by somebody else
 }
 
-// wait waits for the end of the first process, ends those that are left, and returns the status.
-func (w *watch) wait(ctx context.Context, session *proc.Session) int {
+// wait waits for the end of the shim, ends what is left if that was killed, and returns the status.
+func (w *watch) wait(ctx context.Context) int {
 	ended := make(chan int, 1)
 	go func() {
-		status, err := session.Wait()
+		status, err := w.session.Wait()
 		if err != nil {
 			status = 255
 		}
@@ -149,7 +121,7 @@ func (w *watch) wait(ctx context.Context, session *proc.Session) int {
 		select {
 		case status := <-ended:
 			proc.EndAll(w.processes.Strays, graceful)
-			session.Close()
+			w.session.Close()
 			return status
 		case <-stop:
 			stop, kill = nil, time.After(graceful)
@@ -169,15 +141,22 @@ func (w *watch) wait(ctx context.Context, session *proc.Session) int {
 	}
 }
 
+// signal asks the processes of the agent to end, or kills them. The shim ends after the others, and is
+// killed only if there are none.
 func (w *watch) signal(how proc.Ending) {
-	for _, id := range w.processes.Strays() {
+	list := w.processes.Strays()
+	for _, id := range list {
 		proc.Signal(id, how)
+	}
+	if len(list) == 0 && how == proc.Kill {
+		w.session.Kill()
 	}
 }
 
 // beat writes down the processes of the agent, and tells the Service that it goes on. What fails is
 // tried again with the next one.
 func (w *watch) beat(ctx context.Context) {
+	w.session.Continue()
 	if list := w.processes.Strays(); !reflect.DeepEqual(list, w.written) {
 		if text, err := json.Marshal(list); err == nil && writeWhole(filepath.Join(w.Run.Dir, run.ProcessesFile), text) == nil {
 			w.written = list

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -45,12 +47,31 @@ func (s *service) Finish(_ context.Context, req croft.FinishRequest) (*croft.Mer
 	return &croft.Merge{}, nil
 }
 
+// TestMain is a shim, and a supervisor, too.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "shim" {
+		os.Exit(supervise.RunShim(os.Environ()))
+	}
+	if len(os.Args) == 4 && os.Args[1] == "supervise" {
+		svc := &service{now: croft.Run{ID: "run0000000000000", Workspace: "ws00000000000000", Dir: os.Args[2]}}
+		_, err := begun(svc, filepath.Dir(os.Args[2]), os.Args[3]).Supervise(context.Background())
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
 func agent(t *testing.T, svc *service, script string) supervise.Agent {
 	t.Helper()
 	svc.now = croft.Run{ID: "run0000000000000", Workspace: "ws00000000000000", Dir: filepath.Join(t.TempDir(), "run")}
+	return begun(svc, t.TempDir(), script)
+}
+
+// begun is an agent whose run has begun.
+func begun(svc *service, dir, script string) supervise.Agent {
 	return supervise.Agent{
-		Service: svc, Run: svc.now, Dir: t.TempDir(), Command: []string{"sh", "-c", script}, Environ: []string{"PATH=" + os.Getenv("PATH")},
-		Resume: []string{"false", "", "", "", ""}, Interval: 50 * time.Millisecond,
+		Service: svc, Run: svc.now, Dir: dir, Command: []string{"sh", "-c", script}, Environ: []string{"PATH=" + os.Getenv("PATH")},
+		Own: os.Environ(), Shim: []string{os.Args[0], "shim"}, Resume: []string{"/bin/sh", "-c", "echo >" + filepath.Join(filepath.Dir(svc.now.Dir), "resumed")}, Interval: 50 * time.Millisecond,
 	}
 }
 
@@ -64,7 +85,7 @@ func TestEnds(t *testing.T) {
 		"exit 3":                         {3, croft.Failed},
 		"kill -9 $$":                     {137, croft.Killed},
 		"trap '' TERM; exit 5":           {5, croft.Failed},
-		"kill -TERM $PPID; sleep 0.1":    {0, croft.Succeeded}, // the shell above it goes on
+		"kill -TERM $PPID; sleep 0.1":    {0, croft.Succeeded}, // the shim above it goes on
 		"exec /nonexistent/program 2>&1": {127, croft.Failed},
 	} {
 		t.Run(script, func(t *testing.T) {
@@ -108,6 +129,109 @@ func TestNothingIsLeft(t *testing.T) {
 		pid, err := strconv.Atoi(field)
 		if _, isThere := proc.Of(pid); isThere || err != nil {
 			t.Errorf("process %s is left, %v", field, err)
+		}
+	}
+}
+
+// TestSupervisorKilled: an agent whose supervisor was killed works on. What it prints is kept, what it
+// leaves is ended, although it hid from everything but its parents, its status is written down, and
+// somebody is started who looks after the run.
+func TestSupervisorKilled(t *testing.T) {
+	top := t.TempDir()
+	at := func(name string) string { return filepath.Join(top, name) }
+	script := strings.ReplaceAll(`echo before; sleep 0.3; echo $$ >TOP/began
+		until test -e TOP/killed; do sleep 0.02; done
+		(cd /; env -i setsid sh -c 'echo $$ >TOP/hidden; trap "" TERM; while true; do sleep 0.1; done' >/dev/null 2>&1 &)
+		until test -s TOP/hidden; do sleep 0.02; done
+		i=0; while test $i -lt 20000; do echo after $i; i=$((i+1)); done; exit 7`, "TOP", top)
+	supervisor := exec.Command(os.Args[0], "supervise", at("run"), script)
+	if err := supervisor.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the agent", func() bool { _, err := os.Stat(at("began")); return err == nil })
+	if err := supervisor.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = supervisor.Wait()
+	if err := os.WriteFile(at("killed"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "who resumes", func() bool { _, err := os.Stat(at("resumed")); return err == nil })
+	if status, known := run.StatusOf(&croft.Run{Dir: at("run")}); status != 7 || !known {
+		t.Errorf("status %d, %v", status, known)
+	}
+	text, err := os.ReadFile(at("hidden"))
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	if _, isThere := proc.Of(pid); isThere || err != nil || pid == 0 {
+		t.Errorf("process %d is left, %v", pid, err)
+	}
+	var kept []byte
+	for {
+		p, err := run.ReadOutput(at("run"), int64(len(kept)), 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept = append(kept, p.Data...); len(p.Data) == 0 {
+			break
+		}
+	}
+	if n := strings.Count(string(kept), "after"); n != 20000 || !strings.HasPrefix(string(kept), "before\nafter 0\n") {
+		t.Errorf("%d lines are kept: %.100q", n, kept)
+	}
+}
+
+// TestShimKilled: an agent that kills what is above it is ended, with all that it hid.
+func TestShimKilled(t *testing.T) {
+	svc := &service{}
+	a := agent(t, svc, "")
+	file := filepath.Join(t.TempDir(), "pid")
+	a.Command[2] = strings.ReplaceAll(`(cd /; env -i setsid sh -c 'echo $$ >FILE; while true; do sleep 0.1; done' &)
+		until test -s FILE; do sleep 0.02; done; kill -9 $PPID; sleep 300`, "FILE", file)
+	end, err := a.Supervise(t.Context())
+	if err != nil || end.Run.How != croft.RunKilled {
+		t.Errorf("%+v, %v", end, err)
+	}
+	text, err := os.ReadFile(file)
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	if _, isThere := proc.Of(pid); isThere || err != nil || pid == 0 {
+		t.Errorf("process %d is left, %v", pid, err)
+	}
+}
+
+// TestForkLoop: processes that replace themselves faster than one can look are ended.
+func TestForkLoop(t *testing.T) {
+	svc := &service{}
+	marker := filepath.Join(t.TempDir(), "marker")
+	script := `cat >FILE.sh <<'END'
+trap '' TERM
+i=0; while test $i -lt 3; do i=$((i+1)); (sh $0 &) ; sleep 0.01; exit; done
+END
+for i in 1 2 3 4; do setsid sh FILE.sh & done; sleep 0.5; exit 0`
+	ended := make(chan error, 1)
+	go func() {
+		_, err := agent(t, svc, strings.ReplaceAll(script, "FILE", marker)).Supervise(t.Context())
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(60 * time.Second):
+		t.Fatal("it goes on")
+	}
+	if out, _ := exec.Command("pgrep", "-f", marker+".sh").Output(); len(out) > 0 {
+		t.Errorf("processes are left: %s", out)
+		_ = exec.Command("pkill", "-9", "-f", marker+".sh").Run()
+	}
+}
+
+// await waits for something.
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s does not come", what)
 		}
 	}
 }

@@ -1,0 +1,52 @@
+package proc
+
+import (
+	"errors"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// isTerminal reports whether an open file is a terminal.
+func isTerminal(fd int) bool {
+	_, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	return err == nil
+}
+
+// redirect makes an open file another name of one.
+func redirect(from, to int) error { return unix.Dup3(from, to, 0) }
+
+// ledBy says how the first process of a session starts the one that the session is for: in another
+// one, so that no signal for that reaches this process.
+func ledBy(onTerminal bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Setctty: onTerminal, Ctty: 0}
+}
+
+// EndChildren ends all descendants of this process, which adopts orphans, and returns when it has no
+// child any more. What is asked to end has a while for it. The kernel says when there is none: no
+// process escapes by being started between two looks.
+func (t *Taken) EndChildren(grace time.Duration) {
+	const most = time.Minute
+	var processes Descendants
+	for begun := time.Now(); time.Since(begun) < grace+most; {
+		if !reap() {
+			return
+		}
+		EndAll(processes.Strays, grace)
+		grace = 0
+	}
+}
+
+// reap waits for the children of this process that have ended, and reports whether it has others.
+func reap() bool {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		switch {
+		case errors.Is(err, unix.ECHILD):
+			return false
+		case err == nil && pid == 0:
+			return true
+		}
+	}
+}
