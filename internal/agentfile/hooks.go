@@ -72,11 +72,15 @@ func ClaudeHooks(form Form, reach Reach) Hooks {
 	return h
 }
 
-// CodexHooks is the file of Codex's hooks.
+// CodexHooks is the file of Codex's hooks. Codex gives the end of a session three seconds, and complains of more.
 func CodexHooks() Hooks {
 	h := Hooks{Path: ".codex/hooks.json"}
 	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PermissionRequest", "PostToolUse", "Stop", "SubagentStart", "SubagentStop", "SessionEnd"} {
-		h.elements = append(h.elements, element{[]string{"hooks", event}, `{"hooks": [{"type": "command", "command": "croft hook codex state", "timeout": 5}]}`})
+		timeout := 5
+		if event == "SessionEnd" {
+			timeout = 3
+		}
+		h.elements = append(h.elements, element{[]string{"hooks", event}, fmt.Sprintf(`{"hooks": [{"type": "command", "command": "croft hook codex state", "timeout": %d}]}`, timeout)})
 	}
 	return h
 }

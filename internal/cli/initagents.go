@@ -127,6 +127,6 @@ func (a *app) tellFiles(result initResult, o initAgents) {
 		a.note("commit what was written, so that it is in new workspaces, or write it for all projects: --user")
 	}
 	if o.isCodex && !o.isUndo {
-		a.note("Codex asks once whether it may run these hooks")
+		a.note("Codex asks once, in its terminal view, whether it may run these hooks; codex exec does not ask, and does not run them before")
 	}
 }

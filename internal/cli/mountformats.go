@@ -95,6 +95,26 @@ func podSpec(m croft.Mounts) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// codexArguments are arguments of Codex, as words of a shell: a profile of permissions that lets the
+// agent write what a commit needs. The paths are written as JSON, whose strings TOML has too.
+func codexArguments(m croft.Mounts) string {
+	var entries []string
+	for _, mount := range m.Mounts {
+		access := "write"
+		if mount.IsReadOnly {
+			access = "read"
+		}
+		entries = append(entries, fmt.Sprintf("%s=%q", jsonText(mount.Source), access))
+	}
+	var words []string
+	for _, setting := range []string{
+		`default_permissions="croft"`, `permissions.croft.extends=":workspace"`, "permissions.croft.filesystem={" + strings.Join(entries, ",") + "}",
+	} {
+		words = append(words, "-c", shellWord(setting))
+	}
+	return strings.Join(words, " ")
+}
+
 func jsonText(s string) string {
 	b, _ := json.Marshal(s) // a string can always be written
 	return string(b)

@@ -15,6 +15,7 @@ import (
 type Need struct {
 	Path     string
 	Writable bool
+	IsFile   bool
 }
 
 // Needs lists the directories outside of a checkout that its git needs, each after its
@@ -45,9 +46,9 @@ func (w *Worktree) Needs() ([]Need, error) {
 		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		needs = append(needs, Need{path, true})
+		needs = append(needs, Need{Path: path, Writable: true})
 	}
-	needs = append(needs, Need{w.Admin, true})
+	needs = append(needs, Need{Path: w.Admin, Writable: true})
 	return needs, checkPlain(needs)
 }
 

@@ -24,7 +24,8 @@ type step struct {
 // expects of OpenAI's Responses API, and what Claude Code expects of Anthropic's Messages API.
 type model struct {
 	*httptest.Server
-	script []step
+	script   []step
+	breaksAt int // it answers with an error after so many tools; 0: never
 
 	mu      sync.Mutex
 	offered []string // the tools that the agent has, by the last request
@@ -114,6 +115,10 @@ func (m *model) respond(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(in.Type, "_call_output") {
 			results = append(results, string(in.Output))
 		}
+	}
+	if m.breaksAt > 0 && len(results) >= m.breaksAt {
+		http.Error(w, `{"error":{"message":"out of order","type":"invalid_request_error"}}`, http.StatusBadRequest)
+		return
 	}
 	id := fmt.Sprint(len(results))
 	item := object{"type": "message", "id": "m" + id, "role": "assistant", "content": []object{{"type": "output_text", "text": "done"}}}

@@ -3,6 +3,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -19,6 +21,9 @@ import (
 // workspace: the workspace and the git directories that it needs.
 func (svc *Workspaces) MountsFor(ctx context.Context, s project.Location, rec journal.Record, req croft.MountsRequest) (*croft.Mounts, error) {
 	w := rec.Workspace
+	if req.Place == croft.InSandbox {
+		return mountsInSandbox(ctx, s, rec)
+	}
 	m := &croft.Mounts{Workspace: w.ID, Workdir: cmp.Or(req.Workdir, s.Config.Containers.Workdir)}
 	if !path.IsAbs(m.Workdir) || path.Clean(m.Workdir) != m.Workdir || m.Workdir == "/" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no directory for a workspace in a container", m.Workdir), Hint: "croft mounts --workdir /workspace " + w.Name}
@@ -37,6 +42,30 @@ func (svc *Workspaces) MountsFor(ctx context.Context, s project.Location, rec jo
 		return nil, s.BrokenNowError(ctx, rec, h)
 	}
 	return m, svc.mountGit(s.Project, rec, m)
+}
+
+// mountsInSandbox lists what a sandbox has to let an agent write so that it can commit, and nothing
+// that is another workspace's.
+func mountsInSandbox(ctx context.Context, s project.Location, rec journal.Record) (*croft.Mounts, error) {
+	w := rec.Workspace
+	if h := s.Trees.Health(project.SpecOf(rec)); w.Mode != croft.ModeLegacy && h != checkout.Intact {
+		return nil, s.BrokenNowError(ctx, rec, h)
+	}
+	needs, err := s.Trees.At(project.SpecOf(rec)).CommitNeeds(ctx, w.Branch, w.Name)
+	if why, ok := errors.AsType[git.NotAlone](err); ok {
+		return nil, &croft.Error{
+			Code: croft.Unsupported, Message: string(why), Hint: "croft new NAME --branch croft/NAME/work",
+			Details: "nothing was changed; what the agent does is committed from outside, by croft save and by croft run",
+		}
+	}
+	if err != nil {
+		return nil, &croft.Error{Code: croft.WorkspaceBroken, Message: "what git needs for the workspace is not as it was made", Details: err.Error(), Hint: "croft doctor", Err: err}
+	}
+	m := &croft.Mounts{Workspace: w.ID, Workdir: w.Path, Env: map[string]string{}, Notes: []string{git.CommitNote}}
+	for _, need := range needs {
+		m.Mounts = append(m.Mounts, croft.Mount{Source: need.Path, Target: need.Path, IsReadOnly: !need.Writable, IsFile: need.IsFile})
+	}
+	return m, nil
 }
 
 // mountGit adds the mounts of the git directories, and of the archives of a round, at

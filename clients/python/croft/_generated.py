@@ -108,6 +108,7 @@ __all__ = [
     "MergeStatus",
     "Mode",
     "Mount",
+    "MountPlace",
     "Mounts",
     "Next",
     "Nouns",
@@ -638,6 +639,11 @@ Mode: TypeAlias = Literal[
     "worktree",
     "isolated",
     "legacy",
+]
+
+# MountPlace says what mounts are for.
+MountPlace: TypeAlias = Literal[
+    "sandbox",
 ]
 
 # Outcome says how an agent ended.
@@ -2190,7 +2196,9 @@ class MergeList(Model):
 
 
 class Mount(Model):
-    """Mount is a directory or a file of this machine in a container."""
+    """Mount is a directory or a file of this machine in a container. In a sandbox it has the
+    same path as outside.
+    """
 
     source: str
     target: str
@@ -2208,6 +2216,8 @@ class Mounts(Model):
     """mounts has the mounts and the variables that a container needs to work in a workspace.
     git works there as it does outside, but the parts of the repository that decide which
     programs git runs are read-only there, and so are the registrations of other worktrees.
+    In a sandbox, mounts are what has to be written for a commit, and what in it must not be
+    written because git outside obeys it; the latter may not be there yet.
     """
 
     # the ID of the workspace
@@ -5692,16 +5702,21 @@ class Calls:
         *,
         repo: str | None = None,
         workdir: str | None = None,
+        place: MountPlace | None = None,
     ) -> Mounts:
         """Returns the mounts and the variables that a container needs to work in a workspace.
-        It fails with WORKSPACE_BROKEN if a part of the workspace is not a plain directory.
+        It fails with WORKSPACE_BROKEN if a part of the workspace is not a plain directory,
+        and with Unsupported if a sandbox could not be kept from what is not the
+        workspace's: see Place.
 
           workspace: a name, an ID or a path; default: where repo lies
           workdir: absolute; default: containers.workdir
+          place: default: a container
         """
         fields: dict[str, Any] = {
             "repo": repo,
             "workdir": workdir,
+            "place": place,
         }
         return self._send("GET", f"/v1/workspaces/{segment(workspace)}/mounts", fields, Mounts)
 

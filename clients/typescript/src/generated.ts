@@ -1632,7 +1632,10 @@ export type Mode =
   | "legacy"
   | (string & {}); // a newer daemon may have more words
 
-/** Mount is a directory or a file of this machine in a container. */
+/**
+ * Mount is a directory or a file of this machine in a container. In a sandbox it has the same
+ * path as outside.
+ */
 export interface Mount {
   source: string;
   target: string;
@@ -1640,10 +1643,16 @@ export interface Mount {
   file?: boolean;
 }
 
+/** MountPlace says what mounts are for. */
+export type MountPlace =
+  | "sandbox";
+
 /**
  * mounts has the mounts and the variables that a container needs to work in a workspace. git
  * works there as it does outside, but the parts of the repository that decide which programs
- * git runs are read-only there, and so are the registrations of other worktrees.
+ * git runs are read-only there, and so are the registrations of other worktrees. In a sandbox,
+ * mounts are what has to be written for a commit, and what in it must not be written because
+ * git outside obeys it; the latter may not be there yet.
  */
 export interface Mounts {
   /** the ID of the workspace */
@@ -3716,6 +3725,8 @@ export interface MountsQuery {
   repo?: string;
   /** absolute; default: containers.workdir */
   workdir?: string;
+  /** default: a container */
+  place?: MountPlace;
 }
 
 /** What runLog takes. */
@@ -4336,7 +4347,8 @@ export abstract class Calls {
 
   /**
    * Returns the mounts and the variables that a container needs to work in a workspace. It
-   * fails with WORKSPACE_BROKEN if a part of the workspace is not a plain directory.
+   * fails with WORKSPACE_BROKEN if a part of the workspace is not a plain directory, and with
+   * Unsupported if a sandbox could not be kept from what is not the workspace's: see Place.
    */
   mounts(workspace: string, request: MountsQuery = {}, options?: CallOptions): Promise<Mounts> {
     return this.send({ method: "GET", path: `/v1/workspaces/${segment(workspace)}/mounts`, fields: request, keyed: false, options });
