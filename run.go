@@ -30,10 +30,14 @@ type Run struct {
 	// FinishedAt is when its work was finished, or that had failed; absent if that is still to be
 	// done, or is not to be done.
 	FinishedAt time.Time `json:"finishedAt,omitzero"`
+	// Unfinished is why its work could not be finished.
+	Unfinished string `json:"unfinished,omitempty"`
 
 	// Intrusions are the changes outside of the workspace that were seen while it ran, at most
-	// MaxIntrusions. They say what changed, and not who did it: no process is watched.
+	// MaxIntrusions of each kind. They say what changed, and not who did it: no process is watched.
 	Intrusions []Intrusion `json:"intrusions,omitempty"`
+	// MoreIntrusions is how many others were seen.
+	MoreIntrusions int `json:"moreIntrusions,omitempty"`
 
 	// Dir is the directory on the host with its output and its status.
 	Dir string `json:"dir,omitempty"`
@@ -102,8 +106,9 @@ const (
 	IntrusionFile   IntrusionKind = "file"   // a file was changed, added or deleted, in the checkout or its index
 )
 
-// MaxIntrusions is how many intrusions of one run are recorded.
-const MaxIntrusions = 50
+// MaxIntrusions is how many intrusions of one kind are recorded of a run. Branches that were made are a kind
+// of their own: throw-away ones hide no other.
+const MaxIntrusions = 20
 
 // BeginRunRequest asks to begin a run.
 type BeginRunRequest struct {
@@ -129,8 +134,10 @@ type RecordRunRequest struct {
 	// End ends the run, with Status unless it is RunLost.
 	End    RunEnd `json:"end,omitempty"`
 	Status int    `json:"status,omitempty"`
-	// Work says what became of the work of a run that has ended.
+	// Work says what became of the work of a run that has ended, and Why, with WorkFailed, why it
+	// could not be finished.
 	Work RunWork `json:"work,omitempty"`
+	Why  string  `json:"why,omitempty"`
 }
 
 // RunWork says what became of the work of a run.
@@ -138,8 +145,9 @@ type RunWork string
 
 // The values of RunWork.
 const (
-	WorkAsItIs   RunWork = ""         // nothing is said of it
-	WorkFinished RunWork = "finished" // it was finished, or that has failed: nobody need do it any more
+	WorkAsItIs   RunWork = "" // nothing is said of it
+	WorkFinished RunWork = "finished"
+	WorkFailed   RunWork = "failed" // it could not be finished: a person has to look at it
 )
 
 // StopRunRequest ends the agent that runs in a workspace.

@@ -129,11 +129,19 @@ func shortened(command []string) []string {
 	for _, word := range command {
 		word = strings.ToValidUTF8(word, "\uFFFD")
 		if len(word) > left {
-			return append(short, strings.ToValidUTF8(word[:left], "")+"…")
+			return append(short, cut(word, left))
 		}
 		short, left = append(short, word), left-len(word)
 	}
 	return short
+}
+
+// cut returns a text of at most so many bytes, and says if that is not all.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // kept is how many runs of a workspace keep their output.

@@ -153,16 +153,35 @@ func (svc *Runs) lookAround(ctx context.Context, r *project.Project, rec journal
 		return nil, err
 	}
 	last := rec.Run
-	if len(found) > 0 && len(last.Intrusions) < croft.MaxIntrusions {
-		last, err = svc.change(ctx, rec, croft.EventRunIntruded, func(run *croft.Run) {
-			run.Intrusions = append(run.Intrusions, found[:min(len(found), croft.MaxIntrusions-len(run.Intrusions))]...)
-		})
+	if len(found) > 0 {
+		last, err = svc.change(ctx, rec, croft.EventRunIntruded, func(run *croft.Run) { addIntrusions(run, found) })
 		if err != nil {
 			return nil, err
 		}
 	}
 	_ = write(*last, is) // if it cannot be, the same is seen again
 	return last, nil
+}
+
+// addIntrusions records what was seen, as much of each kind as is kept.
+func addIntrusions(run *croft.Run, found []croft.Intrusion) {
+	type kind struct {
+		what   croft.IntrusionKind
+		isMade bool
+	}
+	of := func(i croft.Intrusion) kind { return kind{i.What, i.What == croft.IntrusionBranch && i.Before == ""} }
+	kept := map[kind]int{}
+	for _, i := range run.Intrusions {
+		kept[of(i)]++
+	}
+	for _, i := range found {
+		if kept[of(i)] >= croft.MaxIntrusions {
+			run.MoreIntrusions++
+			continue
+		}
+		kept[of(i)]++
+		run.Intrusions = append(run.Intrusions, i)
+	}
 }
 
 // compare returns what has changed outside of a workspace, and is not Croft's doing.
@@ -196,6 +215,9 @@ func (svc *Runs) compare(ctx context.Context, r *project.Project, rec journal.Re
 		default:
 			add(croft.IntrusionBranch, ref, before, after, fmt.Sprintf("%s was moved from %.8s to %.8s", name, before, after))
 		}
+	}
+	if was.HasFiles && !now.HasFiles {
+		add(croft.IntrusionFile, "", "", "", "so much was changed in the project's checkout that its files are not compared any more")
 	}
 	if !was.HasFiles || !now.HasFiles {
 		return found, nil

@@ -1,6 +1,7 @@
 package agentrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,13 +35,19 @@ func (svc *Runs) Record(ctx context.Context, s project.Location, rec journal.Rec
 	return svc.goesOn(ctx, s.Project, rec, req)
 }
 
-// finished records of a run that has ended that its work was finished.
+// maxWhy is how much of a reason is recorded.
+const maxWhy = 500
+
+// finished records of a run that has ended that its work was finished, or why not.
 func (svc *Runs) finished(ctx context.Context, rec journal.Record, req croft.RecordRunRequest) (*croft.Run, error) {
 	last := *rec.Run
-	if req.Work != croft.WorkFinished || !last.FinishedAt.IsZero() {
+	if req.Work == croft.WorkAsItIs || !last.FinishedAt.IsZero() {
 		return &last, nil
 	}
 	last.FinishedAt = svc.Now()
+	if req.Work == croft.WorkFailed {
+		last.Unfinished = cut(cmp.Or(req.Why, "nobody said why"), maxWhy)
+	}
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		now, err := tx.Record(rec.Workspace.ID)
 		if err != nil || now.Run == nil || now.Run.ID != last.ID {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"time"
+	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/plaintext"
@@ -37,10 +38,14 @@ func (a *app) runAgentLogs(ctx context.Context, svc runLogReader, ref croft.Ref,
 		if log.Offset > req.Offset && !isFirst {
 			a.note("%s are not kept", sizeText(log.Offset-req.Offset))
 		}
-		if _, err := a.out.Write([]byte(printableLines(string(terminal.Strip(log.Data))))); err != nil {
+		whole, isLast := log.Data, log.Run.State == croft.RunEnded && log.Next == log.Size
+		if !isLast {
+			whole = wholeRunes(whole)
+		}
+		if _, err := a.out.Write([]byte(printableLines(string(terminal.Strip(whole))))); err != nil {
 			return nil // output remembers the error
 		}
-		if req.Offset = log.Next; len(log.Data) > 0 {
+		if req.Offset = log.Next - int64(len(log.Data)-len(whole)); len(whole) > 0 {
 			continue
 		}
 		if !follow || log.Run.State == croft.RunEnded {
@@ -52,4 +57,17 @@ func (a *app) runAgentLogs(ctx context.Context, svc runLogReader, ref croft.Ref,
 		case <-time.After(pause):
 		}
 	}
+}
+
+// wholeRunes returns a part of an output without a character of which only the beginning is there.
+func wholeRunes(data []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
+		if b := data[len(data)-n]; utf8.RuneStart(b) {
+			if !utf8.FullRune(data[len(data)-n:]) {
+				return data[:len(data)-n]
+			}
+			break
+		}
+	}
+	return data
 }

@@ -309,7 +309,9 @@ func (a *app) showEnd(ctx context.Context, svc runner, ws croft.Workspace, end A
 		}
 	}
 	if end.Unfinished != nil {
-		return end.Unfinished
+		why := *croft.AsError("run", end.Unfinished)
+		why.Workspace = ws.Name // it was asked for by its ID
+		return &why
 	}
 	if end.Run.Status != 0 {
 		return statusError(end.Run.Status)
@@ -341,11 +343,29 @@ func (a *app) noteIntrusions(r croft.Run) {
 	const most = 5
 	for i, found := range r.Intrusions {
 		if i == most {
-			a.note("… and %d more: croft show --json", len(r.Intrusions)-most)
+			a.note("… and %d more: croft show", len(r.Intrusions)-most+r.MoreIntrusions)
 			return
 		}
 		a.note("outside of the workspace, while it ran: %s", printable(found.Message))
 	}
+}
+
+// runLines says of the last run of a workspace what a person has to know of it.
+func (a *app) runLines(ws croft.Workspace) (lines []string) {
+	r := ws.Run
+	if r == nil {
+		return nil
+	}
+	if r.Unfinished != "" {
+		lines = append(lines, "its work could not be finished: "+printable(r.Unfinished)+"; to try again: croft finish "+shellWord(ws.Name))
+	}
+	for _, found := range r.Intrusions {
+		lines = append(lines, "outside of the workspace, while it ran: "+printable(found.Message))
+	}
+	if r.MoreIntrusions > 0 {
+		lines = append(lines, fmt.Sprintf("outside of the workspace, while it ran: %d more", r.MoreIntrusions))
+	}
+	return lines
 }
 
 // settleRuns has the ends of runs recorded, and their work finished, of which nobody else may do that: all

@@ -85,6 +85,9 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	}
 	add("agent", ws.Agent)
 	add("agent is", a.activityText(ws.Activity))
+	for _, line := range a.runLines(ws) {
+		add("its run", line)
+	}
 	add("session", ws.Session)
 	if ws.Round > 0 {
 		add("round", fmt.Sprint(ws.Round))

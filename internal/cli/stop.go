@@ -26,6 +26,9 @@ not. Its work stays, and is finished as that of an agent that was killed.`,
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			if grace <= 0 {
+				grace = 1 // a Service takes none for its default
+			}
 			return a.runStop(ctx, svc, croft.StopRunRequest{Repo: a.dir(), Workspace: a.optionalRef(args), Grace: croft.Duration(grace)})
 		}),
 	}

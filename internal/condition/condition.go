@@ -323,6 +323,9 @@ func rejected(f *Facts) (Verdict, bool) {
 }
 
 func ended(f *Facts) (Verdict, bool) {
+	if r := f.Workspace.Run; r != nil && r.Unfinished != "" && (f.Workspace.Finished == nil || f.Workspace.Finished.At.Before(r.EndedAt)) {
+		return f.verdictFor(croft.ConditionStuck, "its agent has ended, and its work could not be finished: "+r.Unfinished, croft.ActionShow)
+	}
 	switch end := f.Workspace.Finished; {
 	case end == nil || end.Head != f.Workspace.Head:
 		return none()

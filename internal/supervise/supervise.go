@@ -220,11 +220,25 @@ func Finish(ctx context.Context, svc Service, repo croft.Ref, ended croft.Run) (
 	outcome, _ := ended.How.Outcome()
 	ws := croft.ByID(ended.Workspace)
 	var err error
-	out.Merge, err = svc.Finish(ctx, croft.FinishRequest{Key: "run-" + string(ended.ID), Repo: repo, Workspace: ws, Outcome: outcome, Policy: ended.Policy})
+	for begun := time.Now(); ; time.Sleep(time.Second) {
+		out.Merge, err = svc.Finish(ctx, croft.FinishRequest{Key: "run-" + string(ended.ID), Repo: repo, Workspace: ws, Outcome: outcome, Policy: ended.Policy})
+		if err == nil || !croft.AsError("finish", err).Code.Retryable() || time.Since(begun) > finishTime {
+			break
+		}
+	}
+	work := croft.RecordRunRequest{Repo: repo, Workspace: ws, Run: ended.ID, Work: croft.WorkFinished}
+	if err != nil {
+		work.Work, work.Why = croft.WorkFailed, croft.AsError("finish", err).Message
+	}
 	// If the workspace went with its merge, there is nothing to record any more.
-	_, _ = svc.RecordRun(ctx, croft.RecordRunRequest{Repo: repo, Workspace: ws, Run: ended.ID, Work: croft.WorkFinished})
+	if now, rerr := svc.RecordRun(ctx, work); rerr == nil {
+		out.Run = *now
+	}
 	return out, err
 }
+
+// finishTime is how long it is tried again to finish work, if what hinders that may pass.
+const finishTime = 5 * time.Second
 
 // isDue reports whether the work of a run that has ended is still to be finished.
 func isDue(r croft.Run) bool {

@@ -26,7 +26,8 @@ type service struct {
 	now      croft.Run
 	told     []croft.RecordRunRequest
 	finished []croft.FinishRequest
-	failures int // calls that still fail
+	failures int     // calls that still fail
+	refusals []error // of Finish, one after the other
 }
 
 func (s *service) RecordRun(_ context.Context, req croft.RecordRunRequest) (*croft.Run, error) {
@@ -37,13 +38,20 @@ func (s *service) RecordRun(_ context.Context, req croft.RecordRunRequest) (*cro
 		return nil, errors.New("busy")
 	}
 	s.told = append(s.told, req)
-	s.now.How, s.now.Status = req.End, req.Status
+	if req.End != "" {
+		s.now.How, s.now.Status = req.End, req.Status
+	}
 	now := s.now
 	return &now, nil
 }
 
 func (s *service) Finish(_ context.Context, req croft.FinishRequest) (*croft.Merge, error) {
 	s.finished = append(s.finished, req)
+	if len(s.refusals) > 0 {
+		err := s.refusals[0]
+		s.refusals = s.refusals[1:]
+		return nil, err
+	}
 	return &croft.Merge{}, nil
 }
 
@@ -105,6 +113,28 @@ func TestEnds(t *testing.T) {
 				t.Errorf("told last: %+v, %+v", last, work)
 			}
 		})
+	}
+}
+
+// TestUnfinished: what may pass is tried again, and what does not is recorded with its reason.
+func TestUnfinished(t *testing.T) {
+	busy, broken := &croft.Error{Code: croft.WorkspaceBusy, Message: "busy"}, &croft.Error{Code: croft.WorkspaceBroken, Message: "its HEAD is gone"}
+	for _, c := range []struct {
+		refusals []error
+		want     croft.RecordRunRequest
+	}{
+		{[]error{busy}, croft.RecordRunRequest{Work: croft.WorkFinished}},
+		{[]error{busy, broken}, croft.RecordRunRequest{Work: croft.WorkFailed, Why: "its HEAD is gone"}},
+	} {
+		svc := &service{refusals: c.refusals}
+		end, err := agent(t, svc, "exit 0").Supervise(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := svc.told[len(svc.told)-1]
+		if last.Work != c.want.Work || last.Why != c.want.Why || len(svc.finished) != 2 || (end.Unfinished != nil) != (c.want.Why != "") {
+			t.Errorf("told %+v, finished %d times, %v", last, len(svc.finished), end.Unfinished)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func knownWords() map[reflect.Type][]string {
 			string(croft.ModeAuto), string(croft.ModeWorktree), string(croft.ModeIsolated), string(croft.ModeLegacy),
 		},
 		reflect.TypeFor[croft.RunEnd]():          {string(croft.RunDone), string(croft.RunFailed), string(croft.RunKilled), string(croft.RunLost)},
-		reflect.TypeFor[croft.RunWork]():         {string(croft.WorkFinished)},
+		reflect.TypeFor[croft.RunWork]():         {string(croft.WorkFinished), string(croft.WorkFailed)},
 		reflect.TypeFor[croft.RunFinish]():       {string(croft.FinishNever)},
 		reflect.TypeFor[croft.Outcome]():         {string(croft.Succeeded), string(croft.Failed), string(croft.Killed)},
 		reflect.TypeFor[croft.ProvisionMode]():   {string(croft.ProvisionAgain), string(croft.ProvisionRefresh), string(croft.ProvisionSteps)},

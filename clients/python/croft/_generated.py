@@ -780,6 +780,7 @@ RunState: TypeAlias = Literal[
 # RunWork says what became of the work of a run.
 RunWork: TypeAlias = Literal[
     "finished",
+    "failed",
 ]
 
 # Scope says how far a request reaches that names nothing.
@@ -3136,9 +3137,13 @@ class Run(Model):
     # when its work was finished, or that had failed; absent if that is still to be done, or
     # is not to be done.
     finished_at: datetime | None
-    # the changes outside of the workspace that were seen while it ran, at most MaxIntrusions.
-    # They say what changed, and not who did it: no process is watched.
+    # why its work could not be finished.
+    unfinished: str | None
+    # the changes outside of the workspace that were seen while it ran, at most MaxIntrusions
+    # of each kind. They say what changed, and not who did it: no process is watched.
     intrusions: list[Intrusion]
+    # how many others were seen.
+    more_intrusions: int | None
     # the directory on the host with its output and its status.
     dir: str | None
     _fields = {
@@ -3157,7 +3162,9 @@ class Run(Model):
         "ended_at": ("endedAt", "time"),
         "stopped_at": ("stoppedAt", "time"),
         "finished_at": ("finishedAt", "time"),
+        "unfinished": ("unfinished", ""),
         "intrusions": ("intrusions", "[Intrusion"),
+        "more_intrusions": ("moreIntrusions", ""),
         "dir": ("dir", ""),
     }
 
@@ -6001,6 +6008,7 @@ class Calls:
         end: RunEnd | None = None,
         status: int | None = None,
         work: RunWork | None = None,
+        why: str | None = None,
     ) -> Run:
         """Records the process of a run, which takes a lease, that it goes on, which renews the
         lease, or its end, which releases it. Each looks for changes outside of the
@@ -6014,7 +6022,10 @@ class Calls:
           supervisor: the process that waits for the agent from now on.
           end: end ends the run, with status unless it is lost.
           status: end ends the run, with status unless it is lost
-          work: what became of the work of a run that has ended.
+          work: what became of the work of a run that has ended, and why, with failed, why
+            it could not be finished.
+          why: work says what became of the work of a run that has ended, and why, with
+            failed, why it could not be finished
         """
         fields: dict[str, Any] = {
             "repo": repo,
@@ -6023,6 +6034,7 @@ class Calls:
             "end": end,
             "status": status,
             "work": work,
+            "why": why,
         }
         return self._send("POST", f"/v1/workspaces/{segment(workspace)}/runs/{segment(run)}", fields, Run)
 

@@ -2207,8 +2207,16 @@ export interface RecordRunRequest {
   end?: RunEnd;
   /** end ends the run, with status unless it is lost */
   status?: number;
-  /** what became of the work of a run that has ended. */
+  /**
+   * what became of the work of a run that has ended, and why, with failed, why it could not be
+   * finished.
+   */
   work?: RunWork;
+  /**
+   * work says what became of the work of a run that has ended, and why, with failed, why it
+   * could not be finished
+   */
+  why?: string;
 }
 
 /** RefreshPushRequest names the workspace whose pull request is asked for. */
@@ -2644,11 +2652,15 @@ export interface Run {
    * not to be done.
    */
   finishedAt?: string;
+  /** why its work could not be finished. */
+  unfinished?: string;
   /**
-   * the changes outside of the workspace that were seen while it ran, at most MaxIntrusions.
-   * They say what changed, and not who did it: no process is watched.
+   * the changes outside of the workspace that were seen while it ran, at most MaxIntrusions of
+   * each kind. They say what changed, and not who did it: no process is watched.
    */
   intrusions?: Intrusion[];
+  /** how many others were seen. */
+  moreIntrusions?: number;
   /** the directory on the host with its output and its status. */
   dir?: string;
 }
@@ -2691,7 +2703,8 @@ export type RunState =
 
 /** RunWork says what became of the work of a run. */
 export type RunWork =
-  | "finished";
+  | "finished"
+  | "failed";
 
 /** SaveRequest names the workspace whose uncommitted work is committed. */
 export interface SaveRequest {
