@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +211,46 @@ func TestMountsHandOutNothingElse(t *testing.T) {
 	for _, workdir := range []string{"/", "relative", "/a/../b"} {
 		if _, err := e.Mounts(t.Context(), croft.MountsRequest{Workspace: "a", Workdir: workdir}); croft.AsError("", err).Code != croft.InvalidRequest {
 			t.Errorf("%s: %v", workdir, err)
+		}
+	}
+}
+
+// TestSandboxMounts: what a sandbox gets to write for commits is the workspace's own, and no link.
+func TestSandboxMounts(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	create(t, e, croft.CreateRequest{Name: "a", Branch: "croft/a/work"})
+	req := croft.MountsRequest{Workspace: "a", Place: croft.InSandbox}
+	m, err := e.Mounts(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	common := filepath.Join(r.Dir, ".git")
+	for _, mount := range m.Mounts {
+		rel, err := filepath.Rel(common, mount.Source)
+		if err != nil || !filepath.IsLocal(rel) || rel == "." || mount.Target != mount.Source {
+			t.Errorf("%+v", mount)
+		}
+		for _, never := range []string{"refs", "refs/heads", "refs/heads/croft", "logs", "hooks", "worktrees", "config"} {
+			if rel == filepath.FromSlash(never) {
+				t.Errorf("%+v", mount)
+			}
+		}
+	}
+	for _, name := range []string{"refs/heads/croft/a", "logs/refs/heads/croft/a", "objects"} {
+		at, aside := filepath.Join(common, filepath.FromSlash(name)), filepath.Join(t.TempDir(), "aside")
+		if err := os.Rename(at, aside); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(aside, at); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := e.Mounts(t.Context(), req); err == nil && slices.ContainsFunc(m.Mounts, func(m croft.Mount) bool { return m.Source == at }) {
+			t.Errorf("%s is a link: %+v", name, m)
+		}
+		if err := errors.Join(os.Remove(at), os.Rename(aside, at)); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

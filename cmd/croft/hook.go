@@ -36,9 +36,10 @@ func hooksOf(environ []string, dir string) cli.Hook {
 		}
 	}
 	return cli.Hook{
-		State:  func(ctx context.Context, opts cli.HookOptions) { of(opts).State(ctx) },
-		Create: func(ctx context.Context, opts cli.HookOptions) (string, error) { return of(opts).Create(ctx) },
-		Remove: func(ctx context.Context, opts cli.HookOptions) { of(opts).Remove(ctx) },
-		Late:   func(ctx context.Context, opts cli.HookOptions) { of(opts).Late(ctx, lookUp(environ, lateVariable)) },
+		State:   func(ctx context.Context, opts cli.HookOptions) { of(opts).State(ctx) },
+		Waiting: func(ctx context.Context, opts cli.HookOptions) { of(opts).Waiting(ctx) },
+		Create:  func(ctx context.Context, opts cli.HookOptions) (string, error) { return of(opts).Create(ctx) },
+		Remove:  func(ctx context.Context, opts cli.HookOptions) { of(opts).Remove(ctx) },
+		Late:    func(ctx context.Context, opts cli.HookOptions) { of(opts).Late(ctx, lookUp(environ, lateVariable)) },
 	}
 }

@@ -2,6 +2,7 @@ package agentfile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,13 @@ import (
 type Hooks struct {
 	Path     string // below the directory of the project, or of the user
 	elements []element
+	empty    string // the file without hooks, as Croft makes it; default: an empty object
 }
+
+// emptyObject is a file with nothing in it, as Croft makes it.
+const emptyObject = "{\n}\n"
+
+func (h Hooks) fresh() string { return cmp.Or(h.empty, emptyObject) }
 
 // element is an element of an array in the file.
 type element struct {
@@ -87,7 +94,7 @@ func CodexHooks() Hooks {
 
 // Text is the file where there was none.
 func (h Hooks) Text() []byte {
-	text, _ := h.Added([]byte("{\n}\n"))
+	text, _ := h.Added([]byte(h.fresh()))
 	return text
 }
 
@@ -125,16 +132,21 @@ func isEqual(a, b []byte) bool {
 
 // isCrofts reports whether an element calls a hook of Croft's and nothing else.
 func isCrofts(element json.RawMessage) bool {
-	var group struct {
-		Hooks []struct {
-			Command string   `json:"command"`
-			Args    []string `json:"args"`
-		} `json:"hooks"`
+	type hook struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
 	}
-	if json.Unmarshal(element, &group) != nil || len(group.Hooks) != 1 {
+	var group struct {
+		hook         // Cursor's are not in groups
+		Hooks []hook `json:"hooks"`
+	}
+	if json.Unmarshal(element, &group) != nil || len(group.Hooks) > 1 {
 		return false
 	}
-	words := append(strings.Fields(group.Hooks[0].Command), group.Hooks[0].Args...)
+	if len(group.Hooks) == 1 {
+		group.hook = group.Hooks[0]
+	}
+	words := append(strings.Fields(group.Command), group.Args...)
 	return len(words) == 4 && words[0] == "croft" && words[1] == "hook"
 }
 
@@ -152,6 +164,9 @@ func (h Hooks) Removed(old []byte) (text []byte, why string) {
 			return nil, ""
 		}
 	}
+	if h.empty != "" && string(text) == h.empty && !bytes.Equal(text, old) {
+		return nil, ""
+	}
 	return text, ""
 }
 
@@ -166,20 +181,22 @@ func (h Hooks) written() []element {
 }
 
 // Write adds to the file what is Croft's.
-func (h Hooks) Write(root *os.Root) (Outcome, string, error) { return change(root, h.Path, h.Added) }
+func (h Hooks) Write(root *os.Root) (Outcome, string, error) {
+	return change(root, h.Path, h.fresh(), h.Added)
+}
 
 // Undo takes out of the file what is Croft's, and deletes a file that has nothing else, with its
 // directory if that is empty.
 func (h Hooks) Undo(root *os.Root) (Outcome, string, error) {
-	out, why, err := change(root, h.Path, h.Removed)
+	out, why, err := change(root, h.Path, h.fresh(), h.Removed)
 	if out == Changed {
 		out = Removed
 	}
 	return out, why, err
 }
 
-// change writes a file anew; without a text it deletes it.
-func change(root *os.Root, name string, with func([]byte) ([]byte, string)) (Outcome, string, error) {
+// change writes a file anew; without a text it deletes it. Where there is none, it begins with what a fresh one has.
+func change(root *os.Root, name, fresh string, with func([]byte) ([]byte, string)) (Outcome, string, error) {
 	dir := path.Dir(name)
 	if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
 		return Left, dir + " is not a directory", nil
@@ -187,8 +204,8 @@ func change(root *os.Root, name string, with func([]byte) ([]byte, string)) (Out
 	file := File{Path: name}
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, _ := with([]byte("{\n}\n"))
-		if bytes.Equal(text, []byte("{\n}\n")) {
+		text, _ := with([]byte(fresh))
+		if text == nil || bytes.Equal(text, []byte(fresh)) {
 			return There, "", nil
 		}
 		return Written, "", file.write(root, text, 0o644)

@@ -69,7 +69,7 @@ const maxFile = 1 << 20
 
 // Undo takes the server of Croft out of a TOML file, if it is as Croft wrote it.
 func (f File) Undo(root *os.Root) (Outcome, string, error) {
-	out, why, err := change(root, f.Path, removedTOML)
+	out, why, err := change(root, f.Path, "", removedTOML)
 	if out == Changed {
 		out = Removed
 	}

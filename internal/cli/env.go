@@ -123,8 +123,10 @@ type MCPOptions struct {
 // Hook serves one call of a hook of an agent.
 type Hook struct {
 	// State and Remove never fail; what goes wrong they say.
-	State  func(ctx context.Context, opts HookOptions)
-	Remove func(ctx context.Context, opts HookOptions)
+	State func(ctx context.Context, opts HookOptions)
+	// Waiting reports that the agent waits for its user, without a look at its input.
+	Waiting func(ctx context.Context, opts HookOptions)
+	Remove  func(ctx context.Context, opts HookOptions)
 	// Create returns the path of the workspace that the agent may use.
 	Create func(ctx context.Context, opts HookOptions) (path string, err error)
 	// Late reports a state that another process had no time to report.
@@ -133,7 +135,7 @@ type Hook struct {
 
 // HookOptions say whose hook it is.
 type HookOptions struct {
-	Agent string // "claude" or "codex"
+	Agent string // as "claude"
 	Say   func(sentence string)
 	Open  func(ctx context.Context, dir string) (croft.Service, error)
 }

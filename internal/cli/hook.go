@@ -15,13 +15,15 @@ func newHookCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "hook AGENT EVENT",
 		Short: "Serve a hook of an agent",
-		Long: `Serve a hook of an agent, which has its input on standard input. "croft init --claude"
-and "croft init --codex" write the files by which agents call it.
+		Long: `Serve a hook of an agent, which has its input on standard input. "croft init --claude",
+and its likes for other agents, write the files by which agents call it.
 
   claude state    report what the session does, asks or waits for
   claude create   make a workspace, or open the one of that name, and print its path
   claude remove   move a workspace to the trash whose work is merged, or that has none
-  codex state     report what the session does or waits for
+  codex state     report what the session does or waits for; likewise cursor, gemini and
+                  opencode
+  aider waiting   report that aider waits for its user; reads no input
 
 A hook never fails its agent: all but "create" end with 0, whatever happens, print
 nothing, and do nothing outside of workspaces.`,
@@ -35,9 +37,11 @@ nothing, and do nothing outside of workspaces.`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			switch {
 			case len(args) == 0:
-				return []string{"claude", "codex"}, cobra.ShellCompDirectiveNoFileComp
+				return append([]string{"claude", "aider"}, stateAgents()...), cobra.ShellCompDirectiveNoFileComp
 			case len(args) == 1 && args[0] == "claude":
 				return []string{"state", "create", "remove"}, cobra.ShellCompDirectiveNoFileComp
+			case len(args) == 1 && args[0] == "aider":
+				return []string{"waiting"}, cobra.ShellCompDirectiveNoFileComp
 			case len(args) == 1:
 				return []string{"state"}, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -45,6 +49,9 @@ nothing, and do nothing outside of workspaces.`,
 		},
 	}
 }
+
+// stateAgents are the agents whose hooks tell states and do nothing else.
+func stateAgents() []string { return []string{"codex", "cursor", "gemini", "opencode"} }
 
 func (a *app) runHook(cmd *cobra.Command, args []string) (err error) {
 	ctx, hook := cmd.Context(), a.env.Hook
@@ -69,8 +76,10 @@ func (a *app) runHook(cmd *cobra.Command, args []string) (err error) {
 		}
 	}()
 	switch {
-	case what == "state" && (isClaude || opts.Agent == "codex"):
+	case what == "state" && (isClaude || slices.Contains(stateAgents(), opts.Agent)):
 		hook.State(ctx, opts)
+	case what == "waiting" && opts.Agent == "aider":
+		hook.Waiting(ctx, opts)
 	case what == "remove" && isClaude:
 		hook.Remove(ctx, opts)
 	case what == "late":

@@ -26,7 +26,7 @@ type initResult struct {
 	Suggested []suggestedStep       `json:"suggested,omitempty"`
 	Local     []string              `json:"local,omitempty"`
 
-	Files []initMCPFile `json:"files,omitempty"` // with --mcp, --claude or --codex: the files in which agents' hosts find the server of tools and the hooks
+	Files []initMCPFile `json:"files,omitempty"` // with --mcp or an agent: the files in which agents' hosts find the server of tools and the hooks
 }
 
 func newInitCommand(a *app) *cobra.Command {
@@ -44,9 +44,9 @@ With --mcp, tell agents of "croft mcp" instead: in .mcp.json (Claude Code),
 repository. What is in these files stays; another server called croft is left, and
 named. They have to be committed to be in new workspaces.
 
-With --claude or --codex, have the agent say what it does and whether it waits for you,
-by its hooks: "croft list" shows it. Claude Code's own worktrees become workspaces.
---undo takes out what was written, and leaves every other byte.`,
+With --claude, --codex, --cursor, --gemini, --opencode or --aider, have the agent say what
+it does and whether it waits for you, by its hooks: "croft list" shows it. Claude Code's
+own worktrees become workspaces. --undo takes out what was written, and leaves every other byte.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := agents.check(cmd, isMCP); err != nil {
@@ -56,7 +56,7 @@ by its hooks: "croft list" shows it. Claude Code's own worktrees become workspac
 				switch {
 				case isMCP:
 					return a.runInitMCP(ctx, svc)
-				case agents.isClaude || agents.isCodex:
+				case agents.isAny():
 					return a.runInitAgents(ctx, svc, agents)
 				}
 				return a.runInit(ctx, svc)

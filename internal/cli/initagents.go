@@ -13,7 +13,9 @@ import (
 
 // initAgents says for which agents `croft init` writes files, and how.
 type initAgents struct {
-	isClaude, isCodex, isUndo, isUser, isPrint bool
+	isClaude, isCodex, isCursor, isGemini, isOpencode, isAider bool
+
+	isUndo, isUser, isPrint bool
 
 	reach agentfile.Reach
 	form  agentfile.Form
@@ -23,23 +25,33 @@ func (o *initAgents) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&o.isClaude, "claude", false, "write the hooks of Claude Code into .claude/settings.json")
 	flags.BoolVar(&o.isCodex, "codex", false, "write the hooks and the tools of Codex into .codex")
-	flags.BoolVar(&o.isUndo, "undo", false, "with --claude or --codex: take out what it wrote; say --allow-outside again to take out that, too")
-	flags.BoolVar(&o.isUser, "user", false, "with --claude or --codex: in the home directory, for all projects")
-	flags.BoolVar(&o.isPrint, "print", false, "with --claude or --codex: print it, and write nothing")
+	flags.BoolVar(&o.isCursor, "cursor", false, "write the hooks of Cursor, and that Croft takes its worktrees up, into .cursor")
+	flags.BoolVar(&o.isGemini, "gemini", false, "write the hooks of Gemini CLI into .gemini/settings.json")
+	flags.BoolVar(&o.isOpencode, "opencode", false, "write a plugin of opencode into .opencode/plugins")
+	flags.BoolVar(&o.isAider, "aider", false, "write into .aider.conf.yml that aider tells when it waits for you")
+	flags.BoolVar(&o.isUndo, "undo", false, "with an agent, as --claude: take out what it wrote; say --allow-outside again to take out that, too")
+	flags.BoolVar(&o.isUser, "user", false, "with --claude, --codex, --cursor, --gemini or --aider: in the home directory, for all projects")
+	flags.BoolVar(&o.isPrint, "print", false, "with an agent, as --claude: print it, and write nothing")
 	addWordFlag(cmd, &o.reach, agentfile.ReachCroft, "allow-outside", "", "with --claude: the agent's shell runs croft outside of its sandbox, with all that you may do")
 	addWordFlag(cmd, &o.form, agentfile.ShellForm, "shell-form", "", "with --claude: commands for Claude Code before 2.1.139")
 }
 
 // check refuses flags that say nothing without others.
 func (o *initAgents) check(cmd *cobra.Command, isMCP bool) error {
-	isAny := o.isClaude || o.isCodex
 	switch {
-	case isMCP && isAny:
-		return usageError(cmd, "one of --mcp, --claude and --codex")
-	case !isAny && (o.isUndo || o.isUser || o.isPrint), !o.isClaude && (o.reach != "" || o.form != ""):
-		return usageError(cmd, "whose files? --claude or --codex")
+	case isMCP && o.isAny():
+		return usageError(cmd, "one of --mcp, and agents as by --claude")
+	case !o.isAny() && (o.isUndo || o.isUser || o.isPrint), !o.isClaude && (o.reach != "" || o.form != ""):
+		return usageError(cmd, "whose files? --claude, --codex, --cursor, --gemini, --opencode or --aider")
+	case o.isUser && o.isOpencode:
+		return usageError(cmd, "a plugin of opencode for all projects lies elsewhere: see --print")
 	}
 	return nil
+}
+
+// isAny reports whether the files of an agent are asked for.
+func (o *initAgents) isAny() bool {
+	return o.isClaude || o.isCodex || o.isCursor || o.isGemini || o.isOpencode || o.isAider
 }
 
 // changer is a file of an agent's host.
@@ -59,6 +71,20 @@ func (o *initAgents) files() []changer {
 		server := agentfile.CodexServer()
 		list = append(list, changer{server.Path, server.Text(), server.Update, server.Undo})
 		add(agentfile.CodexHooks())
+	}
+	if o.isCursor {
+		add(agentfile.CursorHooks())
+		add(agentfile.CursorWorktrees())
+	}
+	if o.isGemini {
+		add(agentfile.GeminiHooks())
+	}
+	text := func(f agentfile.Text) { list = append(list, changer{f.Path, f.Text(), f.Write, f.Undo}) }
+	if o.isOpencode {
+		text(agentfile.OpencodePlugin())
+	}
+	if o.isAider {
+		text(agentfile.AiderSettings())
 	}
 	return list
 }
@@ -125,6 +151,9 @@ func (a *app) tellFiles(result initResult, o initAgents) {
 	}
 	if isNew {
 		a.note("commit what was written, so that it is in new workspaces, or write it for all projects: --user")
+	}
+	if o.isGemini && !o.isUndo {
+		a.note("Gemini CLI runs them in directories that you trust, of which a workspace is one")
 	}
 	if o.isCodex && !o.isUndo {
 		a.note("Codex asks once, in its terminal view, whether it may run these hooks; codex exec does not ask, and does not run them before")

@@ -40,6 +40,9 @@ func Decode(agent Agent, value json.RawMessage) []News {
 	if agent == Codex && o.text("method") == "thread/status/changed" {
 		return []News{threadNews(asObject(o["params"]))}
 	}
+	if n, ok := decodeOther(agent, o); ok {
+		return []News{n}
+	}
 	n := News{Event: plain(o.text("hook_event_name"), maxSession), Dir: o.text("cwd"), Session: plain(o.text("session_id"), maxSession)}
 	n.decode(o)
 	return []News{n}

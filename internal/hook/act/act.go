@@ -66,6 +66,12 @@ func (h Hook) State(ctx context.Context) {
 	}
 }
 
+// Waiting reports that the agent waits for its user. It reads nothing: standard input may be the user's
+// terminal.
+func (h Hook) Waiting(ctx context.Context) {
+	h.reportInTime(ctx, h.request(hook.Waiting(), time.Now()))
+}
+
 func (h Hook) request(n hook.News, at time.Time) croft.ReportRequest {
 	req := croft.ReportRequest{
 		Repo: croft.ByPath(h.dirOf(n.Dir)), State: n.State, WaitingFor: n.Need, Note: n.Note, Source: string(h.Agent), AgentSession: n.Session, At: at,
