@@ -114,6 +114,7 @@ var mayImport = map[string][]string{
 	"internal/provision":             {".", "internal/failpoint", "internal/fsx", "internal/git/..."},
 	"internal/provision/foreign":     {},
 	"internal/provision/script":      {"internal/shellword"},
+	"internal/provision/portblock":   {"."},
 	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git/..."},
 	"internal/snapshot/restore":      {"internal/failpoint", "internal/fsx", "internal/git/...", "internal/snapshot"},
 	"internal/checkout":              {"internal/fsx"},
@@ -187,7 +188,7 @@ var mayImport = map[string][]string{
 		"internal/layout", "internal/once", "internal/project", "internal/shellword", "internal/workspace",
 	},
 	"internal/equip": {
-		".", "internal/base", "internal/workspace", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/pattern", "internal/project", "internal/provision", "internal/check", "internal/flock", "internal/once", "internal/oplog", "internal/proc", "internal/provision/foreign", "internal/provision/script", "internal/shellword",
+		".", "internal/base", "internal/workspace", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/pattern", "internal/project", "internal/provision", "internal/check", "internal/flock", "internal/once", "internal/oplog", "internal/proc", "internal/provision/foreign", "internal/provision/portblock", "internal/provision/script", "internal/shellword",
 	},
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",

@@ -3,7 +3,9 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -82,4 +84,33 @@ func TestKilledWhileMovingPorts(t *testing.T) {
 			t.Errorf("moved twice: from %v to %v to %v", before.Ports, then.Ports, got.Ports)
 		}
 	})
+}
+
+// TestFailedMoveGivesNoPortsTwice: a move of ports that fails gives the old ones back only if nobody has them. Another project's
+// workspace gets them between the record of the move and its failure.
+func TestFailedMoveGivesNoPortsTwice(t *testing.T) {
+	t.Parallel()
+	r, other := provisioned(t), provisioned(t)
+	other.Env = r.Env // one state
+	for _, at := range []*gittest.Repo{r, other} {
+		at.Write("croft.toml", "[ports]\ncount = 50\nrange = \"31700-31799\"\n") // two blocks that no other test looks at
+		at.Commit("settings")
+	}
+	e := engineIn(t, r, 0)
+	a := create(t, e, croft.CreateRequest{Name: "a"})
+	goOn := paused(t, r, task{Call: "UpdateWorkspace", Request: []byte(`{"workspace":"a","ports":"move"}`)}, "ports.moved")
+	b := create(t, engineIn(t, other, 0), croft.CreateRequest{Name: "b"})
+	if !slices.Equal(a.Ports, b.Ports) {
+		t.Fatalf("b has %v, a had %v", b.Ports, a.Ports)
+	}
+	file := filepath.Join(a.Path, ".croft.env")
+	if err := errors.Join(os.Remove(file), os.MkdirAll(filepath.Join(file, "x"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := goOn(); err == nil {
+		t.Errorf("the move succeeded: %s", out)
+	}
+	if now := show(t, e, "a"); slices.Equal(now.Ports, b.Ports) || len(now.Ports) != 50 {
+		t.Errorf("a has %v, b %v", now.Ports, b.Ports)
+	}
 }

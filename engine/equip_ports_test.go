@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -134,6 +135,41 @@ func TestCommitChoosesNoVariables(t *testing.T) {
 	}
 }
 
+// TestMovedPortsKeepTheirShape: a move gives a workspace as many ports as it had, with the names that they had, whatever the
+// settings say by now.
+func TestMovedPortsKeepTheirShape(t *testing.T) {
+	t.Parallel()
+	r := provisioned(t)
+	w := create(t, engineIn(t, r, 0, "ports.count", "2", "ports.names", "web,api", "ports.range", "31500-31599"), croft.CreateRequest{Name: "a"})
+	if len(w.Ports) != 2 || w.Ports[1].Name != "api" {
+		t.Fatalf("%+v", w.Ports)
+	}
+	moved, err := movePorts(t, engineIn(t, r, 0, "ports.count", "3", "ports.names", "db", "ports.range", "31500-31599"), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := moved.Ports; len(p) != 2 || p[0].Name != "web" || p[1].Name != "api" || p[0].Port == w.Ports[0].Port || p[1].Port != p[0].Port+1 {
+		t.Errorf("from %+v to %+v", w.Ports, p)
+	}
+}
+
+// TestReservedPortsOfAnotherProject: the ports of a removed workspace are not for one of its name in another project.
+func TestReservedPortsOfAnotherProject(t *testing.T) {
+	t.Parallel()
+	r, other := provisioned(t), provisioned(t)
+	other.Env = r.Env                                                       // one state
+	settings := []string{"ports.count", "60", "ports.range", "31600-31699"} // one block that no other test looks at
+	e := engineIn(t, r, 0, settings...)
+	was := create(t, e, croft.CreateRequest{Name: "a"})
+	removeNamed(t, e, "a")
+	if w, err := engineIn(t, other, 0, settings...).Create(t.Context(), croft.CreateRequest{Name: "a"}); !errors.Is(err, croft.LimitReached) {
+		t.Errorf("%+v, %v", w, err)
+	}
+	if now := create(t, e, croft.CreateRequest{Name: "a"}); !slices.Equal(now.Ports, was.Ports) {
+		t.Errorf("%v, had %v", now.Ports, was.Ports)
+	}
+}
+
 // TestReservedPorts: the ports of a removed workspace are nobody's for a week, but for a new one of its name; after
 // that another may get them, and a restoration then takes others.
 func TestReservedPorts(t *testing.T) {
@@ -147,6 +183,9 @@ func TestReservedPorts(t *testing.T) {
 	}
 	if _, err := e.Create(t.Context(), croft.CreateRequest{Name: "e"}); err == nil {
 		t.Fatal("a fifth workspace has ports")
+	}
+	if w, err := movePorts(t, e, "a"); !errors.Is(err, croft.LimitReached) {
+		t.Fatalf("moved to %+v, %v; only its own are free", w, err)
 	}
 	for name := range was {
 		removeNamed(t, e, name)

@@ -67,14 +67,19 @@ func TestIncludeLimits(t *testing.T) {
 	}
 }
 
-// TestIsolatedGetsNoSecrets: an isolated workspace gets ignored files only if the user says so.
+// TestIsolatedGetsNoSecrets: an isolated workspace gets ignored files only if the user says so, also when it is set up again.
 func TestIsolatedGetsNoSecrets(t *testing.T) {
 	t.Parallel()
 	r := provisioned(t)
 	for setting, want := range map[string]bool{"false": false, "true": true} {
-		w := create(t, engineIn(t, r, 0, "provision.secrets", setting), croft.CreateRequest{Mode: croft.ModeIsolated})
+		e := engineIn(t, r, 0, "provision.secrets", setting)
+		w := create(t, e, croft.CreateRequest{Mode: croft.ModeIsolated})
 		if got := exists(filepath.Join(w.Path, ".env")); got != want {
 			t.Errorf("%s: copied %v", setting, got)
+		}
+		provisionAgain(t, e, croft.ProvisionRequest{Workspace: croft.ByID(w.ID)})
+		if got := exists(filepath.Join(w.Path, ".env")); got != want {
+			t.Errorf("%s, again: copied %v", setting, got)
 		}
 	}
 }

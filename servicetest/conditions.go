@@ -79,7 +79,7 @@ func (conditionScenarios) Work(t *testing.T, f *fixture) {
 	if k := got.Work; k.Uncommitted != 1 || k.Added != 2 || k.Deleted != 0 || k.Changed != 1 || k.Ahead != 0 {
 		t.Errorf("a new file of two lines: %+v", k)
 	}
-	f.wantCondition(f.show("a"), croft.ConditionEmpty, croft.ActionWork) // nobody looked
+	f.wantCondition(f.show("a"), croft.ConditionUnseen, croft.ActionWork)
 	f.commitIn(w.Path, "more.txt", "x\n")
 	f.commitIn(f.Dir, "elsewhere.txt", "x\n")
 	f.wantCondition(f.show("a"), croft.ConditionAhead, croft.ActionMerge)

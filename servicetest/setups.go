@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"fmt"
 	"path"
 	"reflect"
 	"slices"
@@ -141,13 +142,15 @@ run = "touch made-late"
 	must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Policy: croft.MergeNever})))
 }
 
-// TornDown: what a commit asks for at a removal runs once a person has approved it, and if it fails the
-// removal succeeds and says so. A workspace that comes back is not set up.
+// TornDown: what a commit asks for at a removal runs once a person has approved it. If a command fails, the others run, and the
+// removal succeeds and says so. A workspace that comes back is not set up, and its notes are those of its last removal.
 func (setupScenarios) TornDown(t *testing.T, f *fixture) {
-	settingUp(f, "[teardown]\nrun = [\"touch made-down\", \"exit 7\"]\n[[provision.step]]\nname = \"first\"\nrun = \"true\"\n")
+	settingUp(f, "[teardown]\nrun = [\"exit 7\", \"touch made-down\"]\n[[provision.step]]\nname = \"first\"\nrun = \"true\"\n")
+	removals := 0
 	remove := func(name string) croft.Removed {
 		t.Helper()
-		req := croft.RemoveRequest{Workspaces: []string{name}, Key: "remove " + name}
+		removals++
+		req := croft.RemoveRequest{Workspaces: []string{name}, Key: fmt.Sprintf("remove %s %d", name, removals)}
 		got, err := f.Remove(t.Context(), req)
 		must(t, err)
 		if len(got.Removed) != 1 {
@@ -174,6 +177,11 @@ func (setupScenarios) TornDown(t *testing.T, f *fixture) {
 		t.Errorf("restored: %+v", p)
 	}
 	if f.ReadFile(path.Join(w.Path, "made-down")) != "" {
-		t.Error("the first command did not run")
+		t.Error("the command after the one that failed did not run")
+	}
+	r = remove("b")
+	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: croft.ByID(r.Trash)})))
+	if notes := f.show("b").Notes; len(notes) != 1 || !strings.Contains(notes[0], "exit status 7") {
+		t.Errorf("after two removals: %q", notes)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -114,6 +115,9 @@ func (r *initResult) findSetUp(ctx context.Context, svc planner, root string) {
 	isStep := func(item croft.ProvisionItem) bool { return strings.HasPrefix(item.What, "step ") }
 	if plan, err := svc.PlanProvision(ctx, croft.PlanProvisionRequest{Repo: croft.ByPath(root)}); err == nil { // a repository without commits has none
 		r.SetUp, r.Remarks = plan.Items, plan.Remarks
+	} else if errors.Is(err, croft.ConfigInvalid) {
+		r.Remarks = []string{croft.AsError("init", err).Message}
+		return
 	}
 	if !slices.ContainsFunc(r.SetUp, isStep) {
 		r.Suggested = suggestSteps(root)

@@ -87,6 +87,9 @@ func tableOfRecord() []line {
 		{"moved", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Fault = croft.Broken, croft.FaultMoved }), "broken", "moved to /ws/x", "croft doctor"},
 		{"taken", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Fault = croft.Broken, croft.FaultTaken }), "broken", "something else is at its path", "croft doctor"},
 		{"unregistered", with(fresh(), func(f *Facts) { f.Workspace.State = croft.Broken }), "broken", "git does not know its directory", "croft doctor"},
+		{"stopped, its branch gone", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Branch, f.Workspace.Head = croft.Stopped, "b;c", "" }), "broken", "branch b;c is gone; git branch 'b;c' COMMIT makes it again", "croft show x"},
+		{"isolated, no commit yet", with(fresh(), func(f *Facts) { f.Workspace.Mode, f.Workspace.Branch, f.Workspace.Head = croft.ModeIsolated, "b", "" }), "empty", "", "croft sh x"},
+		{"no branch and no commit", with(fresh(), func(f *Facts) { f.Workspace.Head = "" }), "empty", "", "croft sh x"},
 		{"being made", with(fresh(), func(f *Facts) { f.Workspace.State = croft.Creating }), "making", "", ""},
 		{"put back", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Fault = croft.Creating, croft.FaultRewinding }), "making", "its files are being put back", ""},
 		{"its merge was interrupted", with(committed(), func(f *Facts) {
@@ -114,11 +117,16 @@ func tableOfMerges() []line {
 		{"checking", with(waits(croft.MergeChecking), func(f *Facts) { f.Merge.Check = "go test ./..." }), "checking", "go test ./...", ""},
 		{"held", with(waits(croft.MergeQueued), func(f *Facts) { f.Merge.IsHeld = true }), "held", "", "croft queue release x"},
 		{"held by", with(waits(croft.MergeQueued), func(f *Facts) { f.Merge.IsHeld, f.Merge.Hold = true, &croft.MergeHold{Actor: "ada"} }), "held", "by ada", "croft queue release x"},
+		{"held, undriven", with(waits(croft.MergeQueued), func(f *Facts) { f.Merge.IsHeld, f.Queue.IsUnrun = true, true }), "held", "", "croft queue release x"},
 		{"queued", with(waits(croft.MergeQueued), func(f *Facts) { f.Queue.Place = 2 }), "queued", "2nd", ""},
 		{"queued, undriven", with(waits(croft.MergeQueued), func(f *Facts) { f.Queue = Queue{2, true} }), "queued", "nobody drives the queue", "croft queue run"},
 		{"conflict", with(pending(croft.Conflict), func(f *Facts) {
 			f.Merge.Conflicts = []croft.ConflictedPath{{Path: "src/f1.txt", Against: "fix-login"}, {Path: "b"}}
 		}), "conflict", "src/f1.txt with fix-login and 1 more", "croft merge --resolve x"},
+		{"conflict with a commit", with(pending(croft.Conflict), func(f *Facts) {
+			f.Merge.Conflicts = []croft.ConflictedPath{{Path: "a\nb", Against: strings.Repeat("0a", 20)}}
+		}), "conflict", `"a\nb"`, "croft merge --resolve x"},
+		{"pending for no reason", func() Facts { return pending("") }, "pending", "finished", "croft merge x"},
 		{"conflict, still forecast", with(pending(croft.Conflict), func(f *Facts) { f.Forecast = Forecast{true, true} }), "conflict", "a message", "croft merge --resolve x"},
 		{"conflict, over", with(pending(croft.Conflict), func(f *Facts) { f.Forecast = Forecast{true, false} }), "pending", "finished", "croft merge x"},
 		{"conflict, new commit", with(pending(croft.Conflict), func(f *Facts) { f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
@@ -128,6 +136,7 @@ func tableOfMerges() []line {
 		{"target fails", func() Facts { return pending(croft.TargetBroken) }, "target-fails", "a message", "croft logs x"},
 		{"target moved since", with(pending(croft.TargetBroken), func(f *Facts) { f.TargetMoved = true }), "pending", "finished", "croft merge x"},
 		{"unapproved", func() Facts { return pending(croft.ChecksUntrusted) }, "unapproved", "a message", "croft config trust --target main"},
+		{"unapproved, for an odd target", with(pending(croft.ChecksUntrusted), func(f *Facts) { f.Workspace.Target = "a;b" }), "unapproved", "a message", "croft config trust --target 'a;b'"},
 		{"approved since", with(pending(croft.ChecksUntrusted), func(f *Facts) { f.Approved = "approved now" }), "pending", "approved now", "croft merge x"},
 		{"blocked", with(pending(croft.HostDirty), func(f *Facts) { f.Merge.Details = "src/f1.txt\nb" }), "blocked", "your src/f1.txt and 1 more", "croft show x"},
 		{"stuck", with(pending(croft.GitFailed), func(f *Facts) { f.Merge.Hint = "git log main" }), "stuck", "a message", "croft show x"},
@@ -156,6 +165,9 @@ func tableOfWork() []line {
 	}
 	return []line{
 		{"leased", with(committed(), func(f *Facts) { f.Workspace.Lease = &croft.Lease{Process: "claude"} }), "working", "claude", ""},
+		{"leased since its run ended", with(committed(), func(f *Facts) {
+			f.Workspace.Lease, f.Workspace.Run = &croft.Lease{ID: "l2", Process: "make"}, &croft.Run{Lease: "l1", Command: []string{"claude"}}
+		}), "working", "make", ""},
 		{"leased elsewhere", with(committed(), func(f *Facts) { f.Workspace.Lease = &croft.Lease{Owner: croft.Owner{PID: 7, Host: "far"}} }), "working", "process 7 on far", ""},
 		{"process inside", with(committed(), func(f *Facts) { f.Inside = []string{"vim", "bash", "git"} }), "working", "vim, bash and 1 more", ""},
 		{"round", with(committed(), func(f *Facts) { f.RoundOn = 2 }), "working", "round 2", ""},
@@ -167,6 +179,7 @@ func tableOfWork() []line {
 			f.Workspace.Lease = &croft.Lease{Process: "claude"}
 		}), "waiting", "it asks for permission", "croft show x"},
 		{"waits for a limit", with(committed(), activity(croft.AgentWaiting, croft.NeedLimit, "")), "waiting", "it waits until a limit is over", ""},
+		{"waits for a resource", with(committed(), activity(croft.AgentWaiting, croft.NeedResource, "")), "waiting", "it waits for something outside", ""},
 		{"idle is no word", with(committed(), activity(croft.AgentIdle, "", "")), "ahead", "2 commits", "croft merge x"},
 		{"nothing known of its agent", with(committed(), activity(croft.AgentUnknown, "", "")), "ahead", "2 commits", "croft merge x"},
 		{"not set up", with(fresh(), func(f *Facts) {
@@ -187,6 +200,7 @@ func tableOfWork() []line {
 		{"resolving, committed with markers", with(committed(), func(f *Facts) { f.Files.Marked = 1 }), "resolving", "1 file to resolve", "croft sh x"},
 		{"resolved", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{3, 0, 0}, true }), "resolving", "all resolved, not committed", "croft merge x"},
 		{"resolving, not looked at", with(pending(croft.Conflict), func(f *Facts) { f.HasSeenFiles, f.InMerge = false, true }), "resolving", "its conflicts are being resolved", "croft sh x"},
+		{"a check failed, and something is merged into it", with(pending(croft.CheckFailed), func(f *Facts) { f.InMerge = true }), "check-failed", "a message", "croft logs x"},
 		{"failed", with(committed(), ends(croft.Failed)), "failed", "the agent failed", "croft diff x"},
 		{"killed", with(committed(), ends(croft.Killed)), "killed", "the agent was killed", "croft diff x"},
 		{"failed, new commit", with(committed(), func(f *Facts) { ends(croft.Failed)(f); f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
@@ -200,11 +214,13 @@ func tableOfWork() []line {
 		{"merged, reverted, and brought by another way", with(committed(), func(f *Facts) { merged(f); f.Merge.Commit, f.Commits = "", CommitFacts{} }), "merged", "as 2527144", "croft remove x"},
 		{"merged, by the record", with(committed(), func(f *Facts) { merged(f); f.HasSeenCommits = false }), "merged", "as 2527144", "croft remove x"},
 		{"merged, and not in the target any more", with(committed(), func(f *Facts) { merged(f); f.Commits = CommitFacts{Ahead: 2} }), "ahead", "merged, and not in main any more", "croft merge x"},
+		{"merged, and nothing proves it", with(committed(), func(f *Facts) { merged(f); f.Merge.Commit, f.Commits = "252714400", CommitFacts{} }), "empty", "", "croft sh x"},
 		{"merged, new commits", with(committed(), func(f *Facts) {
 			merged(f)
 			f.Workspace.Head, f.Commits = "c1", CommitFacts{Ahead: 2}
 		}), "ahead", "2 commits since it was merged", "croft merge x"},
 		{"collides", with(committed(), func(f *Facts) { f.Forecast = Forecast{true, true} }), "collides", "with main", "croft merge --resolve x"},
+		{"collides with nothing to merge", with(fresh(), func(f *Facts) { f.Forecast = Forecast{true, true} }), "empty", "", "croft sh x"},
 		{"to review", with(committed(), func(f *Facts) { f.Presents = "login-race" }), "to-review", "the result of login-race", "croft review x"},
 		{"pending", with(committed(), ends(croft.Succeeded)), "pending", "finished", "croft merge x"},
 		{"ahead", committed, "ahead", "2 commits", "croft merge x"},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/pattern"
 	"github.com/croft-sh/croft/internal/tomltable"
 	"github.com/pelletier/go-toml/v2"
@@ -97,14 +99,11 @@ func (p Provisioning) IsEmpty() bool {
 // ParseProvisioning reads what a croft.toml asks for. problems are sentences about what cannot be used,
 // which is left out. A text that is not TOML asks for nothing.
 func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
-	if _, complete := outline(data); !complete {
-		return p, []string{fmt.Sprintf("croft.toml is not used: it has more than %d keys", maxParts)}
+	root, err := rootTable(data)
+	if err != nil {
+		return p, []string{problemText(err, "; nothing of it is used")}
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	var root map[string]any
-	if err := toml.Unmarshal(data, &root); err != nil {
-		return p, []string{"croft.toml cannot be read, and nothing of it is used: " + oneLine(strings.TrimPrefix(err.Error(), "toml: "))}
-	}
 	t := tomltable.Of("croft.toml", data, nearestWord)
 	provision, _ := root["provision"].(map[string]any)
 	p.readPaths(t, provision)
@@ -116,6 +115,28 @@ func ParseProvisioning(data []byte) (p Provisioning, problems []string) {
 		problems = append(problems, oneLine(problem))
 	}
 	return p, problems
+}
+
+// rootTable returns the tables of a croft.toml, or an error with the line at which it is not TOML.
+func rootTable(data []byte) (root map[string]any, err error) {
+	file := Source{Kind: KindRepo, Name: "croft.toml"}
+	if _, complete := outline(data); !complete {
+		return nil, configError(file, fmt.Sprintf("has more than %d keys", maxParts))
+	}
+	if err := toml.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &root); err != nil {
+		return nil, syntaxError(file, err)
+	}
+	return root, nil
+}
+
+// UnreadableError returns an error with the line at which a croft.toml is not TOML: nobody can tell what it asks for. place says
+// which one it is.
+func UnreadableError(data []byte, place string) error {
+	_, err := rootTable(data)
+	if e, ok := errors.AsType[*croft.Error](err); ok {
+		e.Details, e.Hint = place, "mend it, and commit it: workspaces are set up as a commit says"
+	}
+	return err
 }
 
 func (p *Provisioning) readPaths(t *tomltable.Document, provision map[string]any) {

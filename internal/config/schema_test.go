@@ -160,11 +160,39 @@ func TestTemplateSetsNothing(t *testing.T) {
 	}
 }
 
+// TestTemplateLeavesRoomForTables: a user who adds any table to a fresh croft.toml gets what it says.
+func TestTemplateLeavesRoomForTables(t *testing.T) {
+	p := newPlace(t)
+	p.write(p.repoFile(), string(config.Template())+"\n[ports]\ncount = 7\n[checkout]\nworkers = 3\n[[provision.step]]\nname = \"deps\"\nrun = \"true\"\n")
+	set := p.load(config.Input{})
+	if got := set.Warnings(); len(got) != 0 || set.Config().Ports.Count != 7 || set.Config().Checkout.Workers != 3 {
+		t.Errorf("%q, %d ports, %d workers", got, set.Config().Ports.Count, set.Config().Checkout.Workers)
+	}
+	for line := range strings.Lines(string(config.Template())) {
+		if line != "\n" && !strings.HasPrefix(line, "#") {
+			t.Errorf("not a comment: %s", line)
+		}
+	}
+}
+
+// TestTemplateSwitchedOnBesideSteps: a setting of the table provision that is switched on goes with steps below it.
+func TestTemplateSwitchedOnBesideSteps(t *testing.T) {
+	text := strings.ReplaceAll(string(config.Template()), "#provision.", "provision.") + "\n[[provision.step]]\nname = \"deps\"\nrun = \"true\"\n"
+	p := newPlace(t)
+	p.write(p.repoFile(), text)
+	if got := p.load(config.Input{}).Warnings(); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	if asked, problems := config.ParseProvisioning([]byte(text)); len(problems) > 0 || len(asked.Steps) != 1 {
+		t.Errorf("%+v, %q", asked, problems)
+	}
+}
+
 // TestTemplateHoldsTheDefaults switches every setting of the template on.
 func TestTemplateHoldsTheDefaults(t *testing.T) {
 	p := newPlace(t)
 	defaults := p.load(config.Input{}).Config()
-	setting := regexp.MustCompile(`(?m)^#([a-z_]+ = )`)
+	setting := regexp.MustCompile(`(?m)^#([a-z_.]+ = )`)
 	p.write(p.repoFile(), setting.ReplaceAllString(string(config.Template()), "$1"))
 	set := p.load(config.Input{})
 	if diff := cmp.Diff(defaults, set.Config()); diff != "" {

@@ -15,7 +15,7 @@ const templateHead = `# croft.toml: how Croft makes workspaces in this repositor
 
 // Template returns a croft.toml in which every key that a repository may set stands at
 // its default, commented out: a default in the file would override the users' own
-// settings.
+// settings, and a header of a table would make a second one, which a user adds, an error.
 func Template() []byte {
 	var b strings.Builder
 	b.WriteString(templateHead)
@@ -26,13 +26,13 @@ func Template() []byte {
 		}
 		if key.table() != table {
 			table = key.table()
-			fmt.Fprintf(&b, "\n[%s]", table)
+			b.WriteByte('\n')
 		}
 		b.WriteByte('\n')
 		for _, line := range wrapText(key.repoDoc(), 76) {
 			fmt.Fprintf(&b, "# %s\n", line)
 		}
-		fmt.Fprintf(&b, "#%s = %s\n", key.last(), tomlLiteral(key.defaultValue()))
+		fmt.Fprintf(&b, "#%s = %s\n", key.Name, tomlLiteral(key.defaultValue()))
 	}
 	return []byte(b.String())
 }

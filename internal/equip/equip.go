@@ -105,6 +105,7 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 	problems = append(problems, foreign...)
 	rec.Workspace.Notes = append(rec.Workspace.Notes, append(problems, setVariables(rec, own)...)...)
 	markPending(rec, asked)
+	markUnreadable(rec, asked)
 	return svc.writeEnvFile(s.Project, rec, true)
 }
 

@@ -48,6 +48,9 @@ func (svc *Equipment) Plan(ctx context.Context, s project.Location, rec journal.
 	if err != nil {
 		return nil, err
 	}
+	if err := unreadableError(s, asked, commit); err != nil {
+		return nil, err
+	}
 	p := &planning{svc: svc, s: s, rec: rec, asked: asked}
 	p.out = &croft.ProvisionPlan{Workspace: rec.Workspace.Name, Commit: commit, Items: []croft.ProvisionItem{}, Remarks: slices.Concat(asked.Remarks, asked.unused)}
 	if recorded := rec.Workspace.Provision; recorded != nil {
@@ -116,6 +119,9 @@ func (p *planning) files(ctx context.Context) error {
 		}
 	}
 	p.checkout()
+	if err := p.links(); err != nil {
+		return err
+	}
 	own, foreign := ownPaths(p.s.Path, p.asked.Paths)
 	p.out.Remarks = append(p.out.Remarks, foreign...)
 	links, notes, err := p.svc.linkedPaths(ctx, p.s, p.asked)
@@ -155,6 +161,33 @@ func (p *planning) checkout() {
 	if dirs := p.s.Config.Checkout.Sparse; len(dirs) > 0 {
 		p.add("checkout.sparse", "checkout", "only "+strings.Join(dirs, ", "), "when a workspace is made")
 	}
+}
+
+// links adds the links of the layout and of checkout.links.
+func (p *planning) links() error {
+	l, err := workspace.LayoutFor(p.s.Project, croft.CreateRequest{})
+	if err != nil || !hasSources(p.s) {
+		return err
+	}
+	for i, pattern := range slices.Concat(l.Links, p.s.Config.Checkout.Links) {
+		names, err := provision.Shared(p.s.Path, []string{pattern})
+		if err != nil {
+			return err
+		}
+		source, does, why := "checkout.links", "links to the project's", "when a workspace is made"
+		if i < len(l.Links) {
+			source = "layout " + l.Name
+		} else if len(names) == 0 {
+			p.add(source, "path "+pattern, "nothing", "the project has no such file")
+		}
+		if p.rec.Workspace.Mode == croft.ModeIsolated {
+			does, why = "nothing", provision.WhyNotShared
+		}
+		for _, name := range names {
+			p.add(source, "path "+name, does, why)
+		}
+	}
+	return nil
 }
 
 // include adds the files that .worktreeinclude selects.

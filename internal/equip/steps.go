@@ -44,6 +44,9 @@ func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec jou
 	if err != nil {
 		return nil, err
 	}
+	if err := unreadableError(s, asked, commit); err != nil {
+		return nil, err
+	}
 	if err := checkSteps(asked.stepsFor(rec), req.Steps); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 // The tools of an orchestrator, which sees the workspaces of one project.
 
 func list(ctx context.Context, c *call, in listIn) (*listOut, error) {
-	req := croft.WorkspacesRequest{Repo: c.repo(), Session: in.Session, Look: lookTime, Page: croft.Page{Limit: in.Limit, After: in.After}}
+	req := croft.WorkspacesRequest{Repo: c.repo(), Session: in.Session, Asks: croft.Asks(in.Asks), Look: lookTime, Page: croft.Page{Limit: in.Limit, After: in.After}}
 	if in.State != "" {
 		req.Conditions = []croft.Condition{croft.Condition(in.State)}
 	}

@@ -173,6 +173,12 @@ func TestOrchestratorTools(t *testing.T) {
 	if len(first["workspaces"].([]any)) != 3 || len(rest["workspaces"].([]any)) != 1 {
 		t.Errorf("list %v and %v", first, rest)
 	}
+	if _, err := f.svc.ReportAgent(t.Context(), croft.ReportRequest{Workspace: "b", State: croft.AgentWaiting, WaitingFor: croft.NeedAnswer, Note: "which?"}); err != nil {
+		t.Fatal(err)
+	}
+	if asking := c.call("list", object{"asks": "person"})["workspaces"].([]any); len(asking) != 1 || asking[0].(object)["name"] != "b" {
+		t.Errorf("those that ask: %v", asking)
+	}
 	news := c.call("wait", object{"cursor": before["cursor"], "kinds": []string{"workspace.created"}, "seconds": 5})
 	if len(news["events"].([]any)) != 2 {
 		t.Errorf("news %v", news)

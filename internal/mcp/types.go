@@ -101,6 +101,7 @@ type listIn struct {
 	State   string `json:"state"`
 	Agent   string `json:"agent"`
 	Session string `json:"session"`
+	Asks    string `json:"asks" enum:"person" desc:"whose agents wait for one"`
 	Limit   int    `json:"limit" min:"1" max:"200"`
 	After   string `json:"after" desc:"next of the answer before"`
 }

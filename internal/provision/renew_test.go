@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
@@ -33,6 +34,7 @@ func TestRecover(t *testing.T) {
 		"one is kept already":          {map[string]string{"f": "third", stage: "second", ".croft-old-f": "first"}, map[string]string{"f": "third", ".croft-old-f": "first", ".croft-old-f-2": "second"}},
 		"moved, nothing at its name":   {map[string]string{stage + ".was": before, stage: after}, map[string]string{"f": before}},
 		"an edit moved":                {map[string]string{stage + ".was": "edit", stage: after}, map[string]string{"f": "edit"}},
+		"an edit like the new moved":   {map[string]string{stage + ".was": after, stage: after}, map[string]string{"f": after}},
 		"moved, the new one in place":  {map[string]string{stage + ".was": before, "f": after}, map[string]string{"f": after}},
 		"moved, another one in place":  {map[string]string{stage + ".was": "edit", "f": "agent"}, map[string]string{"f": "agent", ".croft-old-f": "edit"}},
 		"the agent's own files":        {map[string]string{"f": before, StageDir + "/notes": "mine", ".croft-old-f": before}, map[string]string{"f": before, StageDir + "/notes": "mine", ".croft-old-f": before}},
@@ -179,8 +181,106 @@ func TestPutBackOverAnEdit(t *testing.T) {
 	p.wantFiles(2)
 }
 
-// TestRenewLosesNoWrite: what an agent writes at any moment of a renewal is in the file afterwards, or in the one that is told.
+// TestPutBackOfAFileThatIsWritten: an agent that has opened the new file before an edit goes back to its name writes into one
+// that is kept.
+func TestPutBackOfAFileThatIsWritten(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("this system does not tell who writes")
+	}
+	p := newPair(t)
+	stage := stageName("f") + Digest([]byte("newer"))
+	p.write(p.workspace, stage, "first", 0)
+	p.write(p.workspace, "f", "newer", 0)
+	f, err := os.OpenFile(filepath.Join(p.workspace, "f"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	kept, err := p.putBack("f", stage, Digest([]byte("newer")))
+	if _, werr := f.WriteString("later"); errors.Join(err, werr) != nil {
+		t.Fatal(errors.Join(err, werr))
+	}
+	if kept == "" || p.text("f") != "first" || p.text(kept) != "later" {
+		t.Errorf("%q has %q, f %q", kept, p.text(kept), p.text("f"))
+	}
+	p.wantFiles(2)
+}
+
+// TestPutBackWithoutTheNewFile: if an agent has deleted the new file, its earlier edit is at its name again.
+func TestPutBackWithoutTheNewFile(t *testing.T) {
+	p := newPair(t)
+	stage := stageName("f") + Digest([]byte("newer"))
+	p.write(p.workspace, stage, "first", 0)
+	if kept, err := p.putBack("f", stage, Digest([]byte("newer"))); err != nil || kept != "" {
+		t.Errorf("%q, %v", kept, err)
+	}
+	if p.text("f") != "first" {
+		t.Errorf("%q", p.text("f"))
+	}
+	p.wantFiles(1)
+}
+
+// TestRenewOfWhatTheProjectHasNow: a file that became a link is left, and one that grew has no digest any more.
+func TestRenewOfWhatTheProjectHasNow(t *testing.T) {
+	p := newPair(t)
+	p.write(p.project, "f", "text", 0)
+	old := p.copied("f")
+	file := filepath.Join(p.project, "f")
+	if err := errors.Join(os.Remove(file), os.Symlink("g", file)); err != nil {
+		t.Fatal(err)
+	}
+	if skip, isSkipped := errors.AsType[*SkipError](errOf(p.Renew(old, fsx.ContentCopied))); !isSkipped || skip.Why != croft.SkipChanging {
+		t.Errorf("a link: %+v", skip)
+	}
+	if p.text("f") != "text" {
+		t.Errorf("%q", p.text("f"))
+	}
+	p.wantFiles(1)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	p.write(p.project, "f", strings.Repeat("x", smallFile+1), 0)
+	fresh, err := p.Renew(old, fsx.ContentCopied)
+	if err != nil || fresh.Sum != "" || fresh.Size != smallFile+1 || len(p.text("f")) != smallFile+1 {
+		t.Errorf("%+v, %v", fresh, err)
+	}
+	p.wantFiles(1)
+}
+
+// TestRenewLosesNoWrite: what an agent writes at any moment of a renewal is in the file afterwards, or in the one that is
+// told: into a file that it opens and empties, that it puts in the place of the other, or that it has open for some time.
 func TestRenewLosesNoWrite(t *testing.T) {
+	kinds := []func(file, edit string, wait func()){
+		func(file, edit string, wait func()) {
+			wait()
+			_ = os.WriteFile(file, []byte(edit), 0o600)
+		},
+		func(file, edit string, wait func()) {
+			wait()
+			_ = os.WriteFile(file+".tmp", []byte(edit), 0o600)
+			_ = os.Rename(file+".tmp", file)
+		},
+	}
+	if runtime.GOOS == "linux" { // other systems do not tell who writes
+		kinds = append(kinds, func(file, edit string, wait func()) {
+			f, err := os.OpenFile(file, os.O_WRONLY, 0)
+			if err != nil {
+				return
+			}
+			wait()
+			_, _ = f.WriteString(edit)
+			_ = f.Close()
+		}, func(file, edit string, wait func()) {
+			wait()
+			f, err := os.OpenFile(file, os.O_WRONLY, 0)
+			if err != nil {
+				return
+			}
+			runtime.Gosched()
+			_, _ = f.WriteString(edit)
+			_ = f.Close()
+		})
+	}
 	p := newPair(t)
 	file := filepath.Join(p.workspace, "f")
 	for i := range 400 {
@@ -193,15 +293,11 @@ func TestRenewLosesNoWrite(t *testing.T) {
 		edit := "edit " + strconv.Itoa(i)
 		var agent sync.WaitGroup
 		agent.Go(func() {
-			for range i * 40 { // another moment each time
-				_, _ = os.Lstat(file)
-			}
-			if i%2 == 0 {
-				_ = os.WriteFile(file, []byte(edit), 0o600)
-				return
-			}
-			_ = os.WriteFile(file+".tmp", []byte(edit), 0o600)
-			_ = os.Rename(file+".tmp", file)
+			kinds[i%len(kinds)](file, edit, func() {
+				for range i { // another moment each time
+					_, _ = os.Lstat(file)
+				}
+			})
 		})
 		_, err := p.Renew(old, fsx.ContentCopied)
 		agent.Wait()
@@ -220,6 +316,8 @@ func TestRenewLosesNoWrite(t *testing.T) {
 		p.wantFiles(1)
 	}
 }
+
+func errOf(_ Copy, err error) error { return err }
 
 // TestRenewWithoutExchange: where two files cannot change places, a copy is moved aside first.
 func TestRenewWithoutExchange(t *testing.T) {
@@ -254,8 +352,27 @@ func TestAsCopied(t *testing.T) {
 	if _, is := p.AsCopied("f"); is {
 		t.Error("another time")
 	}
+	for _, dir := range []string{p.project, p.workspace} {
+		if err := os.Symlink("f", filepath.Join(dir, "link")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, is := p.AsCopied("link"); !is || got.Link != "f" {
+		t.Errorf("a link: %+v, %t", got, is)
+	}
+	link := filepath.Join(p.workspace, "link")
+	if err := errors.Join(os.Remove(link), os.Symlink("mine", link)); err != nil {
+		t.Fatal(err)
+	}
+	if _, is := p.AsCopied("link"); is {
+		t.Error("a link to elsewhere")
+	}
 	large := strings.Repeat("x", smallFile)
 	p.write(p.project, "large", large+"a", 0)
+	p.write(p.workspace, "large", large+"a", 0)
+	if got, is := p.AsCopied("large"); !is || got.Sum != "" {
+		t.Errorf("a large file: %+v, %t", got, is)
+	}
 	p.write(p.workspace, "large", large+"b", 0)
 	if _, is := p.AsCopied("large"); is {
 		t.Error("a large file with another end")

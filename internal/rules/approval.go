@@ -218,6 +218,9 @@ func (svc *Rules) commandsAt(ctx context.Context, r *project.Project, plan *crof
 		return rules.Checks, err
 	}
 	asked, err := equip.AskedAt(ctx, r, plan.Commit)
+	if err == nil {
+		err = asked.UnreadableError(plan.Commit)
+	}
 	return asked.Commands(), err
 }
 

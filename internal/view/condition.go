@@ -74,7 +74,7 @@ func (v *view) setConditions(records []journal.Record, list []croft.Workspace, s
 	parallel.Each(len(list), func(i int) {
 		w := &list[i]
 		f := v.factsOf(records[i], *w)
-		f.IsListed = v.isListing || sights != nil
+		f.IsListed = v.isListing || v.isShown || sights != nil
 		f.Forecast.Collides, f.Forecast.IsKnown = collides[w.ID]
 		if sights != nil && sights[i].isDue {
 			s := &sights[i]

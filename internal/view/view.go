@@ -57,6 +57,7 @@ type view struct {
 	radar     *radar.Radar
 
 	isListing   bool // all live workspaces are in the list
+	isShown     bool // the caller asks what the workspace is like, and no act on it is answered
 	isRoundOver func(session string, number int) bool
 	here        proc.Identity
 	now         time.Time
@@ -225,21 +226,22 @@ func (v *view) viewAll(ctx context.Context, records []journal.Record, look croft
 // ViewsOf returns the workspaces with the given IDs, in their order, as callers of the
 // Service see them.
 func (svc *Views) ViewsOf(ctx context.Context, r *project.Project, ids []croft.ID) ([]croft.Workspace, error) {
-	return svc.viewsOf(ctx, r, ids, 0)
-}
-
-func (svc *Views) viewsOf(ctx context.Context, r *project.Project, ids []croft.ID, look croft.Duration) ([]croft.Workspace, error) {
 	v, err := svc.newView(ctx, r, ids...)
 	if err != nil {
 		return nil, err
 	}
+	return svc.viewsIn(ctx, v, ids, 0)
+}
+
+// viewsIn returns workspaces as a view shows them.
+func (svc *Views) viewsIn(ctx context.Context, v *view, ids []croft.ID, look croft.Duration) (list []croft.Workspace, err error) {
 	records := make([]journal.Record, len(ids))
 	for i, id := range ids {
 		if records[i], err = svc.Journal.Record(ctx, id); err != nil {
 			return nil, err
 		}
 	}
-	list, _ := v.viewAll(ctx, records, look)
+	list, _ = v.viewAll(ctx, records, look)
 	return list, nil
 }
 
@@ -369,7 +371,12 @@ func (svc *Views) ShowWorkspace(ctx context.Context, s project.Location, req cro
 	if err != nil {
 		return nil, err
 	}
-	list, err := svc.viewsOf(ctx, s.Project, []croft.ID{rec.Workspace.ID}, req.Look)
+	v, err := svc.newView(ctx, s.Project, rec.Workspace.ID)
+	if err != nil {
+		return nil, err
+	}
+	v.isShown = true
+	list, err := svc.viewsIn(ctx, v, []croft.ID{rec.Workspace.ID}, req.Look)
 	if err != nil {
 		return nil, err
 	}

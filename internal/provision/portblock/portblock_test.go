@@ -1,4 +1,4 @@
-package equip
+package portblock
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/config"
 )
 
 // TestFreeBlock: blocks never overlap, have no known port, and the same name gets the same one again.
@@ -19,17 +18,17 @@ func TestFreeBlock(t *testing.T) {
 	t.Parallel()
 	leased := map[int]croft.ID{}
 	free := func(int) bool { return true }
-	freeBlock := func(conf config.Ports, name string, leased map[int]croft.ID, isUsable func(int) bool) ([]croft.Port, error) {
-		return blocks{conf, 20000, 29999, hashOf(name)}.find(func(port int) bool { return leased[port] == "" }, isUsable)
+	freeBlock := func(count int, name string, leased map[int]croft.ID, isUsable func(int) bool) ([]croft.Port, error) {
+		return Blocks{Count: count, First: 20000, Last: 29999, Begin: BeginFor(name)}.Find(func(port int) bool { return leased[port] == "" }, isUsable)
 	}
 	first := map[string]int{}
 	for i := range 900 {
 		name := fmt.Sprint("r/", i)
-		conf := config.Ports{Count: 10, Range: "20000-29999"}
+		count := 10
 		if i%3 == 0 {
-			conf.Count = 7 // projects differ
+			count = 7 // projects differ
 		}
-		ports, err := freeBlock(conf, name, leased, free)
+		ports, err := freeBlock(count, name, leased, free)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,11 +45,11 @@ func TestFreeBlock(t *testing.T) {
 			delete(leased, port)
 		}
 	}
-	again, err := freeBlock(config.Ports{Count: 10, Range: "20000-29999"}, "r/5", leased, free)
+	again, err := freeBlock(10, "r/5", leased, free)
 	if err != nil || again[0].Port != first["r/5"] {
 		t.Errorf("%v, %v, want %d", again, err, first["r/5"])
 	}
-	if _, err := freeBlock(config.Ports{Count: 10, Range: "20000-29999"}, "r", leased, func(int) bool { return false }); !errors.Is(err, croft.LimitReached) {
+	if _, err := freeBlock(10, "r", leased, func(int) bool { return false }); !errors.Is(err, croft.LimitReached) {
 		t.Errorf("with no port free: %v", err)
 	}
 }
@@ -65,7 +64,7 @@ func TestIsUnused(t *testing.T) {
 			t.Logf("%s is not looked at: %v", host, err)
 			continue
 		}
-		if isUnused(l.Addr().(*net.TCPAddr).Port) {
+		if IsUnused(l.Addr().(*net.TCPAddr).Port) {
 			t.Errorf("a port at which a process listens on %s is said to be unused", host)
 		}
 		_ = l.Close()
@@ -82,7 +81,7 @@ func TestIsUnusedBesideForks(t *testing.T) {
 	}
 	const port = 30000              // below the ports that systems give to clients, and in no other test
 	_ = exec.Command(program).Run() // the first one makes Go fork to find out what the kernel can do
-	if !isUnused(port) {
+	if !IsUnused(port) {
 		t.Skipf("%d is used", port)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -95,7 +94,7 @@ func TestIsUnusedBesideForks(t *testing.T) {
 		})
 	}
 	for range 2000 {
-		if !isUnused(port) {
+		if !IsUnused(port) {
 			t.Error("a port at which nothing listens is said to be used")
 			break
 		}
