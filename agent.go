@@ -18,6 +18,10 @@ type Agents interface {
 	Adopt(ctx context.Context, req AdoptRequest) (*AdoptResult, error)
 }
 
+// RoleSubagent is the role of workspaces for agents that another agent has started. Upkeep removes such a workspace once the
+// other agent has ended, if nothing of its work would be lost.
+const RoleSubagent = "subagent"
+
 // AdoptRequest makes workspaces of worktrees that somebody else made. Without Paths and All it
 // is the worktree that Repo lies in.
 type AdoptRequest struct {

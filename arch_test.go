@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	// What agents' hooks say, and what is done with it.
 	"internal/hook":     {".", "internal/pattern"},
 	"internal/activity": {"."},
-	"internal/hook/act": {".", "internal/hook", "internal/shellword"},
+	"internal/hook/act": {".", "internal/fsx", "internal/hook", "internal/provision/foreign", "internal/shellword"},
 
 	// Agents that Croft starts: what can be told of one without a journal, and who waits for it.
 	"internal/run":       {".", "internal/fsx", "internal/owner", "internal/proc"},

@@ -20,7 +20,7 @@ import (
 func TestManyCreations(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
-	open := func(ctx context.Context, dir string) (croft.Service, error) {
+	open := func(ctx context.Context, dir string, _ map[string]string) (croft.Service, error) {
 		return connect.Open(ctx, dir, &connect.Options{Environ: r.Env})
 	}
 	const many = 50
@@ -44,7 +44,7 @@ func TestManyCreations(t *testing.T) {
 			t.Errorf("the path %q, and %q", p, paths[0])
 		}
 	}
-	svc, err := open(t.Context(), r.Dir)
+	svc, err := open(t.Context(), r.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,6 +102,11 @@ func Main(ctx context.Context, s project.Location) (Start, error) {
 // namedStart returns the commit that the caller named. Its target is the local branch
 // of that name, or of the same name as the remote branch, or the current branch.
 func namedStart(ctx context.Context, s project.Location, base, current string) (Start, error) {
+	if strings.HasSuffix(base, "/HEAD") { // of a remote: its default branch
+		if ref, err := s.Git.SymbolicRef(ctx, "refs/remotes/"+strings.TrimPrefix(base, "refs/remotes/")); err == nil && ref != "" {
+			base = shortRef(ref)
+		}
+	}
 	oid, err := s.Git.ResolveCommitAt(ctx, s.Place.GitDir, base)
 	if errors.Is(err, odb.ErrNoCommit) {
 		return Start{}, &croft.Error{

@@ -129,6 +129,8 @@ type Hook struct {
 	Remove  func(ctx context.Context, opts HookOptions)
 	// Create returns the path of the workspace that the agent may use.
 	Create func(ctx context.Context, opts HookOptions) (path string, err error)
+	// SetUp sets a workspace up that Create has made.
+	SetUp func(ctx context.Context, opts HookOptions)
 	// Late reports a state that another process had no time to report.
 	Late func(ctx context.Context, opts HookOptions)
 }
@@ -137,7 +139,9 @@ type Hook struct {
 type HookOptions struct {
 	Agent string // as "claude"
 	Say   func(sentence string)
-	Open  func(ctx context.Context, dir string) (croft.Service, error)
+	Home  string // the user's home directory
+	// Open opens the Service for a directory, with settings beside the configured ones.
+	Open func(ctx context.Context, dir string, set map[string]string) (croft.Service, error)
 }
 
 // Tokens keeps the tokens of the user's state directory.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/croft-sh/croft"
@@ -55,7 +56,7 @@ func stateAgents() []string { return []string{"codex", "cursor", "gemini", "open
 
 func (a *app) runHook(cmd *cobra.Command, args []string) (err error) {
 	ctx, hook := cmd.Context(), a.env.Hook
-	opts := HookOptions{Say: func(sentence string) { a.note("%s", sentence) }, Open: a.openAt}
+	opts := HookOptions{Home: a.env.Home, Say: func(sentence string) { a.note("%s", sentence) }, Open: a.openAt}
 	what := ""
 	if len(args) >= 2 {
 		opts.Agent, what = args[0], args[1]
@@ -82,6 +83,8 @@ func (a *app) runHook(cmd *cobra.Command, args []string) (err error) {
 		hook.Waiting(ctx, opts)
 	case what == "remove" && isClaude:
 		hook.Remove(ctx, opts)
+	case what == "set-up":
+		hook.SetUp(ctx, opts)
 	case what == "late":
 		hook.Late(ctx, opts)
 	case len(args) == 0:
@@ -92,11 +95,12 @@ func (a *app) runHook(cmd *cobra.Command, args []string) (err error) {
 	return nil
 }
 
-// openAt opens the Service for a directory that the caller need not stand in.
-func (a *app) openAt(ctx context.Context, dir string) (croft.Service, error) {
+// openAt opens the Service for a directory that the caller need not stand in, with settings beside those of the command line.
+func (a *app) openAt(ctx context.Context, dir string, set map[string]string) (croft.Service, error) {
 	flags, err := a.settings()
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(flags, set)
 	return a.env.Open(ctx, dir, flags)
 }

@@ -94,7 +94,7 @@ before the answer, for several workspaces at a time. With --no-provision they do
 	addKeyFlag(cmd, &opts.key)
 	flags.BoolVarP(&opts.isDryRun, "dry-run", "n", false, "only tell what would be made: name, branch and path")
 	addWordFlag(cmd, &opts.setUp, setUpLater, "no-provision", "", "do not run the commands that set them up")
-	completeWords(cmd, "layout", "default", "agents", layoutSwarm, "sibling", "rounds", "massgen")
+	completeWords(cmd, "layout", "default", "agents", layoutSwarm, "sibling", "claude", "rounds", "massgen")
 	completeWords(cmd, "mode", modeWords()...)
 	registerCompletion(cmd, "session", a.completeSession)
 	registerCompletion(cmd, "role", a.completeRole)

@@ -152,6 +152,9 @@ func (a *app) runRun(ctx context.Context, svc croft.Service, opts runOptions, cm
 	if opts.supervise != "" {
 		return a.superviseBegun(ctx, svc, args[0], croft.ID(opts.supervise), command)
 	}
+	if err := refuseBackground(command); err != nil {
+		return err
+	}
 	if err := a.env.Agents.Find(command[0]); err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func TestCompletionOfNames(t *testing.T) {
 		{[]string{"show", "b", ""}, ":4\n"},
 		{[]string{"remove", "b", ""}, "fix-login\tcroft/fix-login\n:4\n"},
 		{[]string{"list", "--session", ""}, "s1\n:4\n"},
-		{[]string{"new", "--layout", ""}, "default\nagents\nswarm\nsibling\nrounds\nmassgen\n:4\n"},
+		{[]string{"new", "--layout", ""}, "default\nagents\nswarm\nsibling\nclaude\nrounds\nmassgen\n:4\n"},
 	} {
 		r := newRun(svc)
 		r.svc = nil // the same Service for several calls

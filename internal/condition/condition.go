@@ -223,7 +223,7 @@ func waiting(f *Facts) (Verdict, bool) {
 }
 
 func working(f *Facts) (Verdict, bool) {
-	l := f.Workspace.Lease
+	l := leaseAtWork(&f.Workspace)
 	switch {
 	case f.RoundOn > 0:
 		return verdict(croft.ConditionWorking, fmt.Sprintf("round %d", f.RoundOn))

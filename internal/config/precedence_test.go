@@ -73,6 +73,7 @@ func samples(dir string) map[string]sample {
 		"provision.links_file":      {"true", "false", "true", "false"},
 		"provision.env_file":        {".u", ".r", ".e", ".f"},
 		"provision.timeout":         {"9m", "8m", "20m", "30m"},
+		"provision.wait":            {"files", "all", "files", "all"},
 		"ports.count":               {"9", "8", "20", "30"},
 		"ports.range":               {"20000-20999", "21000-21999", "22000-22999", "23000-23999"},
 		"ports.names":               {"u", "r,s", "e", "f"},
@@ -179,7 +180,7 @@ func TestDefaults(t *testing.T) {
 		Commit:     config.Commit{Message: "Work of {name}", MaxBytes: 5 << 20, HoldBack: []string{"@secrets"}},
 		Containers: config.Containers{Workdir: "/workspace"},
 		Provision: config.Provision{
-			Include: true, MaxBytes: 2 << 30, MaxFiles: 200_000, MinFree: "10%", Foreign: "ask", EnvFile: ".croft.env", Timeout: config.Duration(hour / 6),
+			Include: true, MaxBytes: 2 << 30, MaxFiles: 200_000, MinFree: "10%", Foreign: "ask", EnvFile: ".croft.env", Timeout: config.Duration(hour / 6), Wait: "all",
 		},
 		Ports:    config.Ports{Range: "20000-29999", Names: []string{}},
 		StateDir: filepath.Join(p.home, ".local", "state", "croft"),
@@ -210,7 +211,7 @@ func TestConfigCarriesValues(t *testing.T) {
 		"commit.message": "c", "commit.max_bytes": "9", "commit.hold_back": "*.x",
 		"containers.workdir": "/w",
 		"provision.include":  "false", "provision.secrets": "true", "provision.submodules": "true", "provision.max_bytes": "1", "provision.max_files": "2", "provision.min_free": "3%",
-		"provision.foreign": "off", "provision.links_file": "true", "provision.env_file": ".e", "provision.timeout": "4s", "ports.count": "5", "ports.range": "3000-4000", "ports.names": "a",
+		"provision.foreign": "off", "provision.links_file": "true", "provision.env_file": ".e", "provision.timeout": "4s", "provision.wait": "files", "ports.count": "5", "ports.range": "3000-4000", "ports.names": "a",
 		"state_dir": "~/s", "data_dir": "~/t",
 	}}
 	if len(in.Flags) != len(config.Keys()) {
@@ -225,7 +226,7 @@ func TestConfigCarriesValues(t *testing.T) {
 			RegenerableAfter: config.Duration(9 * hour), SavedFor: config.Duration(10 * hour), Notice: config.Duration(11 * hour),
 		},
 		Containers: config.Containers{Workdir: "/w"},
-		Provision:  config.Provision{Secrets: true, Submodules: true, MaxBytes: 1, MaxFiles: 2, MinFree: "3%", Foreign: "off", LinksFile: true, EnvFile: ".e", Timeout: config.Duration(hour / 900)},
+		Provision:  config.Provision{Secrets: true, Submodules: true, MaxBytes: 1, MaxFiles: 2, MinFree: "3%", Foreign: "off", LinksFile: true, EnvFile: ".e", Timeout: config.Duration(hour / 900), Wait: "files"},
 		Ports:      config.Ports{Count: 5, Range: "3000-4000", Names: []string{"a"}},
 		Snapshot:   config.Snapshot{Ignored: []string{"*.log"}, Secrets: []string{".token"}},
 		Lease:      config.Lease{TTL: config.Duration(hour / 720), MaxTTL: config.Duration(14 * hour)},

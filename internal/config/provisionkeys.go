@@ -25,7 +25,14 @@ type Provision struct {
 	LinksFile bool     `key:"links_file"`
 	EnvFile   string   `key:"env_file"` // its name at the top of a workspace; empty: none is written
 	Timeout   Duration `key:"timeout"`
+	Wait      string   `key:"wait"` // WaitAll or WaitFiles
 }
+
+// The values of provision.wait.
+const (
+	WaitAll   = "all"
+	WaitFiles = "files"
+)
 
 // Ports says which TCP ports a workspace gets.
 type Ports struct {
@@ -80,6 +87,11 @@ func provisionKeys() []Key {
 			Name: "provision.timeout", Type: TypeDuration, Default: "10m", Guard: GuardMax,
 			Doc: "How long all steps of one workspace may take together.",
 			min: int64(time.Second), max: longest,
+		},
+		{
+			Name: "provision.wait", Type: TypeString, Default: WaitAll,
+			Doc:   "What an agent waits for that has a worktree made by a hook: `all`, or `files` (the steps go on in the background, and `croft show` tells how far they are).",
+			check: checkOneOf(WaitAll, WaitFiles),
 		},
 		{
 			Name: "ports.count", Type: TypeInteger, Default: "0",

@@ -101,10 +101,10 @@ func (a *Asked) nameUnused(found foreign.Found) {
 			a.unused = append(a.unused, fmt.Sprintf("%s: %s is not used: %s", s.Source, skipped.Key, skipped.Why))
 		}
 		if len(s.Sparse) > 0 {
-			a.unused = append(a.unused, fmt.Sprintf("%s: its sparse paths are not used: checkout.sparse of croft.toml sets them", s.Source))
+			a.unused = append(a.unused, fmt.Sprintf("%s: its sparse paths are used for worktrees of its tool's hook only: checkout.sparse of croft.toml sets them for all", s.Source))
 		}
 		if s.BaseRef == "fresh" {
-			a.unused = append(a.unused, fmt.Sprintf("%s: worktree.baseRef is not used: croft new --fresh starts at the remote's branch", s.Source))
+			a.unused = append(a.unused, fmt.Sprintf("%s: worktree.baseRef is used for worktrees of its tool's hook only: croft new --fresh starts at the remote's branch", s.Source))
 		}
 	}
 }

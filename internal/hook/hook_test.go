@@ -225,6 +225,28 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
+// TestSubagents: news of a subagent with a worktree of its own, as Claude Code 2.1.325 sends them, are about that worktree and
+// that subagent; those of another one leave the state of the session as it is. A worktree that a session leaves has news, too.
+func TestSubagents(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"session_id": "s", "cwd": "/app.croft/agent-a1", "agent_id": "a1", "hook_event_name": "SubagentStart"}`:                                    "s/a1 working in /app.croft/agent-a1, subagents +1",
+		`{"session_id": "s", "cwd": "/app.croft/agent-a1-2/sub", "agent_id": "a1", "hook_event_name": "PostToolUse"}`:                                "s/a1 working in /app.croft/agent-a1-2/sub",
+		`{"session_id": "s", "cwd": "/app.croft/agent-a1", "agent_id": "a1", "hook_event_name": "SubagentStop"}`:                                     "s/a1 ended succeeded in /app.croft/agent-a1, subagents -1",
+		`{"session_id": "s", "cwd": "/app.croft/agent-a1", "agent_id": "a12", "hook_event_name": "SubagentStop"}`:                                    "s unchanged in /app.croft/agent-a1, subagents -1",
+		`{"session_id": "s", "cwd": "/app.croft/fix", "agent_id": "a1", "hook_event_name": "SubagentStop"}`:                                          "s unchanged in /app.croft/fix, subagents -1",
+		`{"session_id": "s", "cwd": "/app.croft/fix", "agent_id": "a1", "hook_event_name": "PostToolUse"}`:                                           "s working in /app.croft/fix",
+		`{"session_id": "s", "cwd": "/app", "hook_event_name": "PostToolUse", "tool_name": "ExitWorktree", "tool_response": {"worktreePath": "/w"}}`: "s working in /app; s idle in /w",
+	} {
+		var got []string
+		for _, n := range Decode(Claude, json.RawMessage(text)) {
+			got = append(got, n.Session+" "+newsText(n))
+		}
+		if text := strings.Join(got, "; "); text != want {
+			t.Errorf("%s, want %s", text, want)
+		}
+	}
+}
+
 // TestReadEnds: an input without a whole value is given up in time, and one without an end is
 // not read to its end.
 func TestReadEnds(t *testing.T) {

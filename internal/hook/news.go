@@ -3,6 +3,7 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -23,10 +24,13 @@ type News struct {
 	Subagents int // how many subagents the session has more by it, or less
 }
 
+// SubagentMark stands between the name of a session and that of its subagent, in the name of the subagent's.
+const SubagentMark = "/"
+
 // maxSession is how many bytes of a session's name are taken.
 const maxSession = 128
 
-// Decode decodes the input of a state hook. An array is a list of sessions, as `claude agents
+// Decode decodes the input of a state hook. A session that leaves a worktree has news for two directories. An array is a list of sessions, as `claude agents
 // --json` prints it; everything else is about one. What is not known is news without a state.
 func Decode(agent Agent, value json.RawMessage) []News {
 	if agent == Claude && len(value) > 0 && value[0] == '[' {
@@ -44,11 +48,19 @@ func Decode(agent Agent, value json.RawMessage) []News {
 		return []News{n}
 	}
 	n := News{Event: plain(o.text("hook_event_name"), maxSession), Dir: o.text("cwd"), Session: plain(o.text("session_id"), maxSession)}
-	n.decode(o)
-	return []News{n}
+	isApart := n.isApart(o)
+	if isApart {
+		n.Session = plain(n.Session+SubagentMark+o.text("agent_id"), maxSession)
+	}
+	n.decode(o, isApart)
+	list := []News{n}
+	if left := asObject(o["tool_response"]).text("worktreePath"); n.Event == "PostToolUse" && o.text("tool_name") == "ExitWorktree" && left != "" {
+		list = append(list, News{Event: n.Event, Dir: left, Session: n.Session, State: croft.AgentIdle})
+	}
+	return list
 }
 
-func (n *News) decode(o object) {
+func (n *News) decode(o object, isApart bool) {
 	switch n.Event {
 	case "SessionStart":
 		n.Begins = true
@@ -73,13 +85,28 @@ func (n *News) decode(o object) {
 		n.fail(o.text("error"))
 	case "SubagentStart":
 		n.Subagents = 1
+		if isApart {
+			n.State = croft.AgentWorking
+		}
 	case "SubagentStop":
 		n.Subagents = -1
+		if isApart { // it may be taken up again, and says so then
+			n.State, n.Outcome = croft.AgentEnded, croft.Succeeded
+		}
 	case "SessionEnd":
 		if reason := o.text("reason"); reason != "clear" && reason != "resume" { // another session follows these
 			n.State, n.Outcome = croft.AgentEnded, croft.Succeeded
 		}
 	}
+}
+
+// isApart reports whether news are about a subagent that has a worktree of its own, and come from there. Others work
+// where their session does.
+func (n *News) isApart(o object) bool {
+	id := o.text("agent_id")
+	return id != "" && slices.ContainsFunc(strings.FieldsFunc(n.Dir, func(r rune) bool { return r == '/' || r == '\\' }), func(part string) bool {
+		return part == subagent+id || strings.HasPrefix(part, subagent+id+"-") // a number, if something else had the name
+	})
 }
 
 func (n *News) notify(o object) {

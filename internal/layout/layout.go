@@ -152,6 +152,12 @@ var presets = []Layout{
 		Parent:  ParentStrict,
 		Ignored: []string{"STATE.json"},
 	},
+	{
+		Name:   "claude",
+		Path:   ".claude/worktrees/{slug}",
+		Branch: "croft/{name}",
+		Start:  StartCurrent,
+	},
 	roundsPreset("rounds", "croft", ".croft_scratch"),
 	roundsPreset("massgen", "massgen", ".massgen_scratch"),
 }

@@ -70,6 +70,7 @@ func TestPresetsRender(t *testing.T) {
 		{"default", "/src/app.croft/feat-login", "croft/feat/login", "/src/app.croft", false},
 		{"agents", "/src/app/.worktrees/k3v9x0q2m4n6p8r1", "agent/k3v9x0q2", "/src/app/.worktrees", true},
 		{"swarm", "/src/app/.worktrees/researcher", "swarm/researcher-1703849234567", "/src/app/.worktrees", true},
+		{"claude", "/src/app/.claude/worktrees/feat-login", "croft/feat/login", "/src/app/.claude/worktrees", true},
 		{"rounds", "/homes/opus/.worktree/app", "croft/0a1b2c3d", "/homes/opus/.worktree", false},
 		{"massgen", "/homes/opus/.worktree/app", "massgen/0a1b2c3d", "/homes/opus/.worktree", false},
 		{"sibling", "/src/app-feat-login-1700000000", "feat/login", "/src", false},
@@ -101,6 +102,7 @@ func TestPresetPolicies(t *testing.T) {
 		{Name: "agents", Start: layout.StartMain, Plain: layout.PlainDirect, Finish: layout.FinishMerge, Links: []string{"node_modules", ".env", ".env.*"}},
 		{Name: "swarm", Start: layout.StartCurrent, Session: layout.NeedRequired, Role: layout.NeedRequired, Prefix: "swarm"},
 		{Name: "sibling", Start: layout.StartCurrent, Orphans: layout.OrphansReapFirst, Parent: layout.ParentStrict, Ignored: []string{"STATE.json"}},
+		{Name: "claude", Start: layout.StartCurrent},
 		{Name: "rounds", Start: layout.StartHead, Plain: layout.PlainCopy, Aim: layout.AimNone, Prefix: "croft", Scratch: ".croft_scratch", Message: "[ROUND] Auto-commit"},
 		{Name: "massgen", Start: layout.StartHead, Plain: layout.PlainCopy, Aim: layout.AimNone, Prefix: "massgen", Scratch: ".massgen_scratch", Message: "[ROUND] Auto-commit"},
 	}
@@ -110,7 +112,7 @@ func TestPresetPolicies(t *testing.T) {
 		if _, err := got[i].With("", ""); err != nil {
 			t.Errorf("%s: %v", got[i].Name, err)
 		}
-		if uses := got[i].Name == "default"; got[i].UsesSlug() != uses {
+		if uses := got[i].Name == "default" || got[i].Name == "claude"; got[i].UsesSlug() != uses {
 			t.Errorf("%s: UsesSlug = %v, want %v", got[i].Name, !uses, uses)
 		}
 		got[i].Path, got[i].Branch = "", ""

@@ -7,7 +7,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
+
+// TestBegan: the start of this process is before now, and does not change.
+func TestBegan(t *testing.T) {
+	first, now := Began(), time.Now()
+	time.Sleep(50 * time.Millisecond)
+	if again := Began(); first.After(now) || now.Sub(first) > 10*time.Minute || again.Sub(first).Abs() > 30*time.Millisecond {
+		t.Errorf("%v, then %v; it was %v", first, again, now)
+	}
+}
 
 func TestLifeOf(t *testing.T) {
 	self := Self()

@@ -171,14 +171,23 @@ func Interactive(ctx context.Context, c Command) (int, error) {
 // Detach starts a process that outlives the caller, without its terminal and
 // without its pipes.
 func Detach(c Command) error {
+	_, err := DetachWatched(c)
+	return err
+}
+
+// DetachWatched is Detach for a caller that may wait: the channel is closed when the process has ended.
+func DetachWatched(c Command) (ended <-chan struct{}, err error) {
 	cmd := newCmd(context.Background(), c)
 	setDetached(cmd)
 	if err := cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
-	// A child that is not waited for stays as a zombie.
-	go func() { _ = cmd.Wait() }()
-	return nil
+	over := make(chan struct{})
+	go func() { // a child that is not waited for stays as a zombie
+		defer close(over)
+		_ = cmd.Wait()
+	}()
+	return over, nil
 }
 
 // newCmd is a command with its program, its arguments, its environment and its

@@ -40,6 +40,9 @@ func IsAtWorkIn(int, string, string) bool { return true }
 // BootTime is when this machine was started; zero if it cannot be told.
 func BootTime() time.Time { return time.Time{} }
 
+// Began is now: this platform does not tell when this process was started.
+func Began() time.Time { return time.Now() }
+
 // Running cannot tell on this platform.
 func Running(string) ([]Neighbour, bool) { return nil, false }
 

@@ -42,6 +42,16 @@ func Running(prefix string) ([]Neighbour, bool) {
 	return list, true
 }
 
+// Began is when this process was started, to a hundredth of a second.
+func Began() time.Time {
+	up, err := uptime()
+	ticks, startErr := strconv.ParseInt(startOf(os.Getpid()), 10, 64)
+	if err != nil || startErr != nil {
+		return time.Now()
+	}
+	return time.Now().Add(time.Duration(ticks)*time.Second/ticksPerSecond - up)
+}
+
 // HasRunning reports whether one of the processes whose name begins with a prefix was
 // started with arguments that match. The second result says whether this platform can
 // tell. It asks for no more than it has to: there may be thousands of processes.

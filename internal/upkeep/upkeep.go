@@ -78,18 +78,19 @@ func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req crof
 }
 
 // guardUnmerged refuses a workspace that has commits which its target does not have. It
-// allows an orphan, whose branch is kept, unless the machine was restarted since, and
+// allows an orphan, whose branch is kept, unless it was a subagent's or the machine was restarted since, and
 // any workspace if the request has OlderThan and RemoveForce.
 func guardUnmerged(rec journal.Record, req croft.ReapRequest, isDone, isOrphan bool) error {
 	isForced := req.OlderThan > 0 && req.Mode == croft.RemoveForce
 	restarted := rec.Boot != proc.Here().Boot
-	if isDone || isForced || isOrphan && !restarted {
+	isSubagent := rec.Workspace.Role == croft.RoleSubagent // its session may not have told anybody of what it did
+	if isDone || isForced || isOrphan && !restarted && !isSubagent {
 		return nil
 	}
 	e := &croft.Error{
 		Code: croft.WorkspaceDirty, Message: "it has commits that its target does not have", Hint: "croft merge " + rec.Workspace.Name + ", or croft remove " + rec.Workspace.Name,
 	}
-	if restarted {
+	if restarted && !isSubagent {
 		e.Message += ", and the machine was restarted since"
 	}
 	return e

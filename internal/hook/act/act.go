@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -24,17 +25,38 @@ type Hook struct {
 	Stdin   io.Reader
 	Dir     string // where the hook runs; absolute
 	Project string // the project, as the agent's environment has it; may be empty
+	Process int    // the number of the agent's process; 0: not known
 
-	// Open opens the Service for a directory.
-	Open func(ctx context.Context, dir string) (croft.Service, error)
+	// Began is when the agent called the hook. Of two hooks that run at once, the one that was called last has
+	// the news, whichever is faster.
+	Began time.Time
+
+	// Home is the user's home directory; may be empty.
+	Home string
+	// Open opens the Service for a directory, with settings beside the configured ones.
+	Open func(ctx context.Context, dir string, set map[string]string) (croft.Service, error)
 	// Later has another process carry a report out, which Late takes up.
 	Later func(report string) error
+	// SetUp has another process set a workspace up, which SetUpNow takes up. The channel is closed when that
+	// process has ended.
+	SetUp func(task string) (ended <-chan struct{}, err error)
+	// SettingsOf returns the settings of the project at a directory.
+	SettingsOf func(dir string) Settings
 	// Say tells people about trouble; agents show it only where one looks for it.
 	Say func(sentence string)
 
 	patience      time.Duration // how long a report may take before another process has it; 0: reportTime
 	setUpPatience time.Duration // how long the commands of a new workspace may take; 0: setUpTime
 }
+
+// Wait says what an agent waits for that has a worktree made.
+type Wait string
+
+// What it waits for.
+const (
+	WaitAll   Wait = "all"
+	WaitFiles Wait = "files" // the commands that set it up run on
+)
 
 // The times that a hook takes at most: an agent waits for it.
 const (
@@ -50,7 +72,10 @@ const (
 // State reports what the input says of the agent. It never fails: where there is no workspace it
 // does nothing, and what cannot be reported in time is left to another process.
 func (h Hook) State(ctx context.Context) {
-	at := time.Now()
+	at := h.Began
+	if at.IsZero() {
+		at = time.Now()
+	}
 	reading, cancel := context.WithTimeout(ctx, inputTime)
 	defer cancel()
 	value, err := hook.Read(reading, h.Stdin)
@@ -130,12 +155,37 @@ func (h Hook) Late(ctx context.Context, report string) {
 
 func (h Hook) report(ctx context.Context, req croft.ReportRequest) (err error) {
 	_, dir := croft.CutRef(req.Repo)
-	svc, err := h.Open(ctx, dir)
+	svc, err := h.Open(ctx, dir, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, svc.Close()) }()
 	_, err = svc.ReportAgent(ctx, req)
+	isWhole := req.AgentSession != "" && !strings.Contains(req.AgentSession, hook.SubagentMark)
+	if req.State == croft.AgentEnded && isWhole && (err == nil || errors.Is(err, croft.WorktreeNotFound)) {
+		err = endElsewhere(ctx, svc, req)
+	}
+	return err
+}
+
+// endElsewhere ends what a session that has ended does in other workspaces of the project: its subagents have some, and it
+// may have left its own before.
+func endElsewhere(ctx context.Context, svc croft.Service, req croft.ReportRequest) error {
+	list, err := svc.Workspaces(ctx, croft.WorkspacesRequest{Repo: req.Repo, States: []croft.State{croft.Ready, croft.Stopped}})
+	if err != nil {
+		return err
+	}
+	for _, ws := range list.Items {
+		if ws.Activity == nil || ws.Activity.State == croft.AgentEnded {
+			continue
+		}
+		if session, _, _ := strings.Cut(ws.Activity.AgentSession, hook.SubagentMark); session != req.AgentSession {
+			continue
+		}
+		req.Workspace = croft.ByID(ws.ID)
+		_, failed := svc.ReportAgent(ctx, req)
+		err = errors.Join(err, failed)
+	}
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +39,7 @@ func hooked(s *service, input string) (h Hook, said, later *[]string) {
 	said, later = new([]string), new([]string)
 	return Hook{
 		Agent: hook.Claude, Stdin: strings.NewReader(input), Dir: "/here",
-		Open:  func(context.Context, string) (croft.Service, error) { return s, nil },
+		Open:  func(context.Context, string, map[string]string) (croft.Service, error) { return s, nil },
 		Later: func(report string) error { *later = append(*later, report); return nil },
 		Say:   func(sentence string) { *said = append(*said, sentence) },
 
@@ -91,7 +92,7 @@ func TestUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		h, said, _ := hooked(nil, string(input))
-		h.Open = func(context.Context, string) (croft.Service, error) {
+		h.Open = func(context.Context, string, map[string]string) (croft.Service, error) {
 			t.Errorf("%s opened the state", event)
 			return nil, croft.StateUnavailable
 		}
@@ -101,37 +102,113 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// settingUp is a Service with one workspace whose commands take longer than any patience.
+// Workspaces are those of a session, of its subagent, and of another session.
+func (s *service) Workspaces(context.Context, croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
+	list := &croft.List[croft.Workspace]{}
+	for id, a := range map[croft.ID]croft.Activity{
+		"own": {State: croft.AgentIdle, AgentSession: "s"}, "over": {State: croft.AgentEnded, AgentSession: "s"},
+		"sub": {State: croft.AgentWorking, AgentSession: "s/a1"}, "other": {State: croft.AgentWorking, AgentSession: "s2"},
+	} {
+		list.Items = append(list.Items, croft.Workspace{ID: id, Activity: &a})
+	}
+	list.Items = append(list.Items, croft.Workspace{ID: "none"})
+	return list, nil
+}
+
+// TestSessionEnds: a session that ends, wherever it is then, ends in its workspaces and in those of its subagents; the end of a
+// subagent ends nothing else.
+func TestSessionEnds(t *testing.T) {
+	free := make(chan struct{})
+	close(free)
+	for input, want := range map[string]string{
+		`{"session_id": "s", "cwd": "/app", "hook_event_name": "SessionEnd", "reason": "other"}`:       ", id:own, id:sub",
+		`{"session_id": "s", "cwd": "/agent-a1", "agent_id": "a1", "hook_event_name": "SubagentStop"}`: "",
+		`{"session_id": "s", "cwd": "/app", "hook_event_name": "SessionEnd", "reason": "clear"}`:       "none",
+		`{"session_id": "", "cwd": "/app", "hook_event_name": "SessionEnd", "reason": "other"}`:        "",
+		`{"session_id": "s", "cwd": "/app", "hook_event_name": "Stop", "background_tasks": []}`:        "",
+	} {
+		s := &service{free: free}
+		h, said, _ := hooked(s, input)
+		h.State(t.Context())
+		got := []string{}
+		for _, r := range s.reports {
+			got = append(got, string(r.Workspace))
+		}
+		slices.Sort(got)
+		text := strings.Join(got, ", ")
+		if len(got) == 0 {
+			text = "none"
+		}
+		if text != want || len(*said) > 0 {
+			t.Errorf("%s: reported for %q, said %q", input, text, *said)
+		}
+	}
+}
+
+// settingUp is a Service with one workspace whose commands have not run.
 type settingUp struct {
 	croft.Service
-	dir string
+	dir   string
+	state *croft.ProvisionState
 }
 
 func (s settingUp) Close() error { return nil }
 
 func (s settingUp) Workspace(context.Context, croft.WorkspaceRequest) (*croft.Workspace, error) {
-	return &croft.Workspace{ID: "i", Name: "w", Path: s.dir, State: croft.Ready, Provision: &croft.Provision{State: croft.ProvisionPending}}, nil
+	return &croft.Workspace{ID: "i", Name: "w", Path: s.dir, State: croft.Ready, Provision: &croft.Provision{State: *s.state, Why: "deps: exit status 3"}}, nil
 }
 
-func (s settingUp) Provision(ctx context.Context, _ croft.ProvisionRequest) (*croft.Provision, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
+func (s settingUp) Repo(context.Context, croft.RepoRequest) (*croft.Repo, error) {
+	return &croft.Repo{Path: s.dir}, nil
 }
 
-// TestSetUpEnds: an agent gets its worktree also if the commands that set it up take longer than it waits, and it is said.
-func TestSetUpEnds(t *testing.T) {
+func (s settingUp) Provision(_ context.Context, req croft.ProvisionRequest) (*croft.Provision, error) {
+	*s.state = croft.ProvisionFailed
+	if req.Workspace != croft.ByID("i") || req.Mode != croft.ProvisionSteps {
+		*s.state = ""
+	}
+	return &croft.Provision{State: *s.state}, nil
+}
+
+// TestSetUp: the commands that set a worktree up run in a process of their own. An agent waits for it, but not longer than it can,
+// and not at all where the project says so.
+func TestSetUp(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, said, _ := hooked(&service{}, `{"name":"w","cwd":"`+dir+`"}`)
-	h.Open = func(context.Context, string) (croft.Service, error) { return settingUp{dir: dir}, nil }
-	h.setUpPatience = time.Millisecond
-	path, err := h.Create(t.Context())
-	if err != nil || path != dir {
-		t.Fatalf("%q, %v", path, err)
-	}
-	if text := strings.Join(*said, "\n"); !strings.Contains(text, "croft provision w") {
-		t.Errorf("said %q", text)
+	for _, tt := range []struct {
+		name string
+		wait Wait
+		ends bool
+		want string
+	}{
+		{"it ends", WaitAll, true, "w is not set up: deps: exit status 3; croft provision w"},
+		{"it takes too long", WaitAll, false, "w is being set up in the background; croft show w tells how far it is"},
+		{"nobody waits", WaitFiles, true, "w is being set up in the background; croft show w tells how far it is"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			state := croft.ProvisionPending
+			h, said, _ := hooked(&service{}, `{"name":"w","cwd":"`+dir+`"}`)
+			h.Open = func(context.Context, string, map[string]string) (croft.Service, error) {
+				return settingUp{dir: dir, state: &state}, nil
+			}
+			h.SettingsOf = func(string) Settings { return Settings{Wait: tt.wait, Foreign: "off"} }
+			if h.setUpPatience = time.Minute; !tt.ends && tt.wait == WaitAll {
+				h.setUpPatience = time.Millisecond
+			}
+			h.SetUp = func(task string) (<-chan struct{}, error) {
+				ended := make(chan struct{})
+				if tt.ends {
+					h.SetUpNow(t.Context(), task)
+					close(ended)
+				}
+				return ended, nil
+			}
+			path, err := h.Create(t.Context())
+			if text := strings.Join(*said, "\n"); err != nil || path != dir || text != tt.want {
+				t.Errorf("%q, said %q, %v", path, text, err)
+			}
+		})
 	}
 }
