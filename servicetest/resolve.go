@@ -61,12 +61,19 @@ func inConflict(t *testing.T, f *fixture) croft.Workspace {
 // conflict.
 func (f *fixture) stillIn(want ...string) {
 	f.t.Helper()
-	before := f.Git("rev-parse", "main")
-	wantCode(f.t, errOf(f.SubmitMerge(f.t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
+	f.notMergeable(want...)
 	_, err := f.Finish(f.t.Context(), croft.FinishRequest{Workspace: "a"})
 	wantCode(f.t, err, croft.InProgress)
+}
+
+// notMergeable expects that a merge reports these files as in conflict.
+func (f *fixture) notMergeable(want ...string) {
+	f.t.Helper()
+	before := f.Git("rev-parse", "main")
+	err := errOf(f.SubmitMerge(f.t.Context(), croft.MergeRequest{Workspace: "a"}))
+	wantCode(f.t, err, croft.InProgress)
 	var names []string
-	for line := range strings.Lines(croft.AsError("finish", err).Details) {
+	for line := range strings.Lines(croft.AsError("merge", err).Details) {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 		names = append(names, name)
 	}
@@ -76,16 +83,42 @@ func (f *fixture) stillIn(want ...string) {
 	f.WantAt("main", before)
 }
 
-// Unmerged: a file with several stages in the index is not resolved, whatever it contains.
+// Written: who says that the work is done, by Finish or Save, need not stage what is resolved, because an agent in a
+// sandbox cannot: what was written or deleted since, and has no markers, is resolved.
+func (resolveScenarios) Written(t *testing.T, f *fixture) {
+	w := inConflict(t, f)
+	for _, name := range []string{conflictText, conflictWide, conflictBinary} {
+		f.writeIn(w, name, "both\n")
+	}
+	f.writeIn(w, conflictText, "<<<<<<< half\n")
+	for _, name := range []string{conflictMine, conflictTheirs} {
+		f.Delete(filepath.Join(w.Path, name))
+	}
+	wantCode(t, errOf(f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
+	m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Policy: croft.MergeAlways})
+	must(t, err)
+	m, err = f.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
+	must(t, err)
+	if m.Status != croft.MergeMerged {
+		t.Fatalf("%+v", m)
+	}
+	f.WantContent(m.Commit+":"+conflictWide, "both")
+	f.WantContent(m.Commit+":"+conflictBinary, "both")
+	if got := f.Git("ls-tree", "--name-only", m.Commit, conflictMine, conflictTheirs); got != "" {
+		t.Errorf("landed: %s", got)
+	}
+}
+
+// Unmerged: a file with several stages in the index is not resolved for a merge, whatever it contains.
 func (resolveScenarios) Unmerged(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.stillIn(allConflicts...)
 	for _, name := range allConflicts {
 		f.writeIn(w, name, "both\n")
 	}
-	f.stillIn(allConflicts...)
+	f.notMergeable(allConflicts...)
 	f.GitIn(w.Path, "add", conflictText, conflictWide, conflictBinary)
-	f.stillIn(conflictTheirs, conflictMine)
+	f.notMergeable(conflictTheirs, conflictMine)
 	f.GitIn(w.Path, "rm", "--quiet", conflictTheirs, conflictMine)
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.WantContent(m.Commit+":"+conflictWide, "both")

@@ -39,19 +39,32 @@ shown too, with what became of its work and what brings it back.`,
 	}
 }
 
+// lookAtOne returns a workspace and what it holds; nil if there are no files to look at. One that is merged or removed
+// between the two looks is looked at again.
+func lookAtOne(ctx context.Context, svc inspector, req croft.WorkspaceRequest) (*croft.Workspace, *croft.Status, error) {
+	const most, pause = 5, 50 * time.Millisecond
+	for try := 1; ; try++ {
+		ws, err := svc.Workspace(ctx, req)
+		if err != nil || ws.State != croft.Ready && ws.State != croft.Stopped {
+			return ws, nil, err
+		}
+		status, err := svc.Status(ctx, croft.StatusRequest{Workspace: ws.ID})
+		goes := []croft.Code{croft.WorktreeNotFound, croft.WorkspaceBroken, croft.WorkspaceBusy}
+		if err == nil || try == most || !slices.Contains(goes, croft.AsError("show", err).Code) {
+			return ws, status, err
+		}
+		req.Ref = croft.ByID(ws.ID)
+		time.Sleep(pause)
+	}
+}
+
 func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceRequest) error {
-	found, err := svc.Workspace(ctx, req)
+	found, status, err := lookAtOne(ctx, svc, req)
 	if err != nil {
 		return err
 	}
 	ws := a.withCommands([]croft.Workspace{*found})[0]
 	a.settleRuns(ws)
-	var status *croft.Status // nil: there are no files to look at
-	if ws.State == croft.Ready || ws.State == croft.Stopped {
-		if status, err = svc.Status(ctx, croft.StatusRequest{Workspace: ws.ID}); err != nil {
-			return err
-		}
-	}
 	if a.json {
 		a.emit(showResult{ws, status})
 		return nil

@@ -350,3 +350,29 @@ func TestRoleUpdate(t *testing.T) {
 	r.call(t, "role", "update", "fix-login", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"workspace":"fix-login",
 		"role":{"name":"reviewer","dir":"/r","files":["AGENTS.md","CLAUDE.md"]}}`)
 }
+
+// vanishing has a workspace that is removed between two looks at it.
+type vanishing struct{ looks int }
+
+func (v *vanishing) Workspace(_ context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error) {
+	v.looks++
+	if v.looks == 1 {
+		return &croft.Workspace{ID: "x", State: croft.Ready}, nil
+	}
+	if req.Ref != croft.ByID("x") {
+		return nil, errors.New("another workspace may have the name by now")
+	}
+	return &croft.Workspace{ID: "x", State: croft.Trashed}, nil
+}
+
+func (v *vanishing) Status(context.Context, croft.StatusRequest) (*croft.Status, error) {
+	return nil, &croft.Error{Code: croft.WorktreeNotFound}
+}
+
+// TestShowVanishing: a workspace that is merged and removed while show looks at it is shown as removed.
+func TestShowVanishing(t *testing.T) {
+	ws, status, err := lookAtOne(t.Context(), &vanishing{}, croft.WorkspaceRequest{Ref: "name"})
+	if err != nil || ws.State != croft.Trashed || status != nil {
+		t.Errorf("%+v, %+v, %v", ws, status, err)
+	}
+}

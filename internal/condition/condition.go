@@ -266,7 +266,7 @@ var needTexts = map[croft.AgentNeed]string{
 }
 
 func orphan(f *Facts) (Verdict, bool) {
-	if !f.IsOrphan {
+	if !f.IsOrphan && !f.isRunLost() {
 		return none()
 	}
 	action := croft.ActionDiff
@@ -274,6 +274,13 @@ func orphan(f *Facts) (Verdict, bool) {
 		action = croft.ActionRemove
 	}
 	return f.verdictFor(croft.ConditionOrphan, "its agent has ended without saying how", action)
+}
+
+// isRunLost reports whether the last agent that Croft ran is gone, nobody knows how it ended, and nobody has
+// said since what becomes of its work.
+func (f *Facts) isRunLost() bool {
+	r, end, m := f.Workspace.Run, f.Workspace.Finished, f.Merge
+	return r != nil && r.How == croft.RunLost && (end == nil || end.At.Before(r.StartedAt)) && (m == nil || m.SubmittedAt.Before(r.StartedAt))
 }
 
 func resolving(f *Facts) (Verdict, bool) {

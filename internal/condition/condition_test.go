@@ -81,6 +81,12 @@ func table() []line {
 	return slices.Concat(tableOfRecord(), tableOfMerges(), tableOfWork(), tableOfRemoved(), tableOfPulls())
 }
 
+// lost is a workspace with work whose agent is gone.
+func lost(f *Facts) {
+	f.Workspace.Run = &croft.Run{State: croft.RunEnded, How: croft.RunLost, StartedAt: time.Unix(100, 0), EndedAt: time.Unix(200, 0)}
+	f.HasSeenFiles, f.Files.Changed = true, 1
+}
+
 func tableOfRecord() []line {
 	return []line{
 		{"no directory", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Fault = croft.Broken, croft.FaultMissing }), "missing", "/ws/x", "croft doctor"},
@@ -107,6 +113,19 @@ func tableOfRecord() []line {
 		{"made just now", fresh, "empty", "", "croft sh x"},
 		{"not looked at", with(fresh(), func(f *Facts) { f.IsListed = true }), "unseen", "not looked at", "croft sh x"},
 		{"only its commits were looked at", with(fresh(), func(f *Facts) { f.IsListed, f.HasSeenCommits = true, true }), "unseen", "not looked at", "croft sh x"},
+		{"its agent is lost", with(fresh(), lost), "orphan", "its agent has ended without saying how", "croft diff x"},
+		{"its agent is lost, and its work finished", with(fresh(), func(f *Facts) {
+			lost(f)
+			f.Workspace.Finished = &croft.Finished{At: f.Workspace.Run.StartedAt.Add(time.Second)}
+		}), "dirty", "1 file not committed", "croft diff x"},
+		{"its agent is lost, and its work submitted", with(fresh(), func(f *Facts) {
+			lost(f)
+			f.Merge = &croft.Merge{State: croft.MergeDone, SubmittedAt: f.Workspace.Run.StartedAt.Add(time.Second)}
+		}), "dirty", "1 file not committed", "croft diff x"},
+		{"its work could not be finished", with(fresh(), func(f *Facts) {
+			lost(f)
+			f.Workspace.Run.How, f.Workspace.Run.Unfinished = croft.RunDone, "a lock"
+		}), "stuck", "its agent has ended, and its work could not be finished: a lock", "croft show x"},
 		{"imported", with(fresh(), func(f *Facts) { f.Workspace.BaseRef = "" }), "ahead", "imported, what it started from is not known", "croft sh x"},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/once"
@@ -144,8 +145,12 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 	if req.Outcome != croft.Succeeded {
 		m.Message = fmt.Sprintf("the agent %s; %s", map[croft.Outcome]string{croft.Failed: "failed", croft.Killed: "was killed"}[req.Outcome], m.Message)
 	}
+	commit := svc.Commits.CommitSeen
+	if req.Outcome == croft.Succeeded {
+		commit = svc.Commits.CommitDone
+	}
 	var err error
-	if m.Head, m.HeldBack, err = svc.Commits.Commit(ctx, r, rec, req.Message); err != nil {
+	if m.Head, m.HeldBack, err = commit(ctx, r, rec, req.Message, git.Seen{}); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("finish.committed"); err != nil {

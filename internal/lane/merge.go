@@ -98,7 +98,11 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 	if err := svc.checkSubmission(ctx, r, w, m.Merge); err != nil {
 		return nil, err
 	}
-	if m.Head, m.HeldBack, err = svc.Commits.CommitSeen(ctx, r, rec, sub.message, sub.seen); err != nil {
+	commit := svc.Commits.CommitSeen
+	if sub.outcome == croft.Succeeded {
+		commit = svc.Commits.CommitDone
+	}
+	if m.Head, m.HeldBack, err = commit(ctx, r, rec, sub.message, sub.seen); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("merge.committed"); err != nil {

@@ -211,11 +211,11 @@ func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journa
 	tree := r.Trees.At(project.SpecOf(rec))
 	find := svc.Commits.FindUncommitted
 	if why == toShow {
-		find = func(ctx context.Context, r *project.Project, rec journal.Record, large work.LargeFiles) (work.Uncommitted, error) {
-			return work.SortUncommitted(ctx, r, tree, rec, large)
+		find = func(ctx context.Context, r *project.Project, rec journal.Record, as work.CommitSpec) (work.Uncommitted, error) {
+			return work.SortUncommitted(ctx, r, tree, rec, as.Large)
 		}
 	}
-	found, err := find(ctx, r, rec, work.HoldLarge)
+	found, err := find(ctx, r, rec, work.CommitSpec{})
 	if err != nil {
 		return nil, "", err
 	}

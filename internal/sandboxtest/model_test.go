@@ -27,6 +27,8 @@ type model struct {
 	script   []step
 	breaksAt int // it answers with an error after so many tools; 0: never
 
+	prints string // is in the answer of every step that did what it should; empty: any answer will do
+
 	mu      sync.Mutex
 	offered []string // the tools that the agent has, by the last request
 	missing []string // tools of the script that the agent does not have
@@ -63,16 +65,31 @@ func (m *model) next(tools, results []string) (name, input string) {
 	if len(results) >= len(m.results) {
 		m.offered, m.results = tools, results
 	}
-	if len(results) >= len(m.script) {
+	done := m.done(results)
+	if done >= len(m.script) {
 		return "", ""
 	}
-	s := m.script[len(results)]
+	s := m.script[done]
 	at := slices.IndexFunc(tools, func(tool string) bool { return tool == s.tool || strings.HasSuffix(tool, "__"+s.tool) })
 	if at < 0 {
 		m.missing = append(m.missing, fmt.Sprintf("%s of %v", s.tool, tools))
 		return "", ""
 	}
 	return tools[at], s.input
+}
+
+// done returns how many steps are done after some results. One that did not print what it should is repeated a few times: a sandbox may fail to start on a busy machine, and a real model would try again, too.
+func (m *model) done(results []string) int {
+	const most = 3
+	at, tries := 0, 0
+	for _, result := range results {
+		if at < len(m.script) && !strings.Contains(result, m.prints) && tries < most {
+			tries++
+			continue
+		}
+		at, tries = at+1, 0
+	}
+	return at
 }
 
 // send writes events as a stream.

@@ -37,7 +37,7 @@ func (svc *Commits) SaveWork(ctx context.Context, s project.Location, rec journa
 	if w.Mode == croft.ModeLegacy {
 		return nil, &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation has no branch of its own"}
 	}
-	found, err := svc.examine(ctx, s.Project, rec, HoldLarge)
+	found, err := svc.examine(ctx, s.Project, rec, CommitSpec{Conflicts: WrittenIsResolved})
 	if err != nil {
 		return nil, err
 	}

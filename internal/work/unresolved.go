@@ -2,8 +2,13 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -68,16 +73,53 @@ func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, re
 	}
 }
 
+// resolveWritten takes the files for resolved that a recorded merge left in conflict, and that were written or
+// deleted since and have no markers of it.
+func (w *Uncommitted) resolveWritten(ctx context.Context, tree *git.Worktree, rec journal.Record) error {
+	if rec.Resolving == nil || len(w.conflicted) == 0 {
+		return nil
+	}
+	unresolved, err := unresolvedFiles(ctx, tree, rec, nil)
+	if err != nil {
+		return err
+	}
+	noted := map[string]bool{}
+	for _, f := range rec.Resolving.Files {
+		noted[f.Path] = unresolved[f.Path] == ""
+	}
+	w.conflicted = slices.DeleteFunc(w.conflicted, func(name string) bool {
+		if !noted[name] {
+			return false
+		}
+		if _, err := os.Lstat(filepath.Join(tree.Path, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
+			w.paths = slices.DeleteFunc(w.paths, func(path string) bool { return path == name })
+			w.gone = append(w.gone, name)
+		}
+		return true
+	})
+	return nil
+}
+
 // UnresolvedFiles lists the recorded conflict files that have conflict markers or are
 // as the merge left them, except those in seen.
 func UnresolvedFiles(ctx context.Context, tree *git.Worktree, rec journal.Record, seen map[string]bool) ([]string, error) {
+	why, err := unresolvedFiles(ctx, tree, rec, seen)
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(why)) {
+		lines = append(lines, name+" ("+why[name]+")")
+	}
+	return lines, err
+}
+
+// unresolvedFiles returns the same, with the reason of each.
+func unresolvedFiles(ctx context.Context, tree *git.Worktree, rec journal.Record, seen map[string]bool) (map[string]string, error) {
 	if rec.Resolving == nil {
 		return nil, nil
 	}
 	if in, err := tree.IsMergeConcluded(ctx, rec.Resolving.Commit); err != nil || !in {
 		return nil, err // the agent aborted the merge
 	}
-	var lines []string
+	why := map[string]string{}
 	for _, noted := range rec.Resolving.Files {
 		f := git.ConflictFile(noted)
 		if seen[f.Path] {
@@ -88,7 +130,7 @@ func UnresolvedFiles(ctx context.Context, tree *git.Worktree, rec journal.Record
 			return nil, err
 		}
 		if marked {
-			lines = append(lines, f.Path+" (has conflict markers)")
+			why[f.Path] = "has conflict markers"
 			continue
 		}
 		same, err := tree.IsUntouched(f)
@@ -96,8 +138,8 @@ func UnresolvedFiles(ctx context.Context, tree *git.Worktree, rec journal.Record
 			return nil, err
 		}
 		if same {
-			lines = append(lines, f.Path+" (as the merge left it; if it is to stay so: touch it)")
+			why[f.Path] = "as the merge left it; if it is to stay so: touch it"
 		}
 	}
-	return lines, nil
+	return why, nil
 }

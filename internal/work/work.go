@@ -40,9 +40,9 @@ type Commits struct {
 // committed because an operation of git other than a merge is in progress, or because
 // files are in conflict. A file that a recorded merge left in conflict counts until it has
 // neither markers nor the state that the merge left it in, also if it is staged.
-func (svc *Commits) FindUncommitted(ctx context.Context, r *project.Project, rec journal.Record, large LargeFiles) (Uncommitted, error) {
+func (svc *Commits) FindUncommitted(ctx context.Context, r *project.Project, rec journal.Record, as CommitSpec) (Uncommitted, error) {
 	tree := r.Trees.At(project.SpecOf(rec))
-	w, err := SortUncommitted(ctx, r, tree, rec, large)
+	w, err := SortUncommitted(ctx, r, tree, rec, as.Large)
 	if err != nil {
 		return w, err
 	}
@@ -50,6 +50,11 @@ func (svc *Commits) FindUncommitted(ctx context.Context, r *project.Project, rec
 		return w, &croft.Error{
 			Code: croft.InProgress, Message: fmt.Sprintf("a %s is in progress in the workspace", what), Details: tree.Path,
 			Hint: fmt.Sprintf("git -C %s %s --continue", tree.Path, what),
+		}
+	}
+	if as.Conflicts == WrittenIsResolved {
+		if err := w.resolveWritten(ctx, tree, rec); err != nil {
+			return w, err
 		}
 	}
 	return w, svc.refuseUnresolved(ctx, tree, rec, w.conflicted)
@@ -71,13 +76,32 @@ func (svc *Commits) CommitSeen(ctx context.Context, r *project.Project, rec jour
 	return svc.CommitAs(ctx, r, rec, CommitSpec{message: message, When: svc.Clock(), Seen: seen})
 }
 
+// CommitDone commits the work of a workspace as CommitSeen does, for somebody who says that it is done: files
+// that were in conflict and were written since are resolved.
+func (svc *Commits) CommitDone(ctx context.Context, r *project.Project, rec journal.Record, message string, seen git.Seen) (head string, heldBack []string, err error) {
+	return svc.CommitAs(ctx, r, rec, CommitSpec{message: message, When: svc.Clock(), Seen: seen, Conflicts: WrittenIsResolved})
+}
+
 // CommitSpec says how work is committed.
 type CommitSpec struct {
 	message string     // empty: made from the template
 	When    time.Time  // of author and committer; required
 	Large   LargeFiles // default: held back
 	Seen    git.Seen   // other work fails with WorkChanged; default: any
+	// Conflicts says what resolves a file that a recorded merge left in conflict.
+	Conflicts ConflictRule
 }
+
+// ConflictRule says what resolves a file in conflict, beside that it has no markers of the merge.
+type ConflictRule string
+
+// The rules.
+const (
+	StagedIsResolved ConflictRule = "" // git add, or git rm
+	// WrittenIsResolved: that it was written or deleted since the merge. An agent in a sandbox may not be
+	// able to write the index.
+	WrittenIsResolved ConflictRule = "written"
+)
 
 // CommitAs commits the uncommitted work of a workspace as Commit does, with the time and
 // the treatment of large files that the caller chose. Conflicts that the record has count
@@ -91,7 +115,7 @@ func (svc *Commits) CommitAs(ctx context.Context, r *project.Project, rec journa
 }
 
 func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec journal.Record, as CommitSpec) (head string, heldBack []string, err error) {
-	found, err := svc.examine(ctx, r, rec, as.Large)
+	found, err := svc.examine(ctx, r, rec, as)
 	if err != nil {
 		return "", nil, err
 	}
@@ -101,7 +125,7 @@ func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec jou
 
 // examine finds the uncommitted work of a workspace, and refuses a workspace of which nothing
 // may be committed.
-func (svc *Commits) examine(ctx context.Context, r *project.Project, rec journal.Record, large LargeFiles) (found Uncommitted, err error) {
+func (svc *Commits) examine(ctx context.Context, r *project.Project, rec journal.Record, as CommitSpec) (found Uncommitted, err error) {
 	if rec.Workspace.State != croft.Ready {
 		return found, project.NotReadyError(croft.WorkspaceBroken, rec)
 	}
@@ -114,7 +138,7 @@ func (svc *Commits) examine(ctx context.Context, r *project.Project, rec journal
 	if err := r.Git.CheckConfig(); err != nil {
 		return found, err
 	}
-	found, err = svc.FindUncommitted(ctx, r, rec, large)
+	found, err = svc.FindUncommitted(ctx, r, rec, as)
 	if err != nil {
 		return found, err
 	}
