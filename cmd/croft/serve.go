@@ -20,6 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/daemon/watcher"
 	"github.com/croft-sh/croft/internal/daemon/web"
 	"github.com/croft-sh/croft/internal/socket"
+	"github.com/croft-sh/croft/internal/supervise"
 	"github.com/croft-sh/croft/internal/token"
 )
 
@@ -144,6 +145,10 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 			})
 		},
 		IsUpkeepDue: func(repo croft.Repo) bool { return claimUpkeep(at.Environ, repo.Path, time.Now()) },
+		Settle: func(ctx context.Context, svc croft.Service, ws croft.Workspace) error {
+			_, err := supervise.Settle(ctx, svc, croft.Ref(ws.Repo), *ws.Run)
+			return err
+		},
 	}, func(s process.Started) {
 		status := daemonStatus(s.Status)
 		status.URL = s.Once()

@@ -1,5 +1,6 @@
 // Package keeper does by itself what a user would otherwise have to ask for: it drives the
-// queues of all projects, tries again what waited for the user's checkout, and once an hour
+// queues of all projects, tries again what waited for the user's checkout, asks what became of pull
+// requests, finishes runs of agents that nobody waits for any more, and once an hour
 // removes orphans and collects garbage, in one project after the other. It knows a Service only,
 // and waits for events: while nothing happens it does next to nothing.
 package keeper
@@ -23,6 +24,8 @@ type Service interface {
 	DriveLanes(ctx context.Context, req croft.DriveRequest) (*croft.QueueResult, error)
 	Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error)
 	GC(ctx context.Context, req croft.GCRequest) (*croft.GCResult, error)
+	Workspaces(ctx context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error)
+	RefreshPush(ctx context.Context, req croft.RefreshPushRequest) (*croft.Pushed, error)
 	croft.Events
 }
 
@@ -32,6 +35,7 @@ type Times struct {
 	Retry  time.Duration // before a merge that waits for the user is tried again; default 1 minute, doubled up to 16
 	Upkeep time.Duration // between two upkeeps of a project; default 1 hour
 	Again  time.Duration // after a failure, doubled up to 5 minutes; default 1 second
+	Follow time.Duration // between two looks at pull requests and runs; default 5 minutes
 }
 
 // Options are what a keeper needs. All but Service may be left out.
@@ -43,6 +47,8 @@ type Options struct {
 	// IsUpkeepDue says whether this process is to do the upkeep of a project now: the user may
 	// have turned it off, or another process may have done it. Default: it is.
 	IsUpkeepDue func(repo croft.Repo) bool
+	// Settle does what is left to do at the end of an agent's run. Default: nothing.
+	Settle func(ctx context.Context, ws croft.Workspace) error
 }
 
 // Keeper keeps the projects of a Service.
@@ -71,7 +77,7 @@ type kept struct {
 func New(o Options) *Keeper {
 	t := &o.Times
 	for value, usual := range map[*time.Duration]time.Duration{
-		&t.Look: 10 * time.Minute, &t.Retry: time.Minute, &t.Upkeep: time.Hour, &t.Again: time.Second,
+		&t.Look: 10 * time.Minute, &t.Retry: time.Minute, &t.Upkeep: time.Hour, &t.Again: time.Second, &t.Follow: 5 * time.Minute,
 	} {
 		if *value <= 0 {
 			*value = usual
@@ -105,6 +111,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	k.closed = cancel
 	k.running.Go(func() { k.follow(ctx) })
 	k.running.Go(func() { k.keepHouse(ctx) })
+	k.running.Go(func() { k.followWork(ctx) })
 	again := k.o.Times.Again
 	for ctx.Err() == nil {
 		wait := k.o.Times.Look

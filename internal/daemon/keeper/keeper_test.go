@@ -26,11 +26,31 @@ type fake struct {
 	breaks  chan error            // end a stream of events
 	asked   []croft.EventsRequest // the streams that were begun
 	waiting []croft.Merge
+
+	workspaces []croft.Workspace
+	refreshed  map[croft.Ref]int
+	refuses    error // of RefreshPush
+}
+
+func (f *fake) Workspaces(_ context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if req.Repos != croft.ScopeAll {
+		return nil, errors.New("not all projects")
+	}
+	return &croft.List[croft.Workspace]{Items: f.workspaces}, nil
+}
+
+func (f *fake) RefreshPush(_ context.Context, req croft.RefreshPushRequest) (*croft.Pushed, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refreshed[req.Workspace]++
+	return nil, f.refuses
 }
 
 func newFake(ids ...croft.ID) *fake {
 	f := &fake{
-		drives: map[croft.Ref]int{}, retries: map[croft.Ref]int{}, gcs: map[croft.Ref]int{}, reaps: map[croft.Ref]int{}, events: make(chan croft.Event, 100), breaks: make(chan error),
+		drives: map[croft.Ref]int{}, retries: map[croft.Ref]int{}, gcs: map[croft.Ref]int{}, reaps: map[croft.Ref]int{}, refreshed: map[croft.Ref]int{}, events: make(chan croft.Event, 100), breaks: make(chan error),
 	}
 	for _, id := range ids {
 		f.repos = append(f.repos, croft.Repo{ID: id})

@@ -43,6 +43,8 @@ type Options struct {
 	Times keeper.Times
 	// IsUpkeepDue is that of keeper.Options.
 	IsUpkeepDue func(repo croft.Repo) bool
+	// Settle is that of keeper.Options, for the Service that is served.
+	Settle func(ctx context.Context, svc croft.Service, ws croft.Workspace) error
 }
 
 // Status is what a daemon tells of itself.
@@ -217,7 +219,11 @@ func newServer(o Options, svc croft.Service, listeners socket.Listeners) *daemon
 		web = o.Web(svc, stopping)
 	}
 	set := metrics.New()
-	keeping := keeper.New(keeper.Options{Service: svc, Log: o.Log, Metrics: set, Times: o.Times, IsUpkeepDue: o.IsUpkeepDue})
+	var settle func(context.Context, croft.Workspace) error
+	if o.Settle != nil {
+		settle = func(ctx context.Context, ws croft.Workspace) error { return o.Settle(ctx, svc, ws) }
+	}
+	keeping := keeper.New(keeper.Options{Service: svc, Log: o.Log, Metrics: set, Times: o.Times, IsUpkeepDue: o.IsUpkeepDue, Settle: settle})
 	background := func(ctx context.Context) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
