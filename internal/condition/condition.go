@@ -265,24 +265,6 @@ var needTexts = map[croft.AgentNeed]string{
 	croft.NeedResource: "it waits for something outside", croft.NeedLimit: "it waits until a limit is over",
 }
 
-func orphan(f *Facts) (Verdict, bool) {
-	if !f.IsOrphan && !f.isRunLost() {
-		return none()
-	}
-	action := croft.ActionDiff
-	if f.HasSeenFiles && f.Files.Changed == 0 && !f.isAhead() {
-		action = croft.ActionRemove
-	}
-	return f.verdictFor(croft.ConditionOrphan, "its agent has ended without saying how", action)
-}
-
-// isRunLost reports whether the last agent that Croft ran is gone, nobody knows how it ended, and nobody has
-// said since what becomes of its work.
-func (f *Facts) isRunLost() bool {
-	r, end, m := f.Workspace.Run, f.Workspace.Finished, f.Merge
-	return r != nil && r.How == croft.RunLost && (end == nil || end.At.Before(r.StartedAt)) && (m == nil || m.SubmittedAt.Before(r.StartedAt))
-}
-
 func resolving(f *Facts) (Verdict, bool) {
 	m := f.pendingFor()
 	isOurs := f.InMerge && m != nil && m.Reason == croft.Conflict
@@ -327,21 +309,6 @@ func rejected(f *Facts) (Verdict, bool) {
 		return f.verdictFor(croft.ConditionBlocked, blockedText(m), croft.ActionShow)
 	}
 	return Verdict{croft.ConditionStuck, m.Message, f.hinted(m.Hint)}, true
-}
-
-func ended(f *Facts) (Verdict, bool) {
-	if r := f.Workspace.Run; r != nil && r.Unfinished != "" && (f.Workspace.Finished == nil || f.Workspace.Finished.At.Before(r.EndedAt)) {
-		return f.verdictFor(croft.ConditionStuck, "its agent has ended, and its work could not be finished: "+r.Unfinished, croft.ActionShow)
-	}
-	switch end := f.Workspace.Finished; {
-	case end == nil || end.Head != f.Workspace.Head:
-		return none()
-	case end.Outcome == croft.Failed:
-		return f.verdictFor(croft.ConditionFailed, "the agent failed", croft.ActionDiff)
-	case end.Outcome == croft.Killed:
-		return f.verdictFor(croft.ConditionKilled, "the agent was killed", croft.ActionDiff)
-	}
-	return none()
 }
 
 // unready is about a workspace without work that is not merged, and whose set-up is not done.
