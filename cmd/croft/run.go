@@ -14,8 +14,21 @@ import (
 )
 
 // shimArgument is the first argument with which a supervisor starts this program above an agent. The
-// second one, the ID of the run, is for people who look at processes.
+// second one is the ID of the run, for people who look at processes, and the third one the workspace.
 const shimArgument = "run-shim"
+
+// placeOf returns the directory that a caller counts as being in. A process that an agent has started is in the workspace of
+// that agent, wherever it went: it has a shim of this program above it.
+func placeOf(dir string) string {
+	if n := len(os.Args); n > 1 && os.Args[n-2] == "run" && strings.HasPrefix(os.Args[n-1], "--settle=") {
+		return dir // a shim starts it, and ends
+	}
+	isShim := func(args []string) bool { return len(args) == 4 && args[1] == shimArgument }
+	if args := proc.Ancestor(isShim); args != nil {
+		return args[3]
+	}
+	return dir
+}
 
 // agentsOf runs agents on this terminal, or in the background.
 func agentsOf(environ []string, display display) cli.Agents {
@@ -39,7 +52,7 @@ func agentsOf(environ []string, display display) cli.Agents {
 				Service: a.Service, Repo: croft.Ref(a.Workspace.Repo), Run: a.Run, Dir: a.Workspace.Path, Command: a.Command,
 				Environ: shellEnviron(environ, a.Workspace.Path, a.Workspace.Environ()),
 				Own:     environ,
-				Shim:    []string{self, shimArgument, string(a.Run.ID)},
+				Shim:    []string{self, shimArgument, string(a.Run.ID), a.Workspace.Path},
 				Resume:  []string{self, "-C", a.Workspace.Repo, "run", "--settle=" + string(a.Workspace.ID)},
 			}
 			switch {

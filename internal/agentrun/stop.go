@@ -37,9 +37,9 @@ func (svc *Runs) Stop(ctx context.Context, s project.Location, rec journal.Recor
 	if !run.Lives(rec.Run) && owner.Life(rec.Run.Supervisor) == proc.Dead {
 		return svc.settle(ctx, s.Project, rec) // it had ended before
 	}
-	last, err := svc.change(ctx, rec, "", func(run *croft.Run) {
-		if run.StoppedAt.IsZero() {
-			run.StoppedAt = svc.Now()
+	last, err := svc.change(ctx, rec, "", func(now *croft.Run) {
+		if _, hasEnded := run.StatusOf(now); now.StoppedAt.IsZero() && !hasEnded {
+			now.StoppedAt = svc.Now()
 		}
 	})
 	if err != nil {

@@ -232,8 +232,8 @@ func (a *app) superviseBegun(ctx context.Context, svc croft.Service, name string
 	if err != nil {
 		return err
 	}
-	if ws.Run == nil || ws.Run.ID != id || ws.Run.State == croft.RunEnded {
-		return &croft.Error{Code: croft.RunNotFound, Op: "run", Workspace: ws.Name, Message: "the run has not begun, or has ended, or another one has followed"}
+	if ws.Run == nil || ws.Run.ID != id || ws.Run.State != croft.RunStarting {
+		return &croft.Error{Code: croft.RunNotFound, Op: "run", Workspace: ws.Name, Message: "the run has not begun, or somebody runs it, or another one has followed"}
 	}
 	end, err := a.env.Agents.Run(ctx, AgentRun{Service: svc, Workspace: *ws, Run: *ws.Run, Command: command, Output: AgentNoHere})
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// NotAlone is why an agent cannot be let commit without being let write what is not its own.
-type NotAlone string
+// NotAloneError is why an agent cannot be let commit without being let write what is not its own.
+type NotAloneError string
 
 // Error returns the sentence.
-func (n NotAlone) Error() string { return string(n) }
+func (n NotAloneError) Error() string { return string(n) }
 
 // CommitNote is what a person should know who lets an agent write what CommitNeeds lists.
 const CommitNote = "an agent that can write its index can have programs run by git outside of the sandbox, yours and the agent's own: " +
@@ -28,9 +28,9 @@ const CommitNote = "an agent that can write its index can have programs run by g
 //   - of the worktree's own directory nothing that says where the repository and its settings are.
 func (w *Worktree) CommitNeeds(ctx context.Context, branch, name string) ([]Need, error) {
 	if w.IsIsolated() || branch == "" {
-		return nil, NotAlone("a sandbox cannot let an agent commit in this workspace: it could write all of the git directory, settings included, which git outside obeys")
+		return nil, NotAloneError("a sandbox cannot let an agent commit in this workspace: it could write all of the git directory, settings included, which git outside obeys")
 	}
-	shared := NotAlone("the branch " + branch + " lies in a directory with others, or others may come there: a sandbox that lets the agent move it lets it move them, too")
+	shared := NotAloneError("the branch " + branch + " lies in a directory with others, or others may come there: a sandbox that lets the agent move it lets it move them, too")
 	dir := path.Dir(branch)
 	if path.Base(dir) != name || path.Dir(dir) == "." || path.Base(branch) == name {
 		return nil, shared
@@ -48,7 +48,7 @@ func (w *Worktree) CommitNeeds(ctx context.Context, branch, name string) ([]Need
 	common := w.Repo.CommonDir
 	refs := filepath.Join(common, "refs", "heads", filepath.FromSlash(dir))
 	if info, err := os.Lstat(filepath.Join(refs, path.Base(branch))); err != nil || !info.Mode().IsRegular() {
-		return nil, NotAlone("the branch " + branch + " is no file of its own, as after git pack-refs or in a reftable: a sandbox cannot let the agent move it alone")
+		return nil, NotAloneError("the branch " + branch + " is no file of its own, as after git pack-refs or in a reftable: a sandbox cannot let the agent move it alone")
 	}
 	objects := filepath.Join(common, "objects")
 	needs := []Need{{Path: common}, {Path: objects, Writable: true}, {Path: refs, Writable: true}, {Path: w.Admin, Writable: true}}

@@ -32,7 +32,7 @@ func look() map[int]seen {
 		}
 		parent, _ := strconv.Atoi(fields[1])
 		session, _ := strconv.Atoi(fields[3])
-		all[pid] = seen{pid, parent, session, fields[19], fields[0] == "Z"}
+		all[pid] = seen{pid, parent, session, fields[19], isZombie(fields)}
 	}
 	return all
 }

@@ -39,10 +39,17 @@ func startOf(pid int) string {
 	switch {
 	case len(fields) < 20:
 		return ""
-	case fields[0] == "Z":
+	case isZombie(fields):
 		return ended
 	}
 	return fields[19]
+}
+
+// isZombie reports whether a process has ended, by the fields of its stat. One whose first thread has
+// ended looks the same while its others run: it has more than one.
+func isZombie(fields []string) bool {
+	const threads = 17
+	return fields[0] == "Z" && (fields[threads] == "1" || fields[threads] == "0")
 }
 
 // statFields are the fields of a process's stat after the command's name, which is in

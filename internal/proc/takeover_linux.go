@@ -35,6 +35,7 @@ func (t *Taken) EndChildren(grace time.Duration) {
 		}
 		EndAll(processes.Strays, grace)
 		grace = 0
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -426,9 +427,7 @@ func (d *day) pullAtHub(number string) (pull map[string]any) {
 func (d *day) changeAtHub(number string, change map[string]any) {
 	d.t.Helper()
 	pull := d.pullAtHub(number)
-	for key, value := range change {
-		pull[key] = value
-	}
+	maps.Copy(pull, change)
 	text, err := json.Marshal(pull)
 	if err = errors.Join(err, os.WriteFile(filepath.Join(d.hub, number+".json"), text, 0o600)); err != nil {
 		d.t.Fatal(err)

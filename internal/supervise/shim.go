@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/run"
@@ -54,17 +54,19 @@ func RunShim(environ []string) int {
 		_, _ = os.Stderr.WriteString("croft: only \"croft run\" starts this\n")
 		return statusNotRunning
 	}
-	var output sync.WaitGroup
-	output.Add(1)
+	output := make(chan struct{})
 	taken.OnOrphaned(func(outputs []io.Reader) {
-		defer output.Done()
+		defer close(output)
 		keepOutput(told.Dir, outputs)
 	})
 	status := runAgent(taken, told)
 	_ = writeWhole(filepath.Join(told.Dir, run.StatusFile), []byte(strconv.Itoa(status)+"\n"))
 	taken.EndChildren(graceful)
 	if taken.IsOrphaned() {
-		output.Wait() // it has ended with the last process
+		select {
+		case <-output: // it has ended with the last process
+		case <-time.After(graceful): // somebody else has it open
+		}
 		_ = proc.Detach(proc.Command{Path: told.Resume[0], Args: told.Resume[1:], Dir: "/", Env: withoutRun(environ)})
 	}
 	return status

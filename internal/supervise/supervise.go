@@ -84,6 +84,9 @@ func (a Agent) Supervise(ctx context.Context) (*End, error) {
 	}
 	w.session = session
 	status := w.wait(ctx)
+	if written, known := run.StatusOf(&a.Run); known {
+		status = written // the shim may have ended otherwise, after the agent
+	}
 	how := run.EndOf(&a.Run, status)
 	if ctx.Err() != nil { // it was asked to end, whatever it says of that
 		how = croft.RunKilled
@@ -176,10 +179,18 @@ func (w *watch) beat(ctx context.Context) {
 
 // writeWhole writes a file that is either the old one or the new one.
 func writeWhole(path string, text []byte) error {
-	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+	f, err := os.CreateTemp(filepath.Dir(path), "new-") // of a name that nobody knows before
+	if err != nil {
 		return err
 	}
-	return os.Rename(path+".new", path)
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }
 
 func (a Agent) record(ctx context.Context, req croft.RecordRunRequest) (*croft.Run, error) {

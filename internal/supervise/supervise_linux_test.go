@@ -8,9 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,6 +62,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "shim" {
 		os.Exit(supervise.RunShim(os.Environ()))
 	}
+	if len(os.Args) == 3 && os.Args[1] == "ghost" {
+		beGhost(os.Args[2])
+	}
 	if len(os.Args) == 4 && os.Args[1] == "supervise" {
 		svc := &service{now: croft.Run{ID: "run0000000000000", Workspace: "ws00000000000000", Dir: os.Args[2]}}
 		_, err := begun(svc, filepath.Dir(os.Args[2]), os.Args[3]).Supervise(context.Background())
@@ -67,6 +72,54 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
+}
+
+// beGhost ends the first thread of this process, so that it looks as if it had ended, and goes on.
+func beGhost(file string) {
+	go func() {
+		runtime.LockOSThread()
+		time.Sleep(100 * time.Millisecond)
+		if err := os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+			os.Exit(1)
+		}
+		time.Sleep(5 * time.Minute)
+	}()
+	runtime.LockOSThread()
+	if syscall.Gettid() != os.Getpid() {
+		os.Exit(1)
+	}
+	syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+// TestGhost: a process whose first thread has ended is ended with the agent, too.
+func TestGhost(t *testing.T) {
+	svc := &service{}
+	file := filepath.Join(t.TempDir(), "pid")
+	script := strings.NewReplacer("SELF", os.Args[0], "FILE", file).Replace(`setsid SELF ghost FILE & until test -s FILE; do sleep 0.02; done`)
+	begun := time.Now()
+	if _, err := agent(t, svc, script).Supervise(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	pid, _ := strconv.Atoi(string(text))
+	if _, err := os.Stat(filepath.Join("/proc", string(text), "task")); err == nil || pid == 0 {
+		t.Errorf("process %d is left", pid)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err != nil || time.Since(begun) > 30*time.Second {
+		t.Errorf("%v after %s", err, time.Since(begun))
+	}
+}
+
+// TestStatusInTheWay: an agent that puts something in the way of its status is ended, and its status is known.
+func TestStatusInTheWay(t *testing.T) {
+	svc := &service{}
+	a := agent(t, svc, "")
+	a.Command[2] = "mkfifo " + filepath.Join(a.Run.Dir, "status.new") + " " + filepath.Join(a.Run.Dir, "processes.new") + "; sleep 0.3; exit 6"
+	end, err := a.Supervise(t.Context())
+	if err != nil || end.Run.Status != 6 {
+		t.Errorf("%+v, %v", end, err)
+	}
 }
 
 func agent(t *testing.T, svc *service, script string) supervise.Agent {

@@ -52,7 +52,7 @@ func mountsInSandbox(ctx context.Context, s project.Location, rec journal.Record
 		return nil, s.BrokenNowError(ctx, rec, h)
 	}
 	needs, err := s.Trees.At(project.SpecOf(rec)).CommitNeeds(ctx, w.Branch, w.Name)
-	if why, ok := errors.AsType[git.NotAlone](err); ok {
+	if why, ok := errors.AsType[git.NotAloneError](err); ok {
 		return nil, &croft.Error{
 			Code: croft.Unsupported, Message: string(why), Hint: "croft new NAME --branch croft/NAME/work",
 			Details: "nothing was changed; what the agent does is committed from outside, by croft save and by croft run",
