@@ -76,6 +76,19 @@ func TestApprovalOfSetupCovers(t *testing.T) {
 	}
 }
 
+// TestSetupFileIsALink: a croft.toml that is a link is not followed: what it asks for cannot be told.
+func TestSetupFileIsALink(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Write("other.toml", "[[provision.step]]\nname = \"a\"\nrun = \"true\"\n")
+	if err := os.Symlink("other.toml", filepath.Join(r.Dir, "croft.toml")); err != nil {
+		t.Skip(err)
+	}
+	r.Commit("settings")
+	_, err := engineIn(t, r, 0).Checks(t.Context(), croft.ChecksRequest{Target: "main", Of: croft.OfSetup})
+	wantCode(t, err, croft.ConfigInvalid)
+}
+
 // TestSetupFilesThatDoNotCount: what a commit has in the place of a set-up file is named or left out, and hinders no workspace.
 func TestSetupFilesThatDoNotCount(t *testing.T) {
 	t.Parallel()
@@ -89,7 +102,6 @@ func TestSetupFilesThatDoNotCount(t *testing.T) {
 		remark  string
 	}{
 		"too long":                     {files: map[string]string{"croft.toml": long}, remark: "croft.toml is not used: it is longer than 1024 KiB"},
-		"a link":                       {files: map[string]string{"other.toml": own}, links: map[string]string{"croft.toml": "other.toml"}},
 		"another tool's, a link":       {links: map[string]string{".worktreelink": "node_modules"}, foreign: "ask"},
 		"another tool's beside steps":  {files: map[string]string{"croft.toml": own, ".config/wt.toml": "pre-start = \"wt-command\"\n"}, want: "provision.step a: true"},
 		"another tool's that is not":   {files: map[string]string{".config/wt.toml": "pre-start = \"true\"\n"}, foreign: "conductor.json"},
