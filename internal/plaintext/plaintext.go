@@ -1,6 +1,6 @@
 // Package plaintext takes out of what programs print what is meant for a terminal: sequences that
-// move the cursor, set colours and titles. What is left is not safe to print yet: single control
-// characters are the caller's to replace.
+// move the cursor, set colours and titles, and single characters that ring a bell or switch the character set. What is
+// left is not safe to print yet: control characters of Unicode, and carriage returns, are the caller's to replace.
 package plaintext
 
 // Filter takes sequences out of a text that comes in pieces. The zero value is ready.
@@ -31,11 +31,12 @@ func (f *Filter) Strip(piece []byte) []byte {
 	for _, c := range piece {
 		switch f.in {
 		case inText:
-			if c == escape {
+			switch {
+			case c == escape:
 				f.in = afterEscape
-				continue
+			case isText(c):
+				out = append(out, c)
 			}
-			out = append(out, c)
 		case afterEscape:
 			f.in = afterFirst(c)
 		case inSequence:
@@ -59,6 +60,9 @@ func (f *Filter) Strip(piece []byte) []byte {
 	}
 	return out
 }
+
+// isText reports whether a byte is a part of a text: no control character, but for those that end a line or a cell.
+func isText(c byte) bool { return c >= 0x20 && c != 0x7f || c == '\n' || c == '\t' || c == '\r' }
 
 // afterFirst returns what follows after the first character of a sequence.
 func afterFirst(c byte) state {
