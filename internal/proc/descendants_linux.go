@@ -133,13 +133,15 @@ func Left(leader Identity, known []Identity, variable string) []Identity {
 	return list
 }
 
-// Signal asks a process to end, stops it, or kills it.
+// Signal asks a process to end, stops it, lets it go on, or kills it.
 func Signal(id Identity, how Ending) {
 	switch how {
 	case Kill:
 		_ = unix.Kill(id.PID, unix.SIGKILL)
 	case Stop:
 		_ = unix.Kill(id.PID, unix.SIGSTOP)
+	case Continue:
+		_ = unix.Kill(id.PID, unix.SIGCONT)
 	case Ask:
 		_ = unix.Kill(id.PID, unix.SIGTERM)
 		_ = unix.Kill(id.PID, unix.SIGCONT) // one that was stopped would not hear of it

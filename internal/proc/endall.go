@@ -1,6 +1,9 @@
 package proc
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // EndAll ends processes that find returns, until it returns none: it asks them to end, and kills them
 // after a while. It returns those that are left.
@@ -28,7 +31,7 @@ func EndAll(find func() []Identity, grace time.Duration) []Identity {
 }
 
 // stopped stops processes, and those that find returns then, until all are stopped, so that none can
-// start another one while they are killed.
+// start another one while they are killed. One that is not found any more is not the caller's, and goes on.
 func stopped(list []Identity, find func() []Identity) []Identity {
 	const most = 200
 	is := map[Identity]bool{}
@@ -44,6 +47,11 @@ func stopped(list []Identity, find func() []Identity) []Identity {
 			break
 		}
 		list = find()
+	}
+	for id := range is {
+		if !slices.Contains(list, id) {
+			Signal(id, Continue)
+		}
 	}
 	return list
 }

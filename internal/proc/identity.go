@@ -119,7 +119,8 @@ type Ending int
 
 // How.
 const (
-	Ask  Ending = iota // it is asked to end, and may take its time
-	Kill               // it has no choice
-	Stop               // it does nothing any more, until it is killed
+	Ask      Ending = iota // it is asked to end, and may take its time
+	Kill                   // it has no choice
+	Stop                   // it does nothing any more, until it is killed
+	Continue               // it goes on after a Stop
 )

@@ -12,7 +12,7 @@ func (s *Session) onTerminal(SessionIO) error { return errors.ErrUnsupported }
 
 // Signal asks the processes of a group that a process leads to end, stops them, or kills them.
 func Signal(id Identity, how Ending) {
-	signals := map[Ending]syscall.Signal{Ask: syscall.SIGTERM, Stop: syscall.SIGSTOP, Kill: syscall.SIGKILL}
+	signals := map[Ending]syscall.Signal{Ask: syscall.SIGTERM, Stop: syscall.SIGSTOP, Continue: syscall.SIGCONT, Kill: syscall.SIGKILL}
 	_ = syscall.Kill(-id.PID, signals[how])
 }
 
