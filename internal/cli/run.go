@@ -90,7 +90,8 @@ Changes outside of the workspace that are seen meanwhile are named: the project'
 checkout, and branches of nobody who is at work. Who made them cannot be seen.
 
 With --detach it runs without a terminal, and this command returns at once. "croft stop"
-ends it. The exit status is that of the agent.`,
+ends it. The exit status is that of the agent; if that succeeded and its work could not be
+finished, or with --merge not be merged, it is that of "croft finish" or "croft merge".`,
 		Example: `  croft run fix-login -- claude "fix the login"
   croft run fix-login --detach -- codex exec "fix the login"
   croft run tests -- make test`,

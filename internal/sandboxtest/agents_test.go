@@ -71,26 +71,14 @@ func TestCodexSaves(t *testing.T) {
 			step{"submit", `{"outcome":"done","summary":"all of it"}`},
 			shell("git status --porcelain && echo CLEAN"),
 		)
-		home := t.TempDir()
-		writeFile(t, filepath.Join(home, "config.toml"), fmt.Sprintf(`model = "scripted"
-model_provider = "scripted"
-approval_policy = "never"
-sandbox_mode = "workspace-write"
-[sandbox_workspace_write]
-exclude_slash_tmp = true
-[model_providers.scripted]
-name = "scripted"
-base_url = %q
-wire_api = "responses"
-env_key = "SCRIPTED_KEY"
-[mcp_servers.croft]
+		settings := codexSettings(m) + fmt.Sprintf(`[mcp_servers.croft]
 command = %q
 args = ["mcp"]
 default_tools_approval_mode = "approve"
 cwd = %q
 env = { CROFT_STATE_DIR = %q }
-`, m.URL+"/v1", h.croft, h.path(name), h.stateDir()))
-		out := h.runAgent(t, name, []string{"HOME=" + agentHome(t), "CODEX_HOME=" + home, "SCRIPTED_KEY=x"}, "codex", "exec", "--skip-git-repo-check", "go")
+`, h.croft, h.path(name), h.stateDir())
+		out := h.runAgent(t, name, codexEnv(t, settings), "codex", "exec", "--skip-git-repo-check", "go")
 		answers := strings.Join(m.answers(t), "\n")
 		if strings.Contains(answers, "COMMITTED") || !strings.Contains(answers, "CLEAN") || strings.Contains(answers, failed) {
 			t.Errorf("%s: the tools answered\n%s\n%s", name, answers, out)

@@ -68,18 +68,7 @@ func (d *day) codex(line string) (command, env []string) {
 	d.t.Helper()
 	m := d.model(step{tool: "exec_command", input: fmt.Sprintf(`{"cmd":%q,"yield_time_ms":30000}`, line+worked)})
 	home := d.t.TempDir()
-	writeFile(d.t, filepath.Join(home, "config.toml"), fmt.Sprintf(`model = "scripted"
-model_provider = "scripted"
-approval_policy = "never"
-sandbox_mode = "workspace-write"
-[sandbox_workspace_write]
-exclude_slash_tmp = true
-[model_providers.scripted]
-name = "scripted"
-base_url = %q
-wire_api = "responses"
-env_key = "SCRIPTED_KEY"
-`, m.URL+"/v1"))
+	writeFile(d.t, filepath.Join(home, "config.toml"), codexSettings(m))
 	return []string{d.program("codex"), "exec", "--skip-git-repo-check", "go"}, []string{"CODEX_HOME=" + home, "SCRIPTED_KEY=x"}
 }
 
