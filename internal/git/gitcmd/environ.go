@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
 // environ looks up a variable of the user's environment.
@@ -58,18 +60,24 @@ func (g *Git) baseEnv() []string {
 	return append(env, "LC_MESSAGES=C")
 }
 
-// credentialEnv are the variables that control how git reaches a server.
-var credentialEnv = []string{
-	"GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT",
-	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_NO_VERIFY",
-	"GIT_PROXY_SSL_CAINFO", "GIT_PROXY_SSL_CERT", "GIT_PROXY_SSL_KEY",
+// credentialEnv are the variables that control how git reaches a server, by the way.
+var credentialEnv = map[gitconfig.Way][]string{
+	gitconfig.WaySSH: {"GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT"},
+	gitconfig.WayWeb: {
+		"GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_NO_VERIFY",
+		"GIT_PROXY_SSL_CAINFO", "GIT_PROXY_SSL_CERT", "GIT_PROXY_SSL_KEY",
+	},
 }
 
 // credentialEnviron returns the variables of credentialEnv that the user's environment
 // has.
-func (g *Git) credentialEnviron() []string {
+func (g *Git) credentialEnviron(way gitconfig.Way) []string {
+	names := credentialEnv[way]
+	if way == gitconfig.WayAny {
+		names = slices.Concat(credentialEnv[gitconfig.WaySSH], credentialEnv[gitconfig.WayWeb])
+	}
 	var env []string
-	for _, name := range credentialEnv {
+	for _, name := range names {
 		if v, ok := g.environ(name); ok {
 			env = append(env, name+"="+v)
 		}

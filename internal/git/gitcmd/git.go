@@ -127,6 +127,7 @@ type Call struct {
 	Locks   bool     // locks the index, which it writes or may refresh
 	Writes  []string // other lock files that it creates, relative to the common directory
 	Network bool     // uses the user's credentials
+	Remote  string   // with Network: the remote that is reached, and whose secrets are needed; empty: any that has objects for a checkout
 	Session bool     // answers questions until it is closed: each has a deadline of its own
 	asks    bool     // determines the user's identity as git would
 	Inherit []*os.File

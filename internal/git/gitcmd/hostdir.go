@@ -204,7 +204,7 @@ func (r *Repository) makeHost(s *hostState) error {
 		return err
 	}
 	s.files["record"], _ = os.ReadFile(r.RecordFile())
-	s.changed = settingChanges(s.record.Pinned, settingsIn(s.Entries, gitconfig.ClassPinned))
+	s.changed = settingChanges(s.record.Pinned, pinnedIn(s.Entries, s.record.Secrets.Shown))
 	s.changed = append(s.changed, settingChanges(s.record.Sparse[""], r.sparseNow(s.Entries, r.CommonDir))...)
 	return r.writeHost(s)
 }

@@ -22,6 +22,9 @@ type record struct {
 	// Sparse has the sparse-checkout settings of checkouts that are not Croft's own, by
 	// the names of their admin directories; that of the main checkout is empty.
 	Sparse map[string][]gitconfig.Setting `json:"sparse,omitempty"`
+	// Secrets are the fingerprints of the passwords in addresses of remotes. A record of an
+	// earlier version has none.
+	Secrets gitconfig.Fingerprints `json:"secrets"`
 }
 
 // RecordFile is the path of the record.
@@ -34,18 +37,9 @@ func (r *Repository) readRecord() (record, error) {
 		err = json.Unmarshal(b, &rec)
 	}
 	for i := range rec.Pinned {
-		rec.Pinned[i] = withoutSecret(rec.Pinned[i]) // an earlier version of Croft recorded it
+		rec.Pinned[i] = gitconfig.WithoutSecret(rec.Pinned[i]) // an earlier version of Croft recorded it
 	}
 	return rec, err
-}
-
-// withoutSecret returns a setting without the password in the address of a remote: nothing
-// of it is recorded, and a password that was changed is no other address.
-func withoutSecret(s gitconfig.Setting) gitconfig.Setting {
-	if gitconfig.IsRemoteURL(s.Key) || strings.HasSuffix(s.Key, ".lfsurl") || s.Key == "lfs.url" {
-		s.Value, _, _ = gitconfig.CutSecret(s.Value)
-	}
-	return s
 }
 
 func (r *Repository) writeRecord(rec record) error {
@@ -67,19 +61,35 @@ func (r *Repository) writeRecord(rec record) error {
 // first time.
 func (r *Repository) recordedConfig(entries []gitconfig.Entry) (record, error) {
 	rec, err := r.readRecord()
-	if !errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		rec = r.newRecord(entries, "")
+	case err != nil || rec.Secrets.Salt != "":
 		return rec, err
+	default:
+		rec.Secrets = gitconfig.FingerprintsOf("", nil)
 	}
-	rec = record{Pinned: settingsIn(entries, gitconfig.ClassPinned), Sparse: map[string][]gitconfig.Setting{"": r.sparseNow(entries, r.CommonDir)}}
 	return rec, r.writeRecord(rec)
 }
 
-// settingsIn returns the settings of one class.
-func settingsIn(entries []gitconfig.Entry, which gitconfig.Class) []gitconfig.Setting {
+// newRecord pins what the configuration has now.
+func (r *Repository) newRecord(entries []gitconfig.Entry, salt string) record {
+	return record{
+		Pinned: pinnedIn(entries, bareSetting), Sparse: map[string][]gitconfig.Setting{"": r.sparseNow(entries, r.CommonDir)},
+		Secrets: gitconfig.FingerprintsOf(salt, entries),
+	}
+}
+
+func bareSetting(e gitconfig.Entry) gitconfig.Setting {
+	return gitconfig.WithoutSecret(e.Setting())
+}
+
+// pinnedIn returns the settings that are pinned, as shown returns each.
+func pinnedIn(entries []gitconfig.Entry, shown func(gitconfig.Entry) gitconfig.Setting) []gitconfig.Setting {
 	list := []gitconfig.Setting{}
 	for _, e := range entries {
-		if e.Class() == which {
-			list = append(list, withoutSecret(e.Setting()))
+		if e.Class() == gitconfig.ClassPinned {
+			list = append(list, shown(e))
 		}
 	}
 	return list
@@ -198,7 +208,7 @@ func (r *Repository) AcceptConfig(seen ConfigReport) error {
 	if fmt.Sprintf("%q", now) != fmt.Sprintf("%q", seen) {
 		return &ConfigChangedError{slices.Concat(now.Changes, now.Filters)}
 	}
-	rec := record{Pinned: settingsIn(h.Entries, gitconfig.ClassPinned), Sparse: map[string][]gitconfig.Setting{"": r.sparseNow(h.Entries, r.CommonDir)}}
+	rec := r.newRecord(h.Entries, h.record.Secrets.Salt)
 	for _, f := range h.filters {
 		if f.IsCommand() {
 			rec.Filters = append(rec.Filters, f.Setting())

@@ -143,7 +143,7 @@ func (r *Repository) Fetch(ctx context.Context, remote string) error {
 			"fetch", "--no-tags", "--quiet", "--no-recurse-submodules", "--no-write-fetch-head",
 			"--upload-pack=git-upload-pack", "--end-of-options", remote,
 		},
-		Network: true,
+		Network: true, Remote: remote,
 	})
 	return err
 }

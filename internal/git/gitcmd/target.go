@@ -185,9 +185,6 @@ func (g *Git) HardenedEnviron(ctx context.Context, d Target, c Call) ([]string, 
 	if !c.Locks {
 		env = append(env, "GIT_OPTIONAL_LOCKS=0")
 	}
-	if c.Network {
-		env = append(env, g.credentialEnviron()...)
-	}
 	kv := g.hardenedConfig()
 	global, access := os.DevNull, offline
 	if d.Repo != nil {
@@ -211,15 +208,9 @@ func (g *Git) HardenedEnviron(ctx context.Context, d Target, c Call) ([]string, 
 		if !c.asks {
 			kv = append(kv, g.reflogIdentity(s)...)
 		}
-		if c.Network {
-			access = s.credentials
-		}
-		if !c.Network && d.Repo.Format.Partial {
-			access = slices.Concat(access, s.remotes.Config)
-		}
-		if c.Network || d.Repo.Format.Partial {
-			env = append(env, s.remotes.Env...)
-		}
+		var credentials []string
+		access, credentials = g.access(s, d, c)
+		env = append(env, credentials...)
 		if filepath.Dir(d.gitDirectory()) == d.Repo.IsolatedDir() {
 			kv = append(kv, oneFileIndex...)
 		}

@@ -2,6 +2,7 @@ package gitcmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,14 +23,13 @@ type Settings struct {
 	user *userConfig
 	host *hostState
 
-	File        string            // the generated global file
-	filters     [][2]string       // the repository's filters that run
-	refused     []string          // the repository's filters that do not run
-	credentials [][2]string       // settings of calls that use the network
-	remotes     gitconfig.Access  // rules and secrets of the repository's remotes; credentials has the settings among them
-	Values      map[string]string // settings that Croft reads itself, by key
-	HasFilters  bool              // filters other than git-lfs may run
-	hasLFS      bool              // git-lfs may run
+	File       string      // the generated global file
+	filters    [][2]string // the repository's filters that run
+	refused    []string    // the repository's filters that do not run
+	remotes    []gitconfig.Remote
+	Values     map[string]string // settings that Croft reads itself, by key
+	HasFilters bool              // filters other than git-lfs may run
+	hasLFS     bool              // git-lfs may run
 }
 
 // userConfig is the user's own configuration.
@@ -151,9 +151,7 @@ func (r *Repository) combineSettings(u *userConfig, h *hostState) (*Settings, er
 		name, ok := gitconfig.Subsection(e.Key, "filter.")
 		s.HasFilters = s.HasFilters || ok && name != "lfs"
 	}
-	askPass, _ := r.Git.environ("SSH_ASKPASS")
-	s.remotes = gitconfig.AccessTo(h.record.Pinned, h.Entries, u.entries)
-	s.credentials = credentials(s.Values, u.entries, askPass, s.remotes)
+	s.remotes = gitconfig.Remotes(h.record.Pinned, h.Entries, h.record.Secrets)
 	for _, p := range h.record.Pinned {
 		if slices.Contains(ownKeys, p.Key) {
 			s.Values[p.Key] = p.Value
@@ -252,27 +250,32 @@ func (r *Repository) RefusedFilters() ([]string, error) {
 // that a partial clone lacks.
 var offline = [][2]string{{"core.sshCommand", "ssh"}, {"core.askPass", ""}, {"credential.helper", ""}}
 
-// credentials returns the settings of the programs that answer when a server asks for
-// credentials, after those that know the secrets of addresses.
-func credentials(values map[string]string, entries []gitconfig.Entry, sshAskPass string, remotes gitconfig.Access) [][2]string {
-	either := func(value, otherwise string) string {
-		if value == "" {
-			return otherwise
-		}
-		return value
+// access returns the settings and variables of a call by which it reaches remotes: with all
+// that belongs to the remote that it names, and with nothing else.
+func (g *Git) access(s *Settings, d Target, c Call) (kv [][2]string, env []string) {
+	isAny := d.Repo.Format.Partial || c.Network && s.hasLFS
+	user := s.user.entries
+	if !c.Network { // no program of the user's runs
+		user = slices.DeleteFunc(slices.Clone(user), func(e gitconfig.Entry) bool { return strings.HasPrefix(e.Key, "credential.") })
 	}
-	kv := [][2]string{
-		{"core.sshCommand", either(values["core.sshcommand"], "ssh")},
-		{"core.askPass", either(values["core.askpass"], sshAskPass)},
-		{"credential.helper", ""}, // an empty value clears the helpers that git has read so far
+	var a gitconfig.Access
+	switch i := slices.IndexFunc(s.remotes, func(r gitconfig.Remote) bool { return r.Name == c.Remote }); {
+	case c.Remote != "" && i >= 0 && verbOf(c.Args) == "push":
+		a = gitconfig.AccessTo(s.remotes[i], gitconfig.PushRule, user)
+	case c.Remote != "" && i >= 0:
+		a = gitconfig.AccessTo(s.remotes[i], gitconfig.FetchRule, user)
+	case c.Remote == "" && isAny:
+		a = gitconfig.AccessToAll(s.remotes, user)
+	case c.Remote == "" && c.Network:
+		a = gitconfig.AccessToAll(nil, user)
 	}
-	kv = append(kv, remotes.Config...)
-	for _, e := range entries {
-		if strings.HasPrefix(e.Key, "credential.") && strings.HasSuffix(e.Key, ".helper") {
-			kv = append(kv, [2]string{e.Key, e.Value})
-		}
+	kv = slices.Clone(offline) // an empty helper clears those that git has read so far
+	if c.Network && a.Way != gitconfig.WayFile && a.Way != "" {
+		askPass, _ := g.environ("SSH_ASKPASS")
+		kv[0][1], kv[1][1] = cmp.Or(s.Values["core.sshcommand"], "ssh"), cmp.Or(s.Values["core.askpass"], askPass)
+		env = g.credentialEnviron(a.Way)
 	}
-	return kv
+	return append(kv, a.Config...), append(env, a.Env...)
 }
 
 // userEnv are the variables that name the user's configuration files.

@@ -67,7 +67,7 @@ func (r *Remote) run(ctx context.Context, c gitcmd.Call) ([]byte, error) {
 	if err := r.repo.CheckRemote(r.Name); err != nil {
 		return nil, err
 	}
-	c.Network = true
+	c.Network, c.Remote = true, r.Name
 	return r.repo.Git.Run(ctx, r.repo.RemoteTarget(), c)
 }
 
