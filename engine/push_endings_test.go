@@ -36,7 +36,7 @@ test -e "$d/fails" && { cat "$d/fails" >&2; exit 1; }
 case "$3 $4" in
 "--method=GET "*"?"*) cat "$d/list" ;;
 "--method=GET "*) cat "$d/one" ;;
-*) cat >"$d/body" && cat "$d/one" ;;
+*) cat >"$d/body" && { test ! -e "$d/opened" || mv "$d/opened" "$d/list"; } && cat "$d/one" ;;
 esac
 `
 
