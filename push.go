@@ -53,7 +53,7 @@ const (
 type PushRequest struct {
 	Repo      Ref    `json:"repo,omitempty"`
 	Workspace Ref    `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
-	Remote    string `json:"remote,omitempty"`    // default: the upstream of the target, else origin
+	Remote    string `json:"remote,omitempty"`    // default: that of the last push, else origin, else the only one
 	Message   string `json:"message,omitempty"`   // of the commit of uncommitted work; default: by the configuration's template
 
 	PullRequest PullRequestMode `json:"pullRequest,omitempty"`

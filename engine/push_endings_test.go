@@ -296,6 +296,38 @@ var endings = []struct {
 			t.Errorf("shown as %s, %q", now.Status, now.Why)
 		}
 	}},
+	{"title of work that Croft committed", func(t *testing.T, h *fakeHost) {
+		for name, subjects := range map[string][]string{"fix-login": nil, "search": {"Index the pages\n\nThey are slow."}, "two": {"One", "Two"}} {
+			w := create(t, h.e, croft.CreateRequest{Name: name})
+			for _, subject := range subjects {
+				gittest.WriteFile(t, filepath.Join(w.Path, subject[:3]), "f\n")
+				h.GitIn(w.Path, "add", "--all")
+				h.GitIn(w.Path, "commit", "--quiet", "-m", subject)
+			}
+			gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "wip\n")
+			h.has("open", w.Branch, w.Head, "")
+			h.answer("list", []any{})
+			h.push(croft.PushRequest{Workspace: name, PullRequest: croft.PullRequestOpen})
+			var body map[string]string
+			if err := json.Unmarshal([]byte(read(t, h.file("body"))), &body); err != nil {
+				t.Fatal(err)
+			}
+			want := map[string][2]string{"fix-login": {"Fix login", ""}, "search": {"Index the pages", "They are slow."}, "two": {"Two", "- One\n- Two"}}[name]
+			if got := [2]string{body["title"], body["body"] + body["description"]}; got != want {
+				t.Errorf("%s: %q, want %q", name, got, want)
+			}
+		}
+	}},
+	{"asked without a pull request", func(t *testing.T, h *fakeHost) {
+		h.withWork("a")
+		for _, want := range []string{"it was never pushed; croft push --pr a", "it was pushed, and has no pull request; croft push --pr a"} {
+			got, err := h.e.RefreshPush(t.Context(), croft.RefreshPushRequest{Workspace: "a"})
+			if err != nil || got.PullRequest != nil || len(got.Remarks) != 1 || !strings.HasPrefix(got.Remarks[0], want) {
+				t.Errorf("%+v, %v, want %q", got, err, want)
+			}
+			h.push(croft.PushRequest{Workspace: "a"})
+		}
+	}},
 	{"pull request found again and updated", func(t *testing.T, h *fakeHost) {
 		w := h.withWork("a")
 		h.has("open", w.Branch, w.Head, "")
@@ -423,7 +455,7 @@ var endings = []struct {
 		env := append(slices.Clone(h.Env), "PATH="+strings.Join([]string{filepath.Join(h.Dir, "bin"), filepath.Join(w.Path, "bin"), "bin", "/usr/bin", "/bin"}, string(os.PathListSeparator)))
 		e := open(t, h.Dir, &engine.Options{Environ: env})
 		got, err := e.Push(t.Context(), croft.PushRequest{Workspace: "a", PullRequest: croft.PullRequestOpen})
-		if err != nil || got.PullRequest != nil || !strings.HasPrefix(got.Compare, "https://"+h.name+".com/acme/app/") || len(got.Remarks) != 1 || h.asked() != "" {
+		if err != nil || got.PullRequest != nil || !strings.HasPrefix(got.Compare, "https://"+h.name+".com/acme/app/") || len(got.Remarks) != 1 || !strings.Contains(got.Remarks[0], "no pull request was opened") || h.asked() != "" {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}},

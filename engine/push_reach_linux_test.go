@@ -93,7 +93,9 @@ func TestPlantedPassword(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	host, _ := httpsRemote(t, r)
-	address := func(user, password string) string { return fmt.Sprintf("https://%s:%s@%s/up.git", user, password, host) }
+	address := func(user, password string) string {
+		return fmt.Sprintf("https://%s:%s@%s/up.git", user, password, host)
+	}
 	gittest.WriteFile(t, filepath.Join(r.Home, "creds"), address(secretUser, secretToken)+"\n")
 	r.Git("config", "--global", "credential.helper", "store --file="+filepath.Join(r.Home, "creds"))
 	r.Git("remote", "add", "origin", "https://"+host+"/up.git")

@@ -41,8 +41,9 @@ credentials. A branch that has commits at the remote which the workspace lacks i
 alone; one that the workspace has rewritten since its last push is rewritten there.
 
 With --pr a pull request to the workspace's target is opened by gh (GitHub) or glab (GitLab),
-or the open one of the branch is found again. Without the tool the page is named on
-which you open it. Its title and text come from the commits, unless you give them.
+or the open one of the branch is found again. Its title and text come from the commits, unless
+you give them. Without the tool the branch is pushed, the page is named on which you open
+the pull request, and the exit code is 4.
 
 --status asks the host what became of pull requests: merged, closed, or merged with commits
 since. "croft list" and "croft clean" go by that. Without a NAME it asks for all.
@@ -95,11 +96,18 @@ func (a *app) runPush(ctx context.Context, svc pusher, req croft.PushRequest, na
 			return err
 		}
 	}
-	return a.pushEach(ctx, names, func(ctx context.Context, name string) (*croft.Pushed, error) {
+	isUnopened := false
+	err := a.pushEach(ctx, names, func(ctx context.Context, name string) (*croft.Pushed, error) {
 		req.Workspace = name
 		defer a.startProgress("pushing " + cmp.Or(name, "the workspace"))()
-		return svc.Push(ctx, req)
+		got, err := svc.Push(ctx, req)
+		isUnopened = isUnopened || err == nil && req.PullRequest == croft.PullRequestOpen && got.PullRequest == nil && got.Outcome != croft.PushMerged
+		return got, err
 	})
+	if err == nil && isUnopened { // the answer says why
+		return statusError(croft.ExitEnvironment)
+	}
+	return err
 }
 
 // runPushStatus asks for the pull requests of workspaces; without names for those of all that
@@ -116,6 +124,9 @@ func (a *app) runPushStatus(ctx context.Context, svc pusher, names []string) err
 			if ws.Push != nil {
 				names = append(names, croft.ByID(ws.ID))
 			}
+		}
+		if len(names) == 0 {
+			a.note("no workspace was pushed yet; %s push --pr NAME pushes one and opens its pull request", a.env.Program)
 		}
 	}
 	return a.pushEach(ctx, names, func(ctx context.Context, name string) (*croft.Pushed, error) {

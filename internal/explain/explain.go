@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -325,6 +326,32 @@ func explainJournal(e *croft.Error, err error) bool {
 	return true
 }
 
+// explainChanges says what is new in the repository's git configuration. A remote that was added since Croft
+// first saw the repository is nothing bad; a person says once that it is meant.
+func explainChanges(e *croft.Error, changes []gitcmd.ConfigChange) {
+	e.Code, e.Message, e.Hint = croft.ConfigChanged, "the repository's git configuration is not the one that Croft knows", "croft config accept"
+	isAdded := len(changes) > 0
+	details, names := []string{}, []string{}
+	for _, c := range changes {
+		name, isRemote := gitconfig.Subsection(c.Key, "remote.")
+		isAdded = isAdded && isRemote && len(c.Was) == 0
+		if isRemote {
+			c.Key = fmt.Sprintf("%s: %.300q", c.Key, c.Now)
+			if len(c.Was) > 0 {
+				c.Key += fmt.Sprintf(", was %.300q", c.Was)
+			}
+		}
+		if details = append(details, c.Key); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if isAdded {
+		e.Message = fmt.Sprintf("the remote %.100s is new: it was added after Croft first saw this repository", strings.Join(names, ", "))
+		details = append(details, "Nothing was pushed or fetched. Agents can write the repository's configuration, so you say once that a remote is meant.")
+	}
+	e.Details = strings.Join(details, "\n")
+}
+
 // explainConfig explains errors about the repository's git configuration, and about an
 // unsafe git.
 func explainConfig(e *croft.Error, err error) bool {
@@ -332,12 +359,7 @@ func explainConfig(e *croft.Error, err error) bool {
 	var extension *gitconfig.UnknownExtensionError
 	switch {
 	case errors.As(err, &changed):
-		e.Code, e.Message, e.Hint = croft.ConfigChanged, "the repository's git configuration is not the one that Croft knows", "croft config accept"
-		keys := []string{}
-		for _, c := range changed.Changes {
-			keys = append(keys, c.Key)
-		}
-		e.Details = strings.Join(keys, "\n")
+		explainChanges(e, changed.Changes)
 	case errors.As(err, &extension):
 		e.Code, e.Message = croft.Unsupported, extension.Error()+", which Croft does not know"
 	case errors.Is(err, gitcmd.ErrUnsafeGit):

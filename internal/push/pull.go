@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/forge"
+	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/shellword"
+	"github.com/croft-sh/croft/internal/work"
 )
 
 // request is a push whose commit is at the remote.
@@ -31,13 +34,17 @@ func (svc *Pushes) openPull(ctx context.Context, r *project.Project, rec *journa
 	}
 	host, ok := forge.HostOf(req.to.URL)
 	if !ok {
-		out.Remarks = append(out.Remarks, fmt.Sprintf("%s is at an address without pull requests: %s", req.to.Name, mask(req.to.URL)))
+		out.Remarks = append(out.Remarks, fmt.Sprintf("no pull request was opened: %s is at an address without pull requests, %s", req.to.Name, mask(req.to.URL)))
 		return nil
 	}
 	tool, ok := svc.toolOf(ctx, r, host)
 	if !ok {
 		out.Compare = host.CompareURL(base, req.to.branch)
-		out.Remarks = append(out.Remarks, missingTool(host))
+		remark := "the branch is pushed, but no pull request was opened: " + missingTool(host)
+		if out.Compare != "" {
+			remark += "; open it at " + out.Compare
+		}
+		out.Remarks = append(out.Remarks, remark)
 		return nil
 	}
 	pull, err := svc.findOrOpen(ctx, r, *rec, tool, req)
@@ -61,7 +68,7 @@ func (svc *Pushes) openPull(ctx context.Context, r *project.Project, rec *journa
 
 func missingTool(host forge.Host) string {
 	if name := host.ToolName(); name != "" {
-		return name + " is not in your PATH, so the pull request is opened by hand"
+		return name + " is not in your PATH"
 	}
 	return "Croft knows no tool for the pull requests of " + host.Name
 }
@@ -145,7 +152,8 @@ const (
 )
 
 // describe makes a title and a description of the work: of one commit its message, of several
-// the name of the workspace and their subjects.
+// the name of the workspace and their subjects. Commits of what was left uncommitted, whose message is Croft's,
+// say nothing.
 func (svc *Pushes) describe(ctx context.Context, r *project.Project, rec journal.Record, head string) (title, body string, err error) {
 	from := rec.Workspace.Base
 	if tip, err := r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Target); err == nil {
@@ -155,8 +163,10 @@ func (svc *Pushes) describe(ctx context.Context, r *project.Project, rec journal
 	if err != nil {
 		return "", "", err
 	}
+	own, _, _ := strings.Cut(work.DefaultMessage(r, rec), "\n")
+	log = slices.DeleteFunc(log, func(c odb.LogEntry) bool { return c.Subject == strings.TrimSpace(own) })
 	if len(log) == 1 {
-		c, err := r.Git.ReadCommit(ctx, head)
+		c, err := r.Git.ReadCommit(ctx, log[0].Commit)
 		if err != nil {
 			return "", "", err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Refresh asks the host what became of the pull request of a workspace, and records it.
@@ -22,7 +23,7 @@ func (svc *Pushes) Refresh(ctx context.Context, s project.Location, rec journal.
 	w := rec.Workspace
 	out := &croft.Pushed{RepoID: s.ID, Workspace: w.ID, WorkspaceName: w.Name, Push: w.Push, PullRequest: w.PullRequest}
 	if w.Push == nil {
-		out.Remarks = []string{"it was never pushed"}
+		out.Remarks = []string{"it was never pushed; " + openHint(w)}
 		return out, nil
 	}
 	to, err := svc.destinationOf(s.Project, rec, w.Push.Remote)
@@ -32,12 +33,13 @@ func (svc *Pushes) Refresh(ctx context.Context, s project.Location, rec journal.
 	to.branch = w.Push.Branch
 	host, ok := forge.HostOf(to.URL)
 	if !ok {
+		out.Remarks = []string{fmt.Sprintf("it was pushed to %s, which is at an address without pull requests", to.Name)}
 		return out, nil
 	}
 	tool, ok := svc.toolOf(ctx, s.Project, host)
 	if !ok {
 		out.Compare = host.CompareURL(w.Target, to.branch)
-		out.Remarks = []string{missingTool(host)}
+		out.Remarks = []string{"nobody was asked: " + missingTool(host)}
 		return out, nil
 	}
 	list, err := tool.Pulls(ctx, to.branch)
@@ -46,6 +48,7 @@ func (svc *Pushes) Refresh(ctx context.Context, s project.Location, rec journal.
 	}
 	pull, ok := choose(list, w)
 	if !ok {
+		out.Remarks = []string{"it was pushed, and has no pull request; " + openHint(w)}
 		return out, nil
 	}
 	if err := svc.recordPull(ctx, s.Project, &rec, to, pull); err != nil {
@@ -53,6 +56,11 @@ func (svc *Pushes) Refresh(ctx context.Context, s project.Location, rec journal.
 	}
 	out.PullRequest = rec.Workspace.PullRequest
 	return out, nil
+}
+
+// openHint is the command by which a workspace gets a pull request.
+func openHint(w croft.Workspace) string {
+	return "croft push --pr " + shellword.Quote(w.Name) + " opens one"
 }
 
 // choose returns the pull request of a workspace among those of its branch: the open one, the

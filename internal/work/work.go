@@ -177,7 +177,7 @@ func (svc *Commits) commitWork(ctx context.Context, r *project.Project, rec jour
 
 // messageOf returns the message of a commit of a workspace, with its trailer.
 func messageOf(r *project.Project, rec journal.Record, as CommitSpec) string {
-	text := cmp.Or(as.message, FillIn(commitMessage(r, rec), rec.Workspace))
+	text := cmp.Or(as.message, DefaultMessage(r, rec))
 	return WithTrailer(text, "Croft-Workspace", string(rec.Workspace.ID))
 }
 
@@ -199,6 +199,11 @@ func workChangedError(rec journal.Record) error {
 		Code: croft.WorkChanged, Message: "the workspace has other work than what was seen", Details: "Nothing was committed or submitted.",
 		Hint: "croft diff " + rec.Workspace.Name,
 	}
+}
+
+// DefaultMessage returns the message of commits for which nobody gave one.
+func DefaultMessage(r *project.Project, rec journal.Record) string {
+	return FillIn(commitMessage(r, rec), rec.Workspace)
 }
 
 // commitMessage returns the template for the commit messages of a workspace.

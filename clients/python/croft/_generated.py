@@ -5822,7 +5822,7 @@ class Calls:
         ACCESS_DENIED, unless the user allows it.
 
           workspace: a name, an ID or a path; default: where repo lies
-          remote: default: the upstream of the target, else origin
+          remote: default: that of the last push, else origin, else the only one
           message: of the commit of uncommitted work; default: by the configuration's
             template
           title: of the pull request; default: from the commits, or as it is there

@@ -2093,7 +2093,7 @@ export type PushOutcome =
 /** PushRequest names the workspace whose work is pushed. */
 export interface PushRequest {
   repo?: string;
-  /** default: the upstream of the target, else origin */
+  /** default: that of the last push, else origin, else the only one */
   remote?: string;
   /** of the commit of uncommitted work; default: by the configuration's template */
   message?: string;
