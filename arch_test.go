@@ -55,8 +55,9 @@ var mayImport = map[string][]string{
 	"internal/hook/act": {".", "internal/fsx", "internal/hook", "internal/provision/foreign", "internal/shellword"},
 
 	// Agents that Croft starts: what can be told of one without a journal, and who waits for it.
-	"internal/run":       {".", "internal/fsx", "internal/owner", "internal/proc"},
-	"internal/supervise": {".", "internal/owner", "internal/proc", "internal/run"},
+	"internal/run":        {".", "internal/fsx", "internal/owner", "internal/proc"},
+	"internal/supervise":  {".", "internal/owner", "internal/proc", "internal/run"},
+	"internal/background": {".", "internal/fsx", "internal/pattern", "internal/proc"},
 
 	// The rooms of git, each on those before it. "internal/git/..." is all of them.
 	"internal/git/object":    {"internal/fsx"},
@@ -304,7 +305,7 @@ var mayImport = map[string][]string{
 	"docs/schema":    {},
 	"docs/openapi":   {},
 	"cmd/croft": {
-		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/cli", "internal/config", "internal/daemon", "internal/daemon/process", "internal/hook", "internal/hook/act",
+		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/background", "internal/cli", "internal/config", "internal/daemon", "internal/daemon/process", "internal/hook", "internal/hook/act",
 		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/mcp", "internal/proc", "internal/socket", "internal/supervise", "internal/token",
 	},
 }

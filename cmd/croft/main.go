@@ -27,6 +27,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == shimArgument {
 		os.Exit(supervise.RunShim(os.Environ()))
 	}
+	if len(os.Args) == 3 && os.Args[1] == followArgument {
+		os.Exit(follow(os.Args[2], os.Environ()))
+	}
 	// A command lives for milliseconds and ends with little in memory: it is
 	// cheaper to collect late.
 	debug.SetGCPercent(400)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/background"
 	"github.com/croft-sh/croft/internal/cli"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/supervise"
@@ -17,31 +18,56 @@ import (
 // second one is the ID of the run, for people who look at processes, and the third one the workspace.
 const shimArgument = "run-shim"
 
+// sessionVariable has the run of a session that an agent's own supervisor runs, in the processes of that. They are ended after the
+// session is, not before as those of a run are: it would go on with what it does next.
+const sessionVariable = "CROFT_FOLLOWED_RUN"
+
 // placeOf returns the directory that a caller counts as being in. A process that an agent has started is in the workspace of
 // that agent, wherever it went: it has a shim of this program above it.
 func placeOf(dir string) string {
 	if n := len(os.Args); n > 1 && os.Args[n-2] == "run" && strings.HasPrefix(os.Args[n-1], "--settle=") {
 		return dir // a shim starts it, and ends
 	}
-	isShim := func(args []string) bool { return len(args) == 4 && args[1] == shimArgument }
 	if args := proc.Ancestor(isShim); args != nil {
 		return args[3]
 	}
 	return dir
 }
 
+// isShim reports whether arguments are those of a process above an agent.
+func isShim(args []string) bool { return len(args) == 4 && args[1] == shimArgument }
+
+// checkCommand refuses a command that cannot be run, and says who runs it.
+func checkCommand(environ, command []string) (cli.By, error) {
+	program := command[0]
+	if !strings.ContainsRune(program, filepath.Separator) { // it may be in the workspace
+		if _, err := proc.Find(program, environ); err != nil {
+			return "", &croft.Error{Code: croft.InvalidRequest, Op: "run", Message: fmt.Sprintf("there is no program %q in your PATH", program)}
+		}
+	}
+	if !background.Is(command) {
+		return cli.ByCroft, nil
+	}
+	if proc.Ancestor(isShim) != nil {
+		return "", &croft.Error{
+			Code: croft.InvalidRequest, Op: "run", Message: "claude --bg may start the supervisor of all its sessions, which would end with the agent that runs this",
+			Hint: "croft run --detach NAME -- claude -p …",
+		}
+	}
+	return cli.ByItself, background.Check(command)
+}
+
 // agentsOf runs agents on this terminal, or in the background.
 func agentsOf(environ []string, display display) cli.Agents {
 	return cli.Agents{
 		Process: os.Getpid(),
-		Find: func(program string) error {
-			if strings.ContainsRune(program, filepath.Separator) {
-				return nil // it may be in the workspace
-			}
-			if _, err := proc.Find(program, environ); err != nil {
-				return &croft.Error{Code: croft.InvalidRequest, Op: "run", Message: fmt.Sprintf("there is no program %q in your PATH", program)}
-			}
-			return nil
+		Check:   func(command []string) (cli.By, error) { return checkCommand(environ, command) },
+		Start: func(ctx context.Context, a cli.AgentRun) error {
+			_, err := background.Start(ctx, a.Run.Dir, background.Command{
+				Dir: a.Workspace.Path, Words: a.Command, Environ: shellEnviron(environ, a.Workspace.Path, nil), Variables: a.Workspace.Variables(),
+				Mark: sessionVariable + "=" + string(a.Run.ID),
+			})
+			return err
 		},
 		Run: func(ctx context.Context, a cli.AgentRun) (*cli.AgentEnd, error) {
 			self, err := os.Executable()
@@ -54,6 +80,9 @@ func agentsOf(environ []string, display display) cli.Agents {
 				Own:     environ,
 				Shim:    []string{self, shimArgument, string(a.Run.ID), a.Workspace.Path},
 				Resume:  []string{self, "-C", a.Workspace.Repo, "run", "--settle=" + string(a.Workspace.ID)},
+			}
+			if session, ok := background.Of(a.Run.Dir, environ); ok {
+				agent.Command, agent.Release = []string{self, followArgument, a.Run.Dir}, session.Stop
 			}
 			switch {
 			case a.Output == cli.AgentNoHere:
@@ -72,17 +101,22 @@ func agentsOf(environ []string, display display) cli.Agents {
 			}
 			return &cli.AgentEnd{Run: end.Run, Merge: end.Merge, Unfinished: end.Unfinished}, nil
 		},
-		Settle: settleRun,
+		Settle: func(ctx context.Context, svc croft.Service, ws croft.Workspace) (*croft.Merge, error) {
+			return settleRun(ctx, svc, ws, environ)
+		},
 	}
 }
 
 // settleRun does what the supervisor of a run would have done at its end.
-func settleRun(ctx context.Context, svc croft.Service, ws croft.Workspace) (*croft.Merge, error) {
+func settleRun(ctx context.Context, svc croft.Service, ws croft.Workspace, environ []string) (*croft.Merge, error) {
 	if ws.Run == nil {
 		return nil, nil
 	}
 	proc.NewSession()
 	_ = os.Chdir("/")
+	if session, ok := background.Of(ws.Run.Dir, environ); ok {
+		_ = session.Stop(ctx) // what it says is for its supervisor, which is gone
+	}
 	end, err := supervise.Settle(ctx, svc, croft.Ref(ws.Repo), *ws.Run)
 	if err != nil {
 		return nil, err

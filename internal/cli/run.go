@@ -15,13 +15,24 @@ import (
 // Agents runs agents. Required for `run`.
 type Agents struct {
 	Process int // this one
-	// Find refuses a program that cannot be found, before a workspace is made for it.
-	Find func(program string) error
+	// Check refuses a command that cannot be run, before a workspace is made for it, and says who runs it.
+	Check func(command []string) (By, error)
+	// Start has an agent's own supervisor start it. A run of it follows the agent.
+	Start func(ctx context.Context, a AgentRun) error
 	// Run runs an agent until it has ended, nothing is left of it, and its work is finished.
 	Run func(ctx context.Context, a AgentRun) (*AgentEnd, error)
 	// Settle waits for the end of a run whose supervisor is gone, and finishes its work.
 	Settle func(ctx context.Context, svc croft.Service, ws croft.Workspace) (*croft.Merge, error)
 }
+
+// By says who starts an agent and keeps it running.
+type By string
+
+// Who does.
+const (
+	ByCroft  By = ""
+	ByItself By = "itself" // a supervisor of the agent's own: Croft follows it
+)
 
 // AgentRun is an agent to be run.
 type AgentRun struct {
@@ -90,7 +101,7 @@ Changes outside of the workspace that are seen meanwhile are named: the project'
 checkout, and branches of nobody who is at work. Who made them cannot be seen.
 
 With --detach it runs without a terminal, and this command returns at once. "croft stop"
-ends it. The exit status is that of the agent; if that succeeded and its work could not be
+ends it. So does "claude --bg": Claude Code's own supervisor runs it, and Croft follows it. The exit status is that of the agent; if that succeeded and its work could not be
 finished, or with --merge not be merged, it is that of "croft finish" or "croft merge".`,
 		Example: `  croft run fix-login -- claude "fix the login"
   croft run fix-login --detach -- codex exec "fix the login"
@@ -153,10 +164,8 @@ func (a *app) runRun(ctx context.Context, svc croft.Service, opts runOptions, cm
 	if opts.supervise != "" {
 		return a.superviseBegun(ctx, svc, args[0], croft.ID(opts.supervise), command)
 	}
-	if err := refuseBackground(command); err != nil {
-		return err
-	}
-	if err := a.env.Agents.Find(command[0]); err != nil {
+	by, err := a.env.Agents.Check(command)
+	if err != nil {
 		return err
 	}
 	ws, err := a.workspaceToRun(ctx, svc, opts, args[:at])
@@ -169,7 +178,12 @@ func (a *app) runRun(ctx context.Context, svc croft.Service, opts runOptions, cm
 	if err != nil {
 		return err
 	}
-	if opts.isDetached {
+	if by == ByItself {
+		if err := a.startByItself(ctx, svc, AgentRun{Service: svc, Workspace: *ws, Run: *begun, Command: command}); err != nil {
+			return err
+		}
+	}
+	if opts.isDetached || by == ByItself {
 		return a.runDetached(ctx, svc, *ws, *begun, command)
 	}
 	a.note("%s: %s runs in %s", ws.Name, filepath.Base(command[0]), a.shownPath(ws.Path))

@@ -135,7 +135,10 @@ func (n *News) fail(word string) {
 
 // listed is a session in the list of `claude agents --json`.
 func listed(o object) News {
-	n := News{Event: "agents", Dir: o.text("cwd"), Session: plain(o.text("id"), maxSession)}
+	n := News{Event: "agents", Dir: o.text("cwd"), Session: plain(o.text("sessionId"), maxSession)} // as its hooks call it
+	if n.Session == "" {
+		n.Session = plain(o.text("id"), maxSession)
+	}
 	if o.text("status") == "waiting" {
 		n.State = croft.AgentWaiting
 		switch o.text("waitingFor") {

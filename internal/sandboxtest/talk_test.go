@@ -101,7 +101,9 @@ func (m *talks) message(w http.ResponseWriter, r *http.Request) {
 func (*talks) send(w http.ResponseWriter, model, id string, isStream bool, steps turn) {
 	begin := object{"id": "msg_" + id, "type": "message", "role": "assistant", "model": model, "content": []object{}, "usage": object{"input_tokens": 1, "output_tokens": 1}}
 	if !isStream {
-		begin["content"], begin["stop_reason"] = []object{{"type": "text", "text": "done"}}, "end_turn"
+		w.Header().Set("Content-Type", "application/json")
+		// A session in the background asks what it has come to, by its last words.
+		begin["content"], begin["stop_reason"] = []object{{"type": "text", "text": `{"state":"done","detail":"all of it","tempo":"idle","output":{"result":"all of it"}}`}}, "end_turn"
 		_ = json.NewEncoder(w).Encode(begin)
 		return
 	}

@@ -32,7 +32,7 @@ type Service interface {
 	Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error)
 }
 
-// Agent is an agent that is to be run. All fields but the last are required.
+// Agent is an agent that is to be run. All fields but the last two are required.
 type Agent struct {
 	Service Service
 	Repo    croft.Ref
@@ -46,6 +46,8 @@ type Agent struct {
 	Shim, Resume []string
 	Own          []string // the environment of these
 
+	// Release ends what the command had others do, after its own end; nil: nothing. If it cannot, the output says so.
+	Release func(ctx context.Context) error
 	// Interval is how often the run is recorded to go on. Default: a second.
 	Interval time.Duration
 }
@@ -84,6 +86,11 @@ func (a Agent) Supervise(ctx context.Context) (*End, error) {
 	}
 	w.session = session
 	status := w.wait(ctx)
+	if a.Release != nil {
+		if err := a.Release(context.WithoutCancel(ctx)); err != nil {
+			fmt.Fprintf(output, "\ncroft: %v\n", err)
+		}
+	}
 	if written, known := run.StatusOf(&a.Run); known {
 		status = written // the shim may have ended otherwise, after the agent
 	}
