@@ -186,7 +186,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/rules": {
 		".", "internal/actor", "internal/base", "internal/config", "internal/equip", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/layout", "internal/once", "internal/project", "internal/shellword", "internal/workspace",
+		"internal/layout", "internal/once", "internal/project", "internal/run", "internal/shellword", "internal/workspace",
 	},
 	"internal/equip": {
 		".", "internal/base", "internal/workspace", "internal/config", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/pattern", "internal/project", "internal/provision", "internal/check", "internal/flock", "internal/once", "internal/oplog", "internal/proc", "internal/provision/foreign", "internal/provision/portblock", "internal/provision/script", "internal/shellword",
@@ -194,7 +194,7 @@ var mayImport = map[string][]string{
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
 		"internal/git/...", "internal/journal", "internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/owner", "internal/page", "internal/project", "internal/removal", "internal/rules",
-		"internal/work", "internal/workspace",
+		"internal/run", "internal/work", "internal/workspace",
 	},
 	"internal/resolve": {
 		".", "internal/checkout", "internal/failpoint", "internal/git/...", "internal/journal", "internal/merge", "internal/once", "internal/oplog",

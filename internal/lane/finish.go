@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/run"
 )
 
 // FinishWork commits the work of an agent that has ended, and releases the lease of the
@@ -69,9 +70,14 @@ func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.F
 	if err != nil {
 		return nil, err
 	}
+	if err := run.CheckFinish(rec.Run, req); err != nil {
+		return nil, explain.WithWorkspace(rec.Workspace.Name, err)
+	}
 	if err := svc.Claim(ctx, rec, req.IfRevision, once.Name(key)); err != nil {
 		return nil, err
 	}
+	_, inside := svc.ActorOfCall(ctx)
+	req.Policy = run.PolicyFor(rec.Run, inside, req.Policy)
 	end := func(*journal.Tx) error { return nil }
 	if req.Lease != nil {
 		if err := svc.Workspaces.CheckLease(ctx, rec, *req.Lease); err != nil {
@@ -83,7 +89,7 @@ func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.F
 	if err == nil && req.Lease != nil {
 		err = svc.Workspaces.ClearLeaseLock(ctx, rec)
 	}
-	return m, err
+	return m, explain.WithWorkspace(rec.Workspace.Name, err)
 }
 
 // finishAs does what becomes of the work of an agent that has ended. end ends the agent's

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,12 +30,12 @@ func Occupants(dir string) ([]Occupant, bool) {
 			continue
 		}
 		of := "/proc/" + name
-		cwd, err := os.Readlink(of + "/cwd")
-		if err != nil {
+		cwds := dirsOf(of)
+		if len(cwds) == 0 {
 			continue // it has ended, or is another user's
 		}
 		file := ""
-		if !isIn(cwd, real) {
+		if !slices.ContainsFunc(cwds, func(cwd string) bool { return isIn(cwd, real) }) {
 			if file = fileWrittenIn(of, real); file == "" {
 				continue
 			}
@@ -69,13 +70,15 @@ func OccupantsOf(dirs []string) (map[string][]Occupant, bool) {
 			continue
 		}
 		of := "/proc/" + name
-		cwd, err := os.Readlink(of + "/cwd")
-		if err != nil {
+		cwds := dirsOf(of)
+		if len(cwds) == 0 {
 			continue // it has ended, or is another user's
 		}
 		in := map[string]string{} // directory to file
-		if dir, ok := dirAbove(cwd, asked); ok {
-			in[dir] = ""
+		for _, cwd := range cwds {
+			if dir, ok := dirAbove(cwd, asked); ok {
+				in[dir] = ""
+			}
 		}
 		addWritten(of, asked, in)
 		if len(in) == 0 || isUnstartedFork(of, "/proc/self") {
@@ -86,6 +89,39 @@ func OccupantsOf(dirs []string) (map[string][]Occupant, bool) {
 		}
 	}
 	return found, true
+}
+
+// maxThreads is of how many threads of a process the working directories are read.
+const maxThreads = 1000
+
+// dirsOf returns the working directories of a process: that of its first thread, which may have ended, and those of
+// threads that have others. of is its directory in /proc.
+func dirsOf(of string) []string {
+	var dirs []string
+	if cwd, err := os.Readlink(of + "/cwd"); err == nil {
+		dirs = append(dirs, cwd)
+	} else if errors.Is(err, os.ErrPermission) {
+		return nil
+	}
+	var info unix.Stat_t
+	const ofOne = 3 // the links of a directory with one directory in it
+	if unix.Stat(of+"/task", &info) != nil || info.Nlink == ofOne && len(dirs) > 0 {
+		return dirs
+	}
+	tasks, err := os.Open(of + "/task")
+	if err != nil {
+		return dirs
+	}
+	defer tasks.Close()
+	names, _ := tasks.Readdirnames(maxThreads)
+	buf := make([]byte, unix.PathMax)
+	for _, tid := range names {
+		n, err := unix.Readlinkat(int(tasks.Fd()), tid+"/cwd", buf)
+		if err == nil && !slices.ContainsFunc(dirs, func(known string) bool { return known == string(buf[:n]) }) {
+			dirs = append(dirs, string(buf[:n]))
+		}
+	}
+	return dirs
 }
 
 // dirAbove finds the asked directory that a path is or lies in.

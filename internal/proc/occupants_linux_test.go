@@ -6,7 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestWriters: a process that has its working directory elsewhere and a file in the
@@ -99,5 +102,55 @@ func TestOccupantsOf(t *testing.T) {
 	found, known := OccupantsOf([]string{inside, writes, empty, filepath.Join(root, "none")})
 	if !known || len(found) != 2 || len(found[inside]) != 1 || len(found[writes]) != 1 || found[writes][0].File != filepath.Join(writes, "file") {
 		t.Errorf("found %+v, %v", found, known)
+	}
+}
+
+// TestThreads: a process one of whose threads has a working directory of its own in a directory counts as an occupant of that.
+func TestThreads(t *testing.T) {
+	dir := t.TempDir()
+	ready, end := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		ready <- errors.Join(unix.Unshare(unix.CLONE_FS), unix.Chdir(dir))
+		<-end
+	}()
+	defer close(end)
+	if err := <-ready; err != nil {
+		t.Skip(err)
+	}
+	found, known := Occupants(dir)
+	if !known || len(found) != 1 || found[0].PID != os.Getpid() {
+		t.Errorf("found %+v, %v", found, known)
+	}
+}
+
+// TestFirstThreadEnded: so does a process whose first thread has ended.
+func TestFirstThreadEnded(t *testing.T) {
+	const script = `import ctypes, sys, threading, time
+threading.Thread(target=lambda: (time.sleep(0.2), print("ready", flush=True), sys.stdin.read())).start()
+ctypes.CDLL(None).syscall(60, 0)`
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the number of a call")
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(python, "-c", script)
+	cmd.Dir = dir
+	out, err := cmd.StdoutPipe()
+	in, inErr := cmd.StdinPipe()
+	if err = errors.Join(err, inErr, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	found, known := Occupants(dir)
+	several, _ := OccupantsOf([]string{dir})
+	if !known || len(found) != 1 || len(several[dir]) != 1 || found[0].PID != cmd.Process.Pid {
+		t.Errorf("found %+v and %+v, %v", found, several, known)
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/run"
 )
 
 // TrustVariable approves checks for what one process submits and lands, by their hash.
@@ -17,9 +19,16 @@ const TrustVariable = "CROFT_TRUST"
 
 // SetSubmitter sets in a merge that is about to be queued the actor that submits it, and what
 // the environment of the submitting process decides about it: whose name its commit gets and
-// which checks a person has approved. Another process may land the merge.
+// which checks a person has approved. Another process may land the merge. It refuses an agent whose work is not to be merged.
 func (svc *Rules) SetSubmitter(ctx context.Context, r *project.Project, m *journal.Merge) error {
 	svc.SetActor(ctx, m)
+	if m.ActorWorkspace != "" && m.Kind != croft.KindRevert {
+		if rec, err := svc.Journal.Record(ctx, m.Workspace); err == nil {
+			if err := run.RefuseMerge(rec.Run, m.ActorWorkspace); err != nil {
+				return err
+			}
+		}
+	}
 	m.Trusts = svc.TrustedByEnviron(ctx)
 	if m.Author != nil {
 		return nil

@@ -239,7 +239,7 @@ func Finish(ctx context.Context, svc Service, repo croft.Ref, ended croft.Run) (
 	ws := croft.ByID(ended.Workspace)
 	var err error
 	for begun := time.Now(); ; time.Sleep(time.Second) {
-		out.Merge, err = svc.Finish(ctx, croft.FinishRequest{Key: "run-" + string(ended.ID), Repo: repo, Workspace: ws, Outcome: outcome, Policy: ended.Policy})
+		out.Merge, err = svc.Finish(ctx, croft.FinishRequest{Key: run.Key(ended.ID), Repo: repo, Workspace: ws, Outcome: outcome, Policy: ended.Policy})
 		if err == nil || !croft.AsError("finish", err).Code.Retryable() || time.Since(begun) > finishTime {
 			break
 		}
