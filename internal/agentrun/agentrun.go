@@ -170,12 +170,8 @@ func deleteOldest(dir, except string) {
 func (svc *Runs) settle(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Run, error) {
 	last := rec.Run
 	run.EndAll(last, grace)
-	end := croft.RecordRunRequest{Run: last.ID, End: croft.RunLost}
-	if status, known := run.StatusOf(last); known {
-		end.End, end.Status = run.EndOf(last, status), status
-	} else if !last.StoppedAt.IsZero() {
-		end.End = croft.RunKilled
-	}
+	end := croft.RecordRunRequest{Run: last.ID}
+	end.End, end.Status = run.LastOf(last)
 	return svc.end(ctx, r, rec, end)
 }
 

@@ -50,6 +50,7 @@ func (svc *Runs) Stop(ctx context.Context, s project.Location, rec journal.Recor
 	if len(left) > 0 {
 		return nil, &croft.Error{Code: croft.WorkspaceBusy, Message: fmt.Sprintf("%d of its processes did not end, although they were killed", len(left))}
 	}
+	run.Wake(last)
 	if owner.Life(last.Supervisor) == proc.Alive { // it records the end, and finishes the work
 		if ended, err := svc.awaitEnd(ctx, rec); err != nil || ended != nil {
 			return ended, err

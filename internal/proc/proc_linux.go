@@ -45,6 +45,15 @@ func startOf(pid int) string {
 	return fields[19]
 }
 
+// IsStopped reports whether a process is alive and does nothing, because somebody has stopped it or debugs it.
+func IsStopped(id Identity) bool {
+	if LifeOf(id) != Alive {
+		return false
+	}
+	fields := statFields("/proc/" + strconv.Itoa(id.PID))
+	return len(fields) > 0 && (fields[0] == "T" || fields[0] == "t")
+}
+
 // isZombie reports whether a process has ended, by the fields of its stat. One whose first thread has
 // ended looks the same while its others run: it has more than one.
 func isZombie(fields []string) bool {

@@ -23,6 +23,9 @@ func pidSpace() string { return "" }
 
 func startOf(int) string { return "" }
 
+// IsStopped cannot tell on this platform, and says so of no process.
+func IsStopped(Identity) bool { return false }
+
 func nameOf(int) string { return "" }
 
 // Occupants cannot tell on this platform.

@@ -36,15 +36,38 @@ func Program(run *croft.Run) string {
 }
 
 // Lives reports whether a run goes on, as far as can be seen: its first process lives, or, if that
-// is not known yet, its supervisor does, or a process of the agent.
+// is not known yet, its supervisor does, or a process of the agent. One whose agent has ended, and that
+// goes on only because somebody has stopped Croft's own processes, does not.
 func Lives(run *croft.Run) bool {
 	if run.State == croft.RunEnded {
 		return false
 	}
 	if run.Process.PID != 0 {
-		return owner.Life(run.Process) != proc.Dead
+		return owner.Life(run.Process) != proc.Dead && !isHeldUp(run)
 	}
 	return owner.Life(run.Supervisor) != proc.Dead || len(Left(run)) > 0
+}
+
+// isHeldUp reports whether nothing is left of a run but processes of Croft's that somebody has stopped: they would end, too.
+func isHeldUp(run *croft.Run) bool {
+	if !proc.IsStopped(leader(run)) {
+		return false
+	}
+	supervisor := identity(run.Supervisor)
+	return (proc.IsStopped(supervisor) || proc.LifeOf(supervisor) == proc.Dead) && len(Left(run)) == 0
+}
+
+// Wake lets the processes of Croft's go on that look after a run, if somebody has stopped them. It reports whether the supervisor was.
+func Wake(run *croft.Run) bool {
+	if first := leader(run); proc.IsStopped(first) {
+		proc.Signal(first, proc.Continue)
+	}
+	supervisor := identity(run.Supervisor)
+	if !proc.IsStopped(supervisor) {
+		return false
+	}
+	proc.Signal(supervisor, proc.Continue)
+	return true
 }
 
 // StatusOf returns what the agent of a run exited with, if that was written down.
@@ -68,6 +91,17 @@ func EndOf(run *croft.Run, status int) croft.RunEnd {
 	return croft.RunFailed
 }
 
+// LastOf says how a run ended of which nothing is left, as far as that is known.
+func LastOf(run *croft.Run) (how croft.RunEnd, status int) {
+	if status, known := StatusOf(run); known {
+		return EndOf(run, status), status
+	}
+	if !run.StoppedAt.IsZero() {
+		return croft.RunKilled, 0
+	}
+	return croft.RunLost, 0
+}
+
 // Left returns the processes that are left of a run, without the first one, which is Croft's own.
 func Left(run *croft.Run) []proc.Identity {
 	var known []proc.Identity
@@ -77,8 +111,9 @@ func Left(run *croft.Run) []proc.Identity {
 	return proc.Left(leader(run), known, Variable(run.ID))
 }
 
-func leader(run *croft.Run) proc.Identity {
-	o := run.Process
+func leader(run *croft.Run) proc.Identity { return identity(run.Process) }
+
+func identity(o croft.Owner) proc.Identity {
 	return proc.Identity{Host: o.Host, Boot: o.Boot, Space: o.Space, PID: o.PID, Start: o.Start}
 }
 
@@ -95,6 +130,9 @@ func EndAll(run *croft.Run, grace time.Duration) []proc.Identity {
 		if time.Since(begun) > endTime {
 			proc.Signal(first, proc.Kill)
 			return proc.EndAll(others, 0)
+		}
+		if proc.IsStopped(first) {
+			proc.Signal(first, proc.Continue)
 		}
 	}
 	return left

@@ -263,21 +263,44 @@ func isDue(r croft.Run) bool {
 	return r.Finish != croft.FinishNever && r.How != croft.RunLost && r.FinishedAt.IsZero()
 }
 
-// settleTime is how long a run may take to be over.
-const settleTime = 30 * time.Second
+const (
+	// settleTime is how long a run may take to be over.
+	settleTime = 30 * time.Second
+	// heldTime is how long a supervisor may be seen to be stopped by somebody before it counts as gone.
+	heldTime = 3 * time.Second
+)
 
-// Settle does what the supervisor of a run would have done at its end, if that is gone.
+// Settle does what the supervisor of a run would have done at its end, if that is gone. One that somebody has stopped is let go on;
+// if it stays stopped, it counts as gone.
 func Settle(ctx context.Context, svc Service, repo croft.Ref, r croft.Run) (*End, error) {
 	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		now, err := svc.RecordRun(ctx, croft.RecordRunRequest{Repo: repo, Workspace: croft.ByID(r.Workspace), Run: r.ID})
 		if err != nil {
 			return nil, err
 		}
+		isGone := owner.Life(now.Supervisor) == proc.Dead
 		switch {
-		case owner.Life(now.Supervisor) != proc.Dead, time.Since(begun) > settleTime:
-			return &End{Run: *now}, nil // it is the supervisor's
-		case now.State == croft.RunEnded:
+		case isGone && now.State == croft.RunEnded:
 			return Finish(ctx, svc, repo, *now)
+		case time.Since(begun) > settleTime, !isGone && (run.Lives(now) || !run.Wake(now)):
+			return &End{Run: *now}, nil // it is the supervisor's
+		case !isGone && time.Since(begun) > heldTime:
+			return takeOver(ctx, svc, repo, *now)
 		}
 	}
+}
+
+// takeOver ends a run in the place of its supervisor. If that goes on later, it finds all done.
+func takeOver(ctx context.Context, svc Service, repo croft.Ref, r croft.Run) (*End, error) {
+	if r.State != croft.RunEnded {
+		run.EndAll(&r, graceful)
+		end := croft.RecordRunRequest{Repo: repo, Workspace: croft.ByID(r.Workspace), Run: r.ID}
+		end.End, end.Status = run.LastOf(&r)
+		now, err := svc.RecordRun(ctx, end)
+		if err != nil {
+			return nil, err
+		}
+		r = *now
+	}
+	return Finish(ctx, svc, repo, r)
 }
