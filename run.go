@@ -12,7 +12,8 @@ type Run struct {
 	Workspace ID       `json:"workspace"`
 	Command   []string `json:"command"` // the program and its arguments, cut where they are long
 	State     RunState `json:"state"`
-	// How and Status say how it ended. A status of 128 and more may stand for a signal.
+	// How and Status say how it ended, and Ending in words. A status of 128 and more may stand for a signal: the one that
+	// ended it, or by which its supervisor was asked to end it.
 	How    RunEnd `json:"how,omitempty"`
 	Status int    `json:"status,omitempty"`
 

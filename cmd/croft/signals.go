@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/proc"
 )
 
 // signals cancels a context when an interrupt arrives. The command then rolls back what
 // it has begun; a second interrupt ends the process at once.
 type signals struct {
 	ctx     context.Context
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	arrived chan os.Signal
 	isIdle  atomic.Bool // interrupts are for a child process
 	allowed atomic.Int64
@@ -28,7 +29,7 @@ const patience = 20 * time.Second
 func listenForSignals() *signals {
 	s := &signals{arrived: make(chan os.Signal, 2)}
 	s.allowed.Store(int64(patience))
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	signal.Notify(s.arrived, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		for sig := range s.arrived {
@@ -38,7 +39,7 @@ func listenForSignals() *signals {
 			if s.ctx.Err() != nil {
 				os.Exit(croft.ExitCanceled)
 			}
-			s.cancel()
+			s.cancel(proc.Signaled{Signal: sig})
 			time.AfterFunc(time.Duration(s.allowed.Load()), func() { os.Exit(croft.ExitCanceled) })
 		}
 	}()
@@ -48,7 +49,7 @@ func listenForSignals() *signals {
 // stop ends the listening for signals and cancels the context.
 func (s *signals) stop() {
 	signal.Stop(s.arrived)
-	s.cancel()
+	s.cancel(nil)
 }
 
 // allow gives a canceled command another time than [patience] to end.

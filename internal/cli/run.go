@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -346,14 +347,15 @@ func (a *app) endText(r croft.Run) string {
 	if len(r.Command) > 0 {
 		program = filepath.Base(r.Command[0])
 	}
-	how := map[croft.RunEnd]string{
-		croft.RunDone: "ended", croft.RunFailed: fmt.Sprintf("failed with status %d", r.Status), croft.RunKilled: "was stopped", croft.RunLost: "is gone",
-	}
-	text := program + " " + cmp.Or(how[r.How], string(r.State))
+	how := cmp.Or(r.Ending(), "is "+string(r.State))
 	if !r.EndedAt.IsZero() {
-		text += " after " + ageText(r.EndedAt, r.StartedAt)
+		verb, why, _ := strings.Cut(how, ", ")
+		how = verb + " after " + ageText(r.EndedAt, r.StartedAt)
+		if why != "" {
+			how += ", " + why
+		}
 	}
-	return text
+	return program + " " + how
 }
 
 // noteIntrusions names what changed outside of a workspace while its agent ran.

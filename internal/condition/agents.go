@@ -1,6 +1,9 @@
 package condition
 
-import "github.com/croft-sh/croft"
+import (
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/shellword"
+)
 
 func orphan(f *Facts) (Verdict, bool) {
 	if !f.IsOrphan && !f.isRunLost() {
@@ -28,9 +31,23 @@ func ended(f *Facts) (Verdict, bool) {
 	case end == nil || end.Head != f.Workspace.Head:
 		return none()
 	case end.Outcome == croft.Failed:
-		return f.verdictFor(croft.ConditionFailed, "the agent failed", croft.ActionDiff)
+		return f.verdictOf(croft.ConditionFailed, "failed", croft.RunFailed)
 	case end.Outcome == croft.Killed:
-		return f.verdictFor(croft.ConditionKilled, "the agent was killed", croft.ActionDiff)
+		return f.verdictOf(croft.ConditionKilled, "was killed", croft.RunKilled)
 	}
 	return none()
+}
+
+// verdictOf says of an agent that did not succeed how it ended, and what to look at: its work, or, if Croft ran it and it has
+// left none, what it printed.
+func (f *Facts) verdictOf(c croft.Condition, verb string, how croft.RunEnd) (Verdict, bool) {
+	r := f.Workspace.Run
+	if r == nil || r.How != how || f.Workspace.Finished.At.Before(r.StartedAt) {
+		return f.verdictFor(c, "the agent "+verb, croft.ActionDiff)
+	}
+	if f.isAhead() || f.Files.Changed > 0 {
+		return f.verdictFor(c, "the agent "+r.Ending(), croft.ActionDiff)
+	}
+	logs := croft.Next{Action: croft.ActionShow, Command: "croft logs --agent " + shellword.Quote(f.Workspace.Name)}
+	return Verdict{c, "the agent " + r.Ending(), &logs}, true
 }

@@ -96,7 +96,7 @@ func (a Agent) Supervise(ctx context.Context) (*End, error) {
 	}
 	how := run.EndOf(&a.Run, status)
 	if ctx.Err() != nil { // it was asked to end, whatever it says of that
-		how = croft.RunKilled
+		how, status = croft.RunKilled, proc.StatusOfCause(ctx, status)
 	}
 	return a.end(context.WithoutCancel(ctx), output, how, status)
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -56,15 +55,7 @@ func (v *view) setRun(w *croft.Workspace, last *croft.Run) {
 
 // endText says how a run ended.
 func endText(r *croft.Run) string {
-	switch r.How {
-	case croft.RunFailed:
-		return fmt.Sprintf("%s exited with %d", run.Program(r), r.Status)
-	case croft.RunKilled:
-		return run.Program(r) + " was stopped"
-	case croft.RunLost:
-		return run.Program(r) + " is gone, and nobody knows how it ended"
-	}
-	return run.Program(r) + " is done"
+	return run.Program(r) + " " + r.Ending()
 }
 
 // lastLine returns the last line that an agent printed, as text.
