@@ -39,7 +39,7 @@ func (r *Run) Ending() string {
 	case "SIGTERM":
 		return "was asked to end by SIGTERM"
 	case "SIGKILL":
-		return "was killed by SIGKILL, not by Croft: was the memory full?"
+		return "was killed by SIGKILL, not by Croft: out of memory?"
 	case "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGSEGV", "SIGSYS":
 		return "crashed with " + name
 	}

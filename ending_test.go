@@ -25,7 +25,7 @@ func TestEnding(t *testing.T) {
 		{killed(129), "ended with its terminal (SIGHUP)"},
 		{killed(130), "was interrupted by ctrl-c"},
 		{killed(134), "crashed with SIGABRT"},
-		{killed(137), "was killed by SIGKILL, not by Croft: was the memory full?"},
+		{killed(137), "was killed by SIGKILL, not by Croft: out of memory?"},
 		{killed(139), "crashed with SIGSEGV"},
 		{killed(141), "was killed by SIGPIPE"},
 		{killed(143), "was asked to end by SIGTERM"},

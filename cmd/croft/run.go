@@ -99,7 +99,7 @@ func agentsOf(environ []string, display display) cli.Agents {
 			if err != nil {
 				return nil, err
 			}
-			return &cli.AgentEnd{Run: end.Run, Merge: end.Merge, Unfinished: end.Unfinished}, nil
+			return &cli.AgentEnd{Run: end.Run, Merge: end.Merge, Unfinished: end.Unfinished, HasOpenLine: end.HasOpenLine}, nil
 		},
 		Settle: func(ctx context.Context, svc croft.Service, ws croft.Workspace) (*croft.Merge, error) {
 			return settleRun(ctx, svc, ws, environ)

@@ -48,10 +48,16 @@ With --agent it is the output of the last agent that "croft run" started there.`
 		Args:              takesOne("workspace", "its name"),
 		ValidArgsFunction: a.completeOne,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			var err error
 			if isAgent {
-				return a.runAgentLogs(ctx, svc, a.workspaceRef(args[0]), isFollowing)
+				err = a.runAgentLogs(ctx, svc, a.workspaceRef(args[0]), isFollowing)
+			} else {
+				err = a.runLogs(ctx, svc, a.workspaceRef(args[0]), croft.ID(check), isFollowing && !a.json)
 			}
-			return a.runLogs(ctx, svc, a.workspaceRef(args[0]), croft.ID(check), isFollowing && !a.json)
+			if err != nil && isFollowing && ctx.Err() != nil {
+				return statusError(croft.ExitCanceled) // who follows ends it by ctrl-c: that is no failure
+			}
+			return err
 		}),
 	}
 	cmd.Flags().StringVar(&check, "check", "", "the output of the check with this `ID`")
@@ -73,12 +79,12 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check c
 		return nil
 	}
 	if err != nil {
-		return err
+		return hintAgentLogs(ws, err)
 	}
 	req := croft.CheckLogRequest{Merge: m.ID, Check: check}
 	log, err := svc.CheckLog(ctx, req)
 	if err != nil {
-		return err
+		return hintAgentLogs(ws, err)
 	}
 	if a.json {
 		a.emit(logResult{Log: *log})
@@ -106,6 +112,16 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check c
 		req.Offset = log.Next
 	}
 	return nil
+}
+
+// hintAgentLogs says where to read on if no check has run in a workspace, but an agent.
+func hintAgentLogs(ws *croft.Workspace, err error) error {
+	if e, ok := errors.AsType[*croft.Error](err); ok && e.Code == croft.CheckNotFound && ws.Run != nil {
+		hinted := *e
+		hinted.Hint = "croft logs --agent " + shellWord(ws.Name)
+		return &hinted
+	}
+	return err
 }
 
 // lastChecked finds the last merge of a workspace that checks have run on, or that is the

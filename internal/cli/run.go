@@ -58,6 +58,8 @@ type AgentEnd struct {
 	Run        croft.Run
 	Merge      *croft.Merge // nil: its work was not finished
 	Unfinished error        // why, if it should have been
+	// HasOpenLine: the last line that it printed here has no end.
+	HasOpenLine bool
 }
 
 // runResult is the answer of `croft run` and `croft stop`.
@@ -317,15 +319,7 @@ func (a *app) showEnd(ctx context.Context, svc runner, ws croft.Workspace, end A
 	if a.json {
 		a.emit(runResult{Workspace: ws, Run: end.Run, Merge: end.Merge})
 	} else {
-		state, _ := conditionCells(&ws)
-		a.printTable([][]cell{{plainCell(ws.Name), state, plainCell(a.endText(end.Run))}})
-		if end.Merge != nil && ws.Status != croft.ConditionEmpty {
-			a.explainMerge(*end.Merge)
-		}
-		a.noteIntrusions(end.Run)
-		if ws.Next != nil {
-			a.note("hint: %s", ws.Next.Command)
-		}
+		a.printEnd(ws, end)
 	}
 	if end.Unfinished != nil {
 		why := *croft.AsError("run", end.Unfinished)
@@ -339,6 +333,26 @@ func (a *app) showEnd(ctx context.Context, svc runner, ws croft.Workspace, end A
 		return mergesExitStatus([]croft.Merge{*end.Merge}, croft.MergeMerged)
 	}
 	return nil
+}
+
+// printEnd prints how an agent ended, what became of its work, and what to do next.
+func (a *app) printEnd(ws croft.Workspace, end AgentEnd) {
+	if end.HasOpenLine {
+		a.printLine("")
+	}
+	state, _ := conditionCells(&ws)
+	a.printTable([][]cell{{plainCell(ws.Name), state, plainCell(a.endText(end.Run))}})
+	hasNothing := end.Merge != nil && end.Merge.Head == ws.Base && ws.Base != ""
+	if end.Merge != nil && ws.Status != croft.ConditionEmpty && !hasNothing {
+		a.explainMerge(*end.Merge)
+	}
+	a.noteIntrusions(end.Run)
+	if ws.Next != nil {
+		a.note("hint: %s", ws.Next.Command)
+	}
+	if hasNothing && (ws.Status == croft.ConditionFailed || ws.Status == croft.ConditionKilled) {
+		a.note("it has left no work; to try again: croft run %[1]s -- COMMAND; to remove it: croft remove %[1]s", shellWord(ws.Name))
+	}
 }
 
 // endText says how an agent ended, and after which time.

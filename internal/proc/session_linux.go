@@ -1,14 +1,6 @@
 package proc
 
-import (
-	"io"
-	"os"
-	"os/signal"
-	"sync"
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // onTerminal starts the process on a terminal of its own, which is of the size of the caller's, and
 // which is to become that of the session that the process starts (see TakeOver).
@@ -40,57 +32,8 @@ func (s *Session) onTerminal(to SessionIO) error {
 		_, _ = s.cmd.Process.Wait()
 		return err
 	}
-	resized, ended := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(resized, syscall.SIGWINCH)
-	var typing sync.WaitGroup
-	typing.Go(func() { copyTyped(ours, user, ended) })
-	go func() {
-		for {
-			select {
-			case <-resized:
-				resize()
-			case <-ended:
-				return
-			}
-		}
-	}()
-	s.restore = func() {
-		signal.Stop(resized)
-		close(ended)
-		typing.Wait()
-		_ = unix.IoctlSetTermios(user, unix.TCSETS, was)
-	}
-	s.copyOutput(ours, to.Log, to.Stdout)
+	s.on = &terminal{user: user, ours: ours, was: *was, resize: resize, show: s.redraw, suspends: make(chan struct{}, 1)}
+	s.restore = s.on.follow()
+	s.copyOutput(ours, to.Log, to.Stdout, &s.screen)
 	return nil
-}
-
-// copyTyped copies what is typed until the session has ended. It never waits in a read: what is
-// typed after the end is the shell's.
-func copyTyped(to io.Writer, user int, ended <-chan struct{}) {
-	buf := make([]byte, 4<<10)
-	for {
-		select {
-		case <-ended:
-			return
-		default:
-		}
-		fds := []unix.PollFd{{Fd: int32(user), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, 50)
-		if err != nil && err != unix.EINTR {
-			return
-		}
-		if n < 1 {
-			continue
-		}
-		read, err := unix.Read(user, buf)
-		if err == unix.EINTR || err == unix.EAGAIN {
-			continue
-		}
-		if err != nil || read <= 0 {
-			return // hung up
-		}
-		if _, err := to.Write(buf[:read]); err != nil {
-			return
-		}
-	}
 }

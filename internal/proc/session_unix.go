@@ -22,6 +22,10 @@ type Session struct {
 	outputs sync.WaitGroup // those who copy its output
 	open    []io.Closer    // our ends of its pipes, or the terminal
 	restore func()         // gives the caller's terminal back
+
+	shown  io.Writer // where its output goes, beside the log
+	screen screen    // what was printed there
+	on     *terminal // nil: none
 }
 
 // SessionIO says what a session reads from and writes to.
@@ -46,8 +50,9 @@ const (
 // StartSession starts a process that leads a session and tells it something: TakeOver is its other
 // side. Wait has to be called.
 func StartSession(c Command, told []byte, to SessionIO) (*Session, error) {
+	keepFiles()
 	cmd := newCmd(context.Background(), c)
-	s := &Session{cmd: cmd}
+	s := &Session{cmd: cmd, shown: to.Stdout}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	theirs, ours, err := os.Pipe()
 	if err != nil {
@@ -94,8 +99,8 @@ func (s *Session) onPipes(io SessionIO) error {
 	if err != nil {
 		return err
 	}
-	s.copyOutput(out, log, io.Stdout)
-	s.copyOutput(errOut, log, io.Stderr)
+	s.copyOutput(out, log, io.Stdout, &s.screen)
+	s.copyOutput(errOut, log, io.Stderr, &s.screen)
 	return nil
 }
 
@@ -185,6 +190,17 @@ func (s *Session) close() {
 	}
 	s.open = nil
 }
+
+// ResetTerminal makes the caller's terminal what it was, if the output goes to one and the session has left something switched on
+// there: one that was killed cannot have done that itself.
+func (s *Session) ResetTerminal() {
+	if f, ok := s.shown.(*os.File); ok && isTerminal(int(f.Fd())) {
+		_, _ = f.WriteString(s.screen.undone())
+	}
+}
+
+// HasOpenLine reports whether the last line that was printed has no end.
+func (s *Session) HasOpenLine() bool { return s.shown != nil && s.screen.hasOpenLine() }
 
 // Continue lets the first process go on, if somebody has stopped it.
 func (s *Session) Continue() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }

@@ -32,6 +32,21 @@ func CopyOutputs([]io.Reader, io.Writer) {}
 // Continue does nothing.
 func (*Session) Continue() {}
 
+// ResetTerminal does nothing.
+func (*Session) ResetTerminal() {}
+
+// HasOpenLine reports that nothing was printed.
+func (*Session) HasOpenLine() bool { return false }
+
+// Suspends never says anything.
+func (*Session) Suspends() <-chan struct{} { return nil }
+
+// IsSuspended reports that it is not.
+func (*Session) IsSuspended() bool { return false }
+
+// Suspend does nothing.
+func (*Session) Suspend() {}
+
 // Kill does nothing.
 func (*Session) Kill() {}
 

@@ -2,6 +2,9 @@ package proc
 
 import (
 	"errors"
+	"math"
+	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -16,6 +19,20 @@ func isTerminal(fd int) bool {
 
 // redirect makes an open file another name of one.
 func redirect(from, to int) error { return unix.Dup3(from, to, 0) }
+
+// keepFiles keeps the files that this process has open beside its standard ones, which may be those of the user's shell, from
+// what it starts from now on.
+func keepFiles() {
+	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+}
 
 // ledBy says how the first process of a session starts the one that the session is for: in another
 // one, so that no signal for that reaches this process.

@@ -32,9 +32,7 @@ func TakeOver(told any) (*Taken, error) {
 		}
 	}()
 	t := &Taken{orphaned: make(chan struct{}), onTerminal: isTerminal(0)}
-	for _, fd := range []int{sessionLife, sessionStdout, sessionStderr} {
-		syscall.CloseOnExec(fd) // whatever it was started with
-	}
+	keepFiles()
 	life := os.NewFile(sessionLife, "life")
 	in := json.NewDecoder(life)
 	if err := in.Decode(told); err != nil {

@@ -3,6 +3,8 @@
 package proc
 
 import (
+	"os"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -12,6 +14,16 @@ func isTerminal(int) bool { return false }
 
 // redirect makes an open file another name of one.
 func redirect(from, to int) error { return syscall.Dup2(from, to) }
+
+// keepFiles keeps the files that this process has open beside its standard ones from what it starts from now on.
+func keepFiles() {
+	entries, _ := os.ReadDir("/dev/fd")
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+}
 
 // ledBy says how the first process of a session starts the one that the session is for: in its own
 // group, by which both are ended.

@@ -58,6 +58,8 @@ type End struct {
 	Merge *croft.Merge // nil: nothing was finished
 	// Unfinished is why the work was not finished although it should have been.
 	Unfinished error
+	// HasOpenLine: the last line that the agent printed has no end.
+	HasOpenLine bool
 }
 
 // graceful is how long processes that an agent has left may take to end.
@@ -98,7 +100,14 @@ func (a Agent) Supervise(ctx context.Context) (*End, error) {
 	if ctx.Err() != nil { // it was asked to end, whatever it says of that
 		how, status = croft.RunKilled, proc.StatusOfCause(ctx, status)
 	}
-	return a.end(context.WithoutCancel(ctx), output, how, status)
+	if how == croft.RunKilled {
+		session.ResetTerminal()
+	}
+	end, err := a.end(context.WithoutCancel(ctx), output, how, status)
+	if end != nil {
+		end.HasOpenLine = session.HasOpenLine()
+	}
+	return end, err
 }
 
 // watch is an agent that runs.
@@ -139,9 +148,14 @@ func (w *watch) wait(ctx context.Context) int {
 		case <-kill:
 			w.signal(proc.Kill)
 			kill = time.After(graceful)
+		case <-w.session.Suspends():
+			w.session.Suspend()
 		case <-beat.C:
 			if stop == nil {
 				continue
+			}
+			if w.session.IsSuspended() {
+				w.session.Suspend()
 			}
 			if w.beat(ctx); w.isOver {
 				stop, kill = nil, time.After(graceful)

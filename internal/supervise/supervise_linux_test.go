@@ -65,6 +65,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "ghost" {
 		beGhost(os.Args[2])
 	}
+	if len(os.Args) == 4 && os.Args[1] == "here" {
+		superviseHere(os.Args[2], os.Args[3])
+	}
 	if len(os.Args) == 4 && os.Args[1] == "supervise" {
 		svc := &service{now: croft.Run{ID: "run0000000000000", Workspace: "ws00000000000000", Dir: os.Args[2]}}
 		_, err := begun(svc, filepath.Dir(os.Args[2]), os.Args[3]).Supervise(context.Background())
