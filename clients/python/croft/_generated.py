@@ -3114,9 +3114,10 @@ class Run(Model):
     # the program and its arguments, cut where they are long
     command: list[str]
     state: RunState
-    # how and status say how it ended. A status of 128 and more may stand for a signal.
+    # how and status say how it ended, and Ending in words. A status of 128 and more may stand
+    # for a signal: the one that ended it, or by which its supervisor was asked to end it.
     how: RunEnd | None
-    # how and status say how it ended
+    # how and status say how it ended, and Ending in words
     status: int | None
     # the first of its processes; it leads their session
     process: Owner | None

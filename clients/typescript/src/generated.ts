@@ -2627,9 +2627,12 @@ export interface Run {
   /** the program and its arguments, cut where they are long */
   command: string[];
   state: RunState;
-  /** how and status say how it ended. A status of 128 and more may stand for a signal. */
+  /**
+   * how and status say how it ended, and Ending in words. A status of 128 and more may stand
+   * for a signal: the one that ended it, or by which its supervisor was asked to end it.
+   */
   how?: RunEnd;
-  /** how and status say how it ended */
+  /** how and status say how it ended, and Ending in words */
   status?: number;
   /** the first of its processes; it leads their session */
   process?: Owner;
