@@ -36,6 +36,9 @@ type Options struct {
 	// From is the working directory of the caller. If it lies in a workspace, that
 	// workspace is the actor. Default: the directory that the Service is opened for.
 	From string
+	// StartedIn are the workspaces whose agents have started the caller, the nearest first, each with its ID and its Path: the
+	// first one that the Service knows is the actor, wherever the caller is.
+	StartedIn []croft.Workspace
 }
 
 // Open opens a Service for the project that dir lies in. Open does not look for a
@@ -65,7 +68,11 @@ func Open(ctx context.Context, dir string, opts *Options) (croft.Service, error)
 }
 
 func openEngine(ctx context.Context, dir string, o Options) (*engine.Engine, error) {
-	return engine.Open(ctx, dir, &engine.Options{Environ: o.Environ, Settings: o.Flags, Actor: o.Actor, From: o.From})
+	var startedIn []croft.ID
+	for _, ws := range o.StartedIn {
+		startedIn = append(startedIn, ws.ID)
+	}
+	return engine.Open(ctx, dir, &engine.Options{Environ: o.Environ, Settings: o.Flags, Actor: o.Actor, From: o.From, StartedIn: startedIn})
 }
 
 // greeting is how long a daemon may take to say what it is.
@@ -87,7 +94,11 @@ func openDaemon(ctx context.Context, dir string, o Options) (croft.Service, erro
 	if err != nil {
 		return nil, refusal(err)
 	}
-	svc, err := client.Open(ctx, client.Options{Dial: first(conn, dial), Dir: dir, From: o.From, Actor: o.Actor})
+	from := o.From
+	if len(o.StartedIn) > 0 {
+		from = o.StartedIn[0].Path
+	}
+	svc, err := client.Open(ctx, client.Options{Dial: first(conn, dial), Dir: dir, From: from, Actor: o.Actor})
 	if err != nil {
 		_ = conn.Close()
 		return nil, nil

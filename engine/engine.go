@@ -63,6 +63,9 @@ type Options struct {
 	// is the workspace's agent, whatever Actor says. Default: the directory that the
 	// engine is opened for.
 	From string
+	// StartedIn are workspaces whose agents have started the caller, the nearest first: the first one that is known is the
+	// actor, wherever the caller is.
+	StartedIn []croft.ID
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 	// Drain is how long Close waits for calls that are at work before it cancels them.
@@ -166,7 +169,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	})
 	e.projects.Host, _ = os.Hostname()
 	e.projects.Ops = e.newOplog()
-	if e.projects.Who, err = e.projects.FindActor(ctx, given.Actor); err != nil {
+	if e.projects.Who, err = e.projects.FindActor(ctx, given.Actor, given.StartedIn); err != nil {
 		return nil, e.scratch.Remove(explain.Error("open", "", err), e.projects.Journal.Close())
 	}
 	return e, nil

@@ -64,7 +64,7 @@ func run() int {
 		Color:    display.color,
 		Width:    display.width,
 		Open: func(ctx context.Context, project string, flags map[string]string) (croft.Service, error) {
-			return connect.Open(ctx, project, &connect.Options{Environ: environ, Flags: flags, Actor: user(environ), From: placeOf(dir)})
+			return connect.Open(ctx, project, &connect.Options{Environ: environ, Flags: flags, Actor: user(environ), From: dir, StartedIn: startedIn()})
 		},
 		Config: func(root string, flags map[string]string) (cli.ConfigView, error) {
 			return configView(environ, root, flags)

@@ -2,40 +2,55 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/background"
 	"github.com/croft-sh/croft/internal/cli"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/supervise"
 )
 
 // shimArgument is the first argument with which a supervisor starts this program above an agent. The
-// second one is the ID of the run, for people who look at processes, and the third one the workspace.
+// second one is the ID of the run, for people who look at processes, and then the ID and the path of the workspace.
 const shimArgument = "run-shim"
 
 // sessionVariable has the run of a session that an agent's own supervisor runs, in the processes of that. They are ended after the
 // session is, not before as those of a run are: it would go on with what it does next.
 const sessionVariable = "CROFT_FOLLOWED_RUN"
 
-// placeOf returns the directory that a caller counts as being in. A process that an agent has started is in the workspace of
-// that agent, wherever it went: it has a shim of this program above it.
-func placeOf(dir string) string {
-	if n := len(os.Args); n > 1 && os.Args[n-2] == "run" && strings.HasPrefix(os.Args[n-1], "--settle=") {
-		return dir // a shim starts it, and ends
+// placeFile is the file of a run with the ID and the path of its workspace. The supervisor stands in its directory.
+const placeFile = "place"
+
+// startedIn returns the IDs and paths of the workspaces whose agents have started this process, the nearest first, wherever it went since: it has their
+// shims above it, and their supervisors, which are left if a shim is killed. An agent can put processes between that look the same,
+// and so say that it is in a workspace more.
+func startedIn() (places []croft.Workspace) {
+	if a := os.Args; len(a) == 5 && a[1] == "-C" && a[3] == "run" && strings.HasPrefix(a[4], settleFlag) {
+		return nil // a shim starts it, and ends
 	}
-	if args := proc.Ancestor(isShim); args != nil {
-		return args[3]
+	for _, above := range proc.Ancestors() {
+		switch args := above.Args; {
+		case len(args) == 5 && args[1] == shimArgument:
+			places = append(places, croft.Workspace{ID: croft.ID(args[3]), Path: args[4]})
+		case slices.Contains(args, "run"):
+			if place, err := fsx.ReadFile(filepath.Join(above.Dir(), placeFile), 1<<13); err == nil {
+				id, path, _ := strings.Cut(string(place), "\n")
+				places = append(places, croft.Workspace{ID: croft.ID(id), Path: path})
+			}
+		}
 	}
-	return dir
+	return places
 }
 
-// isShim reports whether arguments are those of a process above an agent.
-func isShim(args []string) bool { return len(args) == 4 && args[1] == shimArgument }
+// settleFlag is the last argument of a process that finishes the work of a run in the place of its supervisor.
+const settleFlag = "--settle="
 
 // checkCommand refuses a command that cannot be run, and says who runs it.
 func checkCommand(environ, command []string) (cli.By, error) {
@@ -48,7 +63,7 @@ func checkCommand(environ, command []string) (cli.By, error) {
 	if !background.Is(command) {
 		return cli.ByCroft, nil
 	}
-	if proc.Ancestor(isShim) != nil {
+	if len(startedIn()) > 0 {
 		return "", &croft.Error{
 			Code: croft.InvalidRequest, Op: "run", Message: "claude --bg may start the supervisor of all its sessions, which would end with the agent that runs this",
 			Hint: "croft run --detach NAME -- claude -p …",
@@ -78,8 +93,8 @@ func agentsOf(environ []string, display display) cli.Agents {
 				Service: a.Service, Repo: croft.Ref(a.Workspace.Repo), Run: a.Run, Dir: a.Workspace.Path, Command: a.Command,
 				Environ: shellEnviron(environ, a.Workspace.Path, a.Workspace.Environ()),
 				Own:     environ,
-				Shim:    []string{self, shimArgument, string(a.Run.ID), a.Workspace.Path},
-				Resume:  []string{self, "-C", a.Workspace.Repo, "run", "--settle=" + string(a.Workspace.ID)},
+				Shim:    []string{self, shimArgument, string(a.Run.ID), string(a.Workspace.ID), a.Workspace.Path},
+				Resume:  []string{self, "-C", a.Workspace.Repo, "run", settleFlag + string(a.Workspace.ID)},
 			}
 			if session, ok := background.Of(a.Run.Dir, environ); ok {
 				agent.Command, agent.Release = []string{self, followArgument, a.Run.Dir}, session.Stop
@@ -94,7 +109,10 @@ func agentsOf(environ []string, display display) cli.Agents {
 				agent.IO = proc.SessionIO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 			}
 			// In a workspace this process would be at work there, and hinder its removal.
-			_ = os.Chdir("/")
+			err = errors.Join(os.WriteFile(filepath.Join(a.Run.Dir, placeFile), []byte(string(a.Workspace.ID)+"\n"+a.Workspace.Path), 0o600), os.Chdir(a.Run.Dir))
+			if err != nil {
+				return nil, err
+			}
 			end, err := agent.Supervise(ctx)
 			if err != nil {
 				return nil, err

@@ -123,8 +123,11 @@ func (svc *Runs) goesOn(ctx context.Context, r *project.Project, rec journal.Rec
 	return svc.lookAround(ctx, r, rec, inTime)
 }
 
-// end ends a run.
+// end ends a run. Of one that is lost nobody else ends what is left.
 func (svc *Runs) end(ctx context.Context, r *project.Project, rec journal.Record, req croft.RecordRunRequest) (*croft.Run, error) {
+	if req.End == croft.RunLost {
+		run.EndAll(rec.Run, grace)
+	}
 	run, err := svc.lookAround(ctx, r, rec, atOnce)
 	if err != nil {
 		return nil, err

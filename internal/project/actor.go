@@ -71,7 +71,18 @@ func (p *Projects) Identity(ctx context.Context, r *Project) (gitcmd.Identity, e
 // workspace that is the workspace's agent: the records say which directory is a
 // workspace, while the process that started Croft chose name. Elsewhere it is name, by
 // default "user".
-func (p *Projects) FindActor(ctx context.Context, name string) (string, error) {
+//
+// startedIn are the workspaces whose agents have started the caller, the nearest first: it may have gone elsewhere, or have moved them.
+func (p *Projects) FindActor(ctx context.Context, name string, startedIn []croft.ID) (string, error) {
+	for _, id := range startedIn {
+		rec, err := p.Journal.Record(ctx, id)
+		if err == nil && rec.Workspace.Mode != croft.ModeLegacy {
+			return actor.In(rec.Workspace), nil
+		}
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return "", err
+		}
+	}
 	agent, err := p.agentIn(ctx, cmp.Or(p.From, p.Dir))
 	return cmp.Or(agent, name, "user"), err
 }
