@@ -76,7 +76,10 @@ func checkCommand(environ, command []string) (cli.By, error) {
 func agentsOf(environ []string, display display) cli.Agents {
 	return cli.Agents{
 		Process: os.Getpid(),
-		Check:   func(command []string) (cli.By, error) { return checkCommand(environ, command) },
+		IsWithin: func(workspace croft.ID) bool {
+			return slices.ContainsFunc(startedIn(), func(w croft.Workspace) bool { return w.ID == workspace })
+		},
+		Check: func(command []string) (cli.By, error) { return checkCommand(environ, command) },
 		Start: func(ctx context.Context, a cli.AgentRun) error {
 			_, err := background.Start(ctx, a.Run.Dir, background.Command{
 				Dir: a.Workspace.Path, Words: a.Command, Environ: shellEnviron(environ, a.Workspace.Path, nil), Variables: a.Workspace.Variables(),

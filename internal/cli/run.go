@@ -16,6 +16,8 @@ import (
 // Agents runs agents. Required for `run`.
 type Agents struct {
 	Process int // this one
+	// IsWithin reports whether the agent of a workspace has started this process.
+	IsWithin func(workspace croft.ID) bool
 	// Check refuses a command that cannot be run, before a workspace is made for it, and says who runs it.
 	Check func(command []string) (By, error)
 	// Start has an agent's own supervisor start it. A run of it follows the agent.
@@ -244,8 +246,12 @@ func (a *app) setUpAgain(ctx context.Context, svc runner, ws *croft.Workspace) e
 	return nil
 }
 
-// superviseBegun runs an agent whose run another process has begun. It is what --detach starts.
+// superviseBegun runs an agent whose run another process has begun. It is what --detach starts. An agent may be faster than its
+// supervisor, which records that it runs, and could take its own run over.
 func (a *app) superviseBegun(ctx context.Context, svc croft.Service, name string, id croft.ID, command []string) error {
+	if a.env.Agents.IsWithin(croft.ID(name)) {
+		return &croft.Error{Code: croft.RunNotFound, Op: "run", Message: "an agent does not take over its own run"}
+	}
 	ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: croft.ByID(croft.ID(name))})
 	if err != nil {
 		return err

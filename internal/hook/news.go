@@ -124,7 +124,7 @@ func (n *News) notify(o object) {
 
 // fail is about a turn that the agent's service has ended.
 func (n *News) fail(word string) {
-	n.State, n.Note = croft.AgentIdle, note(strings.ReplaceAll(word, "_", " "))
+	n.State, n.Note = croft.AgentIdle, strings.ReplaceAll(note(word), "_", " ")
 	switch word {
 	case "rate_limit", "overloaded", "billing_error":
 		n.State, n.Need = croft.AgentWaiting, croft.NeedLimit
