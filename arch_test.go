@@ -62,6 +62,7 @@ var mayImport = map[string][]string{
 	// The rooms of git, each on those before it. "internal/git/..." is all of them.
 	"internal/git/object":    {"internal/fsx"},
 	"internal/git/index":     {"internal/fsx", "internal/git/object"},
+	"internal/git/walk":      {"internal/fsx", "internal/git/index", "internal/git/object"},
 	"internal/git/gitconfig": {"internal/fsx"},
 	"internal/git/gitdir":    {"internal/fsx", "internal/git/gitconfig", "internal/git/object"},
 	"internal/git/writers":   {"internal/flock", "internal/fsx", "internal/git/gitdir", "internal/proc"},

@@ -43,6 +43,7 @@ func TestCancelEndsGitAndItsChildren(t *testing.T) {
 			path, pidFile := stubborn(t, r, verb)
 			repo := open(t, r, func(o *gitcmd.Options) { o.Path = path })
 			w = repo.Linked("croft-wt", w.Path)
+			gittest.WriteFile(t, filepath.Join(w.Path, "new"), "git is not needed to know that nothing is new\n")
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			done := make(chan error, 1)

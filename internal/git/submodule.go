@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
@@ -25,13 +26,33 @@ type checkoutAt struct {
 // git is told to compare only their commits, and Croft compares their files with a
 // repository and a host directory for each.
 func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh) ([]odb.StatusEntry, error) {
+	entries, _, err := r.statusIgnoring(ctx, at, untracked, refresh, nil)
+	return entries, err
+}
+
+// statusIgnoring is status with more options for git. It also returns the paths that git is told to
+// list as ignored; those of directories end in a slash.
+func (r *Repository) statusIgnoring(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh, options []string) (entries []odb.StatusEntry, ignored []string, err error) {
 	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core(), GitDir: at.gitDir, Work: at.work}, gitcmd.Call{
-		Args:  []string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=" + string(untracked), "--ignore-submodules=dirty"},
+		Args:  append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=" + string(untracked), "--ignore-submodules=dirty"}, options...),
 		Locks: refresh == RefreshIndex, Inherit: at.inherit,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	if len(options) > 0 {
+		for _, field := range gitdir.SplitNUL(out) {
+			if path, isIgnored := strings.CutPrefix(field, "! "); isIgnored {
+				ignored = append(ignored, path)
+			}
+		}
+	}
+	entries, err = r.withSpecial(ctx, at, untracked, out)
+	return entries, ignored, err
+}
+
+// withSpecial returns what git listed, and what it does not list of submodules and hidden files.
+func (r *Repository) withSpecial(ctx context.Context, at checkoutAt, untracked Untracked, out []byte) ([]odb.StatusEntry, error) {
 	var entries []odb.StatusEntry
 	for e, err := range odb.ParseStatus(bytes.NewReader(out)) {
 		if err != nil {

@@ -106,14 +106,11 @@ const (
 )
 
 // Status lists the differences from HEAD. With refresh, git writes the stat data of
-// unchanged files to the index, so that the next status is cheap.
+// unchanged files to the index, so that the next status is cheap. Without, git is started only
+// where [Statuses] does not prove that there are none.
 func (w *Worktree) Status(ctx context.Context, untracked Untracked, refresh Refresh) iter.Seq2[odb.StatusEntry, error] {
 	return func(yield func(odb.StatusEntry, error) bool) {
-		err := w.Pull(ctx)
-		var entries []odb.StatusEntry
-		if err == nil {
-			entries, err = w.Repo.status(ctx, checkoutAt{w.Admin, w.Path, w.Inherit}, untracked, refresh)
-		}
+		entries, err := w.listChanges(ctx, untracked, refresh)
 		if err != nil {
 			yield(odb.StatusEntry{}, err)
 			return
@@ -124,6 +121,18 @@ func (w *Worktree) Status(ctx context.Context, untracked Untracked, refresh Refr
 			}
 		}
 	}
+}
+
+func (w *Worktree) listChanges(ctx context.Context, untracked Untracked, refresh Refresh) ([]odb.StatusEntry, error) {
+	if refresh == RefreshNothing {
+		s := w.Repo.Statuses(ctx)
+		defer s.Close()
+		return s.Of(ctx, w, untracked)
+	}
+	if err := w.Pull(ctx); err != nil {
+		return nil, err
+	}
+	return w.Repo.status(ctx, checkoutAt{w.Admin, w.Path, w.Inherit}, untracked, refresh)
 }
 
 // Refresh says whether a status may write the index.

@@ -172,9 +172,11 @@ func (l *looker) lookAtFiles(ctx context.Context) {
 	var mu sync.Mutex
 	var spans []odb.Span
 	var of []int
+	statuses := l.r.Git.RememberedStatuses(ctx)
+	defer statuses.Close()
 	l.inParallel(ctx, l.byActivity(func(croft.Workspace) bool { return true }), func(i int) {
 		rec, s := l.records[i], &l.sights[i]
-		changes, err := l.r.Trees.Changes(ctx, project.SpecOf(rec))
+		changes, err := l.r.Trees.ChangesBy(ctx, statuses, project.SpecOf(rec))
 		if err != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
@@ -21,13 +22,17 @@ func (svc *Views) ShowStatus(ctx context.Context, req croft.StatusRequest) (*cro
 	if err != nil {
 		return nil, err
 	}
-	st, err := svc.StatusOf(ctx, r, rec)
+	st, err := svc.statusBy(ctx, r, rec, (*git.Repository).RememberedStatuses)
 	return st, explain.WithWorkspace(rec.Workspace.Name, err)
 }
 
 // StatusOf counts the uncommitted changes of a workspace, and the commits between it
-// and its target.
+// and its target. It believes nothing that was found before: acts decide by it.
 func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Status, error) {
+	return svc.statusBy(ctx, r, rec, (*git.Repository).Statuses)
+}
+
+func (svc *Views) statusBy(ctx context.Context, r *project.Project, rec journal.Record, open func(*git.Repository, context.Context) *git.Statuses) (*croft.Status, error) {
 	st := &croft.Status{Workspace: rec.Workspace.ID, WorkspaceName: rec.Workspace.Name}
 	if rec.Workspace.Mode == croft.ModeLegacy {
 		return st, nil
@@ -35,7 +40,9 @@ func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
 		return nil, project.BrokenError(rec, h)
 	}
-	changes, err := r.Trees.Changes(ctx, project.SpecOf(rec))
+	statuses := open(r.Git, ctx)
+	defer statuses.Close()
+	changes, err := r.Trees.ChangesBy(ctx, statuses, project.SpecOf(rec))
 	if err != nil {
 		return nil, svc.VanishedError(ctx, rec, err)
 	}

@@ -125,11 +125,19 @@ func (c *Checkouts) Release(s checkout.Spec) error {
 
 // Changes lists the uncommitted work.
 func (c *Checkouts) Changes(ctx context.Context, s checkout.Spec) ([]checkout.Change, error) {
+	statuses := c.repo.Statuses(ctx)
+	defer statuses.Close()
+	return c.ChangesBy(ctx, statuses, s)
+}
+
+// ChangesBy is Changes, as statuses of many checkouts know it.
+func (c *Checkouts) ChangesBy(ctx context.Context, statuses *git.Statuses, s checkout.Spec) ([]checkout.Change, error) {
+	entries, err := statuses.Of(ctx, c.At(s), git.UntrackedAll)
+	if err != nil {
+		return nil, err
+	}
 	var list []checkout.Change
-	for e, err := range c.At(s).Status(ctx, git.UntrackedAll, git.RefreshNothing) {
-		if err != nil {
-			return nil, err
-		}
+	for _, e := range entries {
 		kind := checkout.Modified
 		switch {
 		case e.Conflicted:

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"time"
@@ -52,6 +53,13 @@ func (x *Index) IsUnchanged(e Entry, now FileStat) bool {
 	return x.Written.Sub(now.ModTime) > grain
 }
 
+// IsAsStaged reports whether git, too, takes a file on disk for the staged one without reading
+// it: it has the mode and all stat data of the entry, and was modified in an earlier second than
+// the index. Git counts in seconds on most systems, and reads what is as young as the index.
+func (x *Index) IsAsStaged(e Entry, now FileStat) bool {
+	return isSameMode(e.Mode, now.Mode) && isSameStat(e.stat, now.noted) && now.ModTime.Unix() < x.Written.Unix()
+}
+
 // IsSame reports whether two stats are of the same file, unchanged in between.
 func (a FileStat) IsSame(b FileStat) bool {
 	return a.Mode == b.Mode && a.Size == b.Size && a.ModTime.Equal(b.ModTime) && isSameStat(a.noted, b.noted)
@@ -82,6 +90,15 @@ func (a FileStat) IsSettled(at time.Time) bool {
 		grain = CoarseGrain
 	}
 	return at.Sub(a.ModTime) > grain
+}
+
+// AppendTo appends all that tells the file from any other, and from itself after a change.
+func (a FileStat) AppendTo(out []byte) []byte {
+	out = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(out, uint32(a.Mode)), uint64(a.Size))
+	for _, n := range a.noted {
+		out = binary.BigEndian.AppendUint32(out, n)
+	}
+	return out
 }
 
 // Changed returns the ctime, which no process can set; 1970 if the file system has none.

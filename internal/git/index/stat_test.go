@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
@@ -28,6 +29,41 @@ func TestReadDir(t *testing.T) {
 		info, err := os.Lstat(filepath.Join(dir, got.Name))
 		if err != nil || info.Mode() != got.Mode || info.Size() != got.Size || !info.ModTime().Equal(got.ModTime) {
 			t.Errorf("%s: %+v, want %v, %v", got.Name, got.FileStat, info, err)
+		}
+	}
+}
+
+// TestIsAsStaged: a file is taken for the staged one as git takes it: by all of its stat data, and
+// only if it is older than the index by the second.
+func TestIsAsStaged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	gittest.WriteFile(t, file, "text")
+	at := time.Unix(1_700_000_000, 200_000_000)
+	if err := os.Chtimes(file, at, at); err != nil {
+		t.Fatal(err)
+	}
+	now, err := Lstat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := Entry{Mode: "100644"}
+	e.SetStat(now)
+	other := now
+	other.noted[1]++ // changed in the same second
+	for _, k := range []struct {
+		written time.Time
+		now     FileStat
+		want    bool
+	}{
+		{at.Add(time.Second), now, true},
+		{at.Add(700 * time.Millisecond), now, false},
+		{at, now, false},
+		{at.Add(-time.Second), now, false},
+		{at.Add(time.Hour), other, false},
+	} {
+		x := &Index{Written: k.written}
+		if got := x.IsAsStaged(e, k.now); got != k.want {
+			t.Errorf("index written %v after the file: %v, want %v", k.written.Sub(at), got, k.want)
 		}
 	}
 }

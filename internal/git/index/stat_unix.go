@@ -20,6 +20,20 @@ func Lstat(path string) (FileStat, error) {
 	return fileStat(&st), nil
 }
 
+// LstatAt stats an entry of an open directory and does not follow a symbolic link.
+func LstatAt(dir int, name string) (FileStat, error) {
+	var st unix.Stat_t
+	err := retryEINTR(func() error { return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	return fileStat(&st), err
+}
+
+// FstatDir stats an open directory.
+func FstatDir(dir int) (FileStat, error) {
+	var st unix.Stat_t
+	err := retryEINTR(func() error { return unix.Fstat(dir, &st) })
+	return fileStat(&st), err
+}
+
 // ReadDir stats everything in a directory. The kernel looks up the directory once and not
 // for every file, which takes half the time. Files that vanish meanwhile are left out.
 func ReadDir(path string) ([]NamedStat, error) {

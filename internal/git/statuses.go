@@ -1,0 +1,157 @@
+package git
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/walk"
+)
+
+// Statuses compares the files of checkouts with their HEADs. It walks a checkout in this process,
+// and starts git where that does not prove that it is clean; see package walk. It may be used by
+// several goroutines.
+type Statuses struct {
+	repo  *Repository
+	rules gitcmd.FileRules
+	heads *refs.Reader
+	known *statusMemory // nil: nothing is remembered
+
+	mu    sync.Mutex
+	files *object.Files
+	trees map[string]string // of commits
+}
+
+// Statuses returns what compares checkouts now, and believes nothing that was found before. The
+// caller closes it.
+func (r *Repository) Statuses(ctx context.Context) *Statuses {
+	s := &Statuses{repo: r, heads: r.RefSnapshot(), trees: map[string]string{}}
+	if r.HasNativeRefs() && runtime.GOOS != "windows" {
+		s.rules, _ = r.FileRules(ctx) // without them git is asked, and says what is wrong
+	}
+	return s
+}
+
+// RememberedStatuses returns what compares checkouts now, and for a checkout in which nothing has
+// changed since git was asked repeats what git said. It is for showing: an act that something may be
+// lost by uses Statuses. The caller closes it, which writes down what git said.
+func (r *Repository) RememberedStatuses(ctx context.Context) *Statuses {
+	s := r.Statuses(ctx)
+	s.known = r.readStatusMemory()
+	return s
+}
+
+// Close ends it.
+func (s *Statuses) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files != nil {
+		s.files.Close()
+		s.files = nil
+	}
+	if s.known != nil {
+		s.known.write()
+	}
+}
+
+// Of lists the differences of a checkout from HEAD, as [Worktree.Status] does.
+func (s *Statuses) Of(ctx context.Context, w *Worktree, untracked Untracked) ([]odb.StatusEntry, error) {
+	if err := w.Pull(ctx); err != nil {
+		return nil, err
+	}
+	at := checkoutAt{w.Admin, w.Path, w.Inherit}
+	head, ok := s.headOf(w)
+	if !ok || untracked == UntrackedNone {
+		return s.repo.status(ctx, at, untracked, RefreshNothing)
+	}
+	began := time.Now()
+	was, isKnown := s.recall(w, untracked)
+	req := walk.Request{Work: w.Path, Index: filepath.Join(w.Admin, "index"), Format: s.repo.ObjectFormat()}
+	if isKnown {
+		req.Ignored = was.ignoredSet()
+	}
+	seen, err := walk.Look(req)
+	if err == nil && isKnown && seen.IsWhole && was.Key == s.keyOf(seen, w, head) {
+		return was.Entries, nil
+	}
+	if err == nil && s.provesClean(ctx, seen, head) {
+		s.remember(w, untracked, seen, head, began, statusAnswer{})
+		return nil, ctx.Err()
+	}
+	if s.known == nil || untracked != UntrackedAll {
+		return s.repo.status(ctx, at, untracked, RefreshNothing)
+	}
+	return s.ask(ctx, w, at, head, req)
+}
+
+// ask asks git, and walks the checkout once more, so that what git said can be remembered.
+func (s *Statuses) ask(ctx context.Context, w *Worktree, at checkoutAt, head string, req walk.Request) ([]odb.StatusEntry, error) {
+	began := time.Now()
+	entries, ignored, err := s.repo.statusIgnoring(ctx, at, UntrackedAll, RefreshNothing, []string{"--ignored=matching"})
+	if err != nil || s.rules.HasFilters {
+		return entries, err
+	}
+	answer := statusAnswer{Entries: entries, Ignored: ignored}
+	req.Ignored = answer.ignoredSet()
+	seen, err := walk.Look(req)
+	if now, ok := s.headOf(w); err == nil && ok && now == head {
+		s.remember(w, UntrackedAll, seen, head, began, answer)
+	}
+	return entries, nil
+}
+
+// provesClean reports whether nothing differs: no name is unknown, every file is as it is staged,
+// and what is staged is HEAD's tree.
+func (s *Statuses) provesClean(ctx context.Context, seen *walk.Seen, head string) bool {
+	how := walk.Unconverted
+	if s.rules.HasAttributes {
+		how = walk.Converted
+	}
+	return seen.IsWhole && len(seen.Unknown) == 0 && seen.AreAsStaged(ctx, how, s.repo.ObjectFormat()) &&
+		seen.IsTree(s.treeOf(ctx, head), s.repo.ObjectFormat())
+}
+
+// headOf returns the commit that a checkout has checked out, if the checkout may be walked: git
+// would be started in it, and has no settings there that others do not have.
+func (s *Statuses) headOf(w *Worktree) (string, bool) {
+	if !s.rules.IsKnown || w.TempGitDir != "" || !s.rules.IsFull(w.Admin) {
+		return "", false
+	}
+	if s.repo.CheckTarget(gitcmd.Target{Repo: s.repo.Core(), GitDir: w.Admin, Work: w.Path}, gitcmd.Call{}) != nil {
+		return "", false
+	}
+	_, head, err := s.heads.Head(w.Admin)
+	return head, err == nil && head != ""
+}
+
+// treeOf returns the tree of a commit whose content matches its name, or "".
+func (s *Statuses) treeOf(ctx context.Context, commit string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if tree, known := s.trees[commit]; known {
+		return tree
+	}
+	if s.files == nil {
+		files, err := s.repo.OpenObjects()
+		if err != nil {
+			return ""
+		}
+		s.files = files
+	}
+	o, err := s.files.Verify(ctx, commit, object.KeepContents)
+	if err != nil || o.Type != "commit" {
+		return ""
+	}
+	c, err := object.ParseCommit(o)
+	if err != nil {
+		return ""
+	}
+	s.trees[commit] = c.Tree
+	return c.Tree
+}

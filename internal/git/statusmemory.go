@@ -1,0 +1,119 @@
+package git
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/walk"
+)
+
+// statusMemory has what git said of checkouts, and the keys of what it was said of. It is a file in
+// the state directory, where no agent can write. If it is lost, git is asked again.
+type statusMemory struct {
+	file  string
+	mu    sync.Mutex
+	known map[string]statusAnswer // by git directory
+	added map[string]statusAnswer
+}
+
+// statusAnswer is what git said of a checkout.
+type statusAnswer struct {
+	Key     string            `json:"key"`
+	Entries []odb.StatusEntry `json:"entries,omitempty"`
+	Ignored []string          `json:"ignored,omitempty"`
+}
+
+// Bounds of what is remembered.
+const (
+	maxAnswer     = 2_000    // paths of one checkout
+	maxRemembered = 20_000   // checkouts
+	maxMemoryFile = 64 << 20 // bytes
+)
+
+func (a statusAnswer) ignoredSet() map[string]bool {
+	set := make(map[string]bool, len(a.Ignored))
+	for _, path := range a.Ignored {
+		set[path] = true
+	}
+	return set
+}
+
+func (r *Repository) statusMemoryFile() string { return filepath.Join(r.Dir, "statuses.json") }
+
+// readStatusMemory reads the file. One that cannot be read has nothing.
+func (r *Repository) readStatusMemory() *statusMemory {
+	m := &statusMemory{file: r.statusMemoryFile(), added: map[string]statusAnswer{}}
+	if r.Core().Scratch != "" {
+		m.file = "" // the state can only be read
+	}
+	m.known = readStatusAnswers(r.statusMemoryFile())
+	return m
+}
+
+func readStatusAnswers(file string) map[string]statusAnswer {
+	known := map[string]statusAnswer{}
+	b, err := fsx.ReadFile(file, maxMemoryFile)
+	if err == nil && json.Unmarshal(b, &known) != nil {
+		known = map[string]statusAnswer{}
+	}
+	return known
+}
+
+// write adds what is new to the file, as it is now: other processes write it, too. An error is
+// none: git is asked again.
+func (m *statusMemory) write() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.added) == 0 || m.file == "" {
+		return
+	}
+	all := readStatusAnswers(m.file)
+	maps.Copy(all, m.added)
+	if len(all) > maxRemembered/2 {
+		maps.DeleteFunc(all, func(gitDir string, _ statusAnswer) bool { _, err := os.Lstat(gitDir); return err != nil })
+	}
+	if len(all) > maxRemembered {
+		all = m.added
+	}
+	if b, err := json.Marshal(all); err == nil && len(b) < maxMemoryFile {
+		_ = fsx.ReplaceFile(m.file, b, 0o600)
+	}
+	clear(m.added)
+}
+
+// recall returns what git last said of a checkout.
+func (s *Statuses) recall(w *Worktree, untracked Untracked) (statusAnswer, bool) {
+	if s.known == nil || untracked != UntrackedAll {
+		return statusAnswer{}, false
+	}
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	was, ok := s.known.known[w.Admin]
+	return was, ok
+}
+
+// remember notes an answer, if what it is about had not changed for a while at a moment before
+// git, or this process, read it.
+func (s *Statuses) remember(w *Worktree, untracked Untracked, seen *walk.Seen, head string, since time.Time, answer statusAnswer) {
+	isLong := len(answer.Entries)+len(answer.Ignored) > maxAnswer
+	if s.known == nil || untracked != UntrackedAll || isLong || !seen.IsWhole || !seen.IsSettledBefore(since) {
+		return
+	}
+	answer.Key = s.keyOf(seen, w, head)
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	s.known.known[w.Admin], s.known.added[w.Admin] = answer, answer
+}
+
+// keyOf returns the key of a checkout: all that git's answer depends on.
+func (s *Statuses) keyOf(seen *walk.Seen, w *Worktree, head string) string {
+	key := seen.Key("1", s.rules.Digest, head, w.Path)
+	return hex.EncodeToString(key[:])
+}
