@@ -89,6 +89,7 @@ const (
 	ActionUnlock   Action = "unlock"   // Unlock
 	ActionReview   Action = "review"   // CreateReview
 	ActionSetUp    Action = "set-up"   // Provision
+	ActionFinish   Action = "finish"   // Finish
 	ActionPush     Action = "push"     // Push with PullRequestOpen
 	ActionFollow   Action = "follow"   // RefreshPush: a person merges its pull request at its host
 	ActionRestore  Action = "restore"  // Restore

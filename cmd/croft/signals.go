@@ -39,7 +39,7 @@ func listenForSignals() *signals {
 			if s.ctx.Err() != nil {
 				os.Exit(croft.ExitCanceled)
 			}
-			s.cancel(proc.Signaled{Signal: sig})
+			s.cancel(proc.SignaledError{Signal: sig})
 			time.AfterFunc(time.Duration(s.allowed.Load()), func() { os.Exit(croft.ExitCanceled) })
 		}
 	}()

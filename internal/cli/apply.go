@@ -13,6 +13,7 @@ import (
 
 // applier is the part of croft.Service that `croft apply` calls.
 type applier interface {
+	finder
 	repoFinder
 	CreateReview(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error)
 	SubmitApply(ctx context.Context, req croft.ApplyRequest) (*croft.Merge, error)
@@ -96,6 +97,7 @@ func parseHunks(cmd *cobra.Command, given []string) (map[string][]int, error) {
 }
 
 func (a *app) runApply(ctx context.Context, svc applier, req croft.ApplyRequest, from croft.ReviewRequest) error {
+	a.noteAgents(ctx, svc, from.Workspace)
 	if req.Review == "" {
 		work, err := reviewToApply(ctx, svc, from, req.Hunks)
 		if err != nil {

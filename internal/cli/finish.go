@@ -10,6 +10,7 @@ import (
 // finisher is the part of croft.Service that `croft finish` calls.
 type finisher interface {
 	repoFinder
+	finder
 	Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error)
 	WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.Merge, error)
 }
@@ -54,6 +55,7 @@ of files that git was told not to look at; they are named.`,
 }
 
 func (a *app) runFinish(ctx context.Context, svc finisher, req croft.FinishRequest) error {
+	a.noteAgents(ctx, svc, req.Workspace)
 	m, err := svc.Finish(ctx, req)
 	if err != nil {
 		return err

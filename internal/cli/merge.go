@@ -80,6 +80,7 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 	if err := a.requireWorkspaces(ctx, svc, names); err != nil {
 		return err
 	}
+	a.noteAgents(ctx, svc, names...)
 	merges := make([]croft.Merge, 0, len(names))
 	for _, name := range names {
 		req.Workspace = name

@@ -96,6 +96,7 @@ func (a *app) runPush(ctx context.Context, svc pusher, req croft.PushRequest, na
 			return err
 		}
 	}
+	a.noteAgents(ctx, svc, names...)
 	isUnopened := false
 	err := a.pushEach(ctx, names, func(ctx context.Context, name string) (*croft.Pushed, error) {
 		req.Workspace = name

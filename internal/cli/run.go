@@ -105,9 +105,12 @@ it. It is merged only with --merge, or where the layout says so.
 Changes outside of the workspace that are seen meanwhile are named: the project's own
 checkout, and branches of nobody who is at work. Who made them cannot be seen.
 
-With --detach it runs without a terminal, and this command returns at once. "croft stop"
-ends it. So does "claude --bg": Claude Code's own supervisor runs it, and Croft follows it. The exit status is that of the agent; if that succeeded and its work could not be
-finished, or with --merge not be merged, it is that of "croft finish" or "croft merge".`,
+With --detach it runs without a terminal, and this command returns at once; "croft stop"
+ends it. The same goes for "claude --bg": Claude Code's own supervisor runs it then, and
+Croft follows it.
+
+The exit status is that of the agent. If that succeeded and its work could not be finished,
+or with --merge not be merged, it is that of "croft finish" or "croft merge".`,
 		Example: `  croft run fix-login -- claude "fix the login"
   croft run fix-login --detach -- codex exec "fix the login"
   croft run tests -- make test`,

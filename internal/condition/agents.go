@@ -25,7 +25,7 @@ func (f *Facts) isRunLost() bool {
 
 func ended(f *Facts) (Verdict, bool) {
 	if r := f.Workspace.Run; r != nil && r.Unfinished != "" && (f.Workspace.Finished == nil || f.Workspace.Finished.At.Before(r.EndedAt)) {
-		return f.verdictFor(croft.ConditionStuck, "its agent has ended, and its work could not be finished: "+r.Unfinished, croft.ActionShow)
+		return f.verdictFor(croft.ConditionStuck, "its agent has ended, and its work could not be finished: "+r.Unfinished, croft.ActionFinish)
 	}
 	switch end := f.Workspace.Finished; {
 	case end == nil || end.Head != f.Workspace.Head:

@@ -306,7 +306,7 @@ func rejected(f *Facts) (Verdict, bool) {
 	case croft.Canceled:
 		return none() // as the user wanted it
 	case croft.HostDirty:
-		return f.verdictFor(croft.ConditionBlocked, blockedText(m), croft.ActionShow)
+		return f.verdictFor(croft.ConditionBlocked, blockedText(m), croft.ActionMerge)
 	}
 	return Verdict{croft.ConditionStuck, m.Message, f.hinted(m.Hint)}, true
 }

@@ -125,7 +125,7 @@ func tableOfRecord() []line {
 		{"its work could not be finished", with(fresh(), func(f *Facts) {
 			lost(f)
 			f.Workspace.Run.How, f.Workspace.Run.Unfinished = croft.RunDone, "a lock"
-		}), "stuck", "its agent has ended, and its work could not be finished: a lock", "croft show x"},
+		}), "stuck", "its agent has ended, and its work could not be finished: a lock", "croft finish x"},
 		{"imported", with(fresh(), func(f *Facts) { f.Workspace.BaseRef = "" }), "ahead", "imported, what it started from is not known", "croft sh x"},
 	}
 }
@@ -157,10 +157,10 @@ func tableOfMerges() []line {
 		{"unapproved", func() Facts { return pending(croft.ChecksUntrusted) }, "unapproved", "a message", "croft config trust --target main"},
 		{"unapproved, for an odd target", with(pending(croft.ChecksUntrusted), func(f *Facts) { f.Workspace.Target = "a;b" }), "unapproved", "a message", "croft config trust --target 'a;b'"},
 		{"approved since", with(pending(croft.ChecksUntrusted), func(f *Facts) { f.Approved = "approved now" }), "pending", "approved now", "croft merge x"},
-		{"blocked", with(pending(croft.HostDirty), func(f *Facts) { f.Merge.Details = "src/f1.txt\nb" }), "blocked", "your src/f1.txt and 1 more", "croft show x"},
-		{"stuck", with(pending(croft.GitFailed), func(f *Facts) { f.Merge.Hint = "git log main" }), "stuck", "a message", "croft show x"},
+		{"blocked", with(pending(croft.HostDirty), func(f *Facts) { f.Merge.Details = "src/f1.txt\nb" }), "blocked", "your src/f1.txt and 1 more would be overwritten", "croft merge x"},
+		{"stuck", with(pending(croft.GitFailed), func(f *Facts) { f.Merge.Hint = "git log main" }), "stuck", "a message", "croft merge x"},
 		{"stuck, with a command", with(pending(croft.TargetMoved), func(f *Facts) { f.Merge.Hint = "croft queue accept main" }), "stuck", "a message", "croft queue accept main"},
-		{"stuck hides dirt", with(pending(croft.GitFailed), func(f *Facts) { f.Files.Changed = 1 }), "stuck", "a message", "croft show x"},
+		{"stuck hides dirt", with(pending(croft.GitFailed), func(f *Facts) { f.Files.Changed = 1 }), "stuck", "a message", "croft merge x"},
 	}
 }
 

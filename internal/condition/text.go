@@ -48,14 +48,14 @@ func (f *Facts) command(a croft.Action) string {
 }
 
 // hinted returns the step that the hint of a merge names, if that is one of the commands
-// above for this workspace. Otherwise a person reads the reason.
+// above for this workspace. Otherwise it is to be tried again, which says all of the reason if that stays.
 func (f *Facts) hinted(hint string) *croft.Next {
-	for _, a := range []croft.Action{croft.ActionMerge, croft.ActionWork, croft.ActionAccept, croft.ActionDrive, croft.ActionDiagnose, croft.ActionRepair} {
+	for _, a := range []croft.Action{croft.ActionWork, croft.ActionAccept, croft.ActionDrive, croft.ActionDiagnose, croft.ActionRepair} {
 		if n := f.next(a); n.Command == hint {
 			return n
 		}
 	}
-	return f.next(croft.ActionShow)
+	return f.next(croft.ActionMerge)
 }
 
 // conflictText names the first path in conflict, and whose merge brought the other side.
@@ -110,7 +110,7 @@ func blockedText(m *croft.Merge) string {
 	if n := len(files) - 1; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	return text
+	return text + " would be overwritten"
 }
 
 // longest is how many characters a reason has at most.
