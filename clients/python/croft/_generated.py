@@ -218,6 +218,7 @@ Action: TypeAlias = Literal[
     "unlock",
     "review",
     "set-up",
+    "finish",
     "push",
     "follow",
     "restore",

@@ -108,6 +108,7 @@ export type Action =
   | "unlock"
   | "review"
   | "set-up"
+  | "finish"
   | "push"
   | "follow"
   | "restore"
