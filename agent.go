@@ -86,6 +86,7 @@ type Activity struct {
 	Since        time.Time  `json:"since"`                  // when the state began
 	At           time.Time  `json:"at"`                     // when the last news of it came; news that change nothing count once a minute
 	AgentSession string     `json:"agentSession,omitempty"` // of the agent, as the agent calls it
+	Process      Owner      `json:"process,omitzero"`       // of the agent, if that is known: when it has ended, so has the agent
 }
 
 // ReportRequest tells what the agent of a workspace does.
@@ -102,6 +103,9 @@ type ReportRequest struct {
 	AgentSession string `json:"agentSession,omitempty"`
 	// Turn says whether the session begins with the report, or leaves the workspace with it.
 	Turn SessionTurn `json:"turn,omitempty"`
+	// Process is the agent's: once it has ended, so has the agent, whatever it said last. Only PID is required, if it runs
+	// where the Service does.
+	Process Owner `json:"process,omitzero"`
 	// At is when it was so, if the report comes late; default: now. News from before the last
 	// ones are dropped.
 	At time.Time `json:"at,omitzero"`

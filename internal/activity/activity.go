@@ -36,7 +36,7 @@ const pause = time.Minute
 // recorded before; nil: nothing was.
 func After(was *Record, req croft.ReportRequest, at time.Time) (next *Record, isNews bool) {
 	now := croft.Activity{
-		State: req.State, WaitingFor: req.WaitingFor, Note: req.Note, Source: cmp.Or(req.Source, "report"), At: at, AgentSession: req.AgentSession,
+		State: req.State, WaitingFor: req.WaitingFor, Note: req.Note, Source: cmp.Or(req.Source, "report"), At: at, AgentSession: req.AgentSession, Process: req.Process,
 	}
 	if !req.At.IsZero() && req.At.Before(at) {
 		now.At = req.At.UTC()
@@ -96,7 +96,7 @@ func follow(was Record, now croft.Activity) *Record {
 // isRepeated reports whether news say what is recorded, and were recorded a moment ago.
 func isRepeated(was, now croft.Activity) bool {
 	return was.State == now.State && was.WaitingFor == now.WaitingFor && was.Note == now.Note && was.Source == now.Source &&
-		was.AgentSession == now.AgentSession && now.At.Sub(was.At) < pause
+		was.AgentSession == now.AgentSession && was.Process == now.Process && now.At.Sub(was.At) < pause
 }
 
 // maxSource and maxSession are how long the name of a source, and that of a session, may be.

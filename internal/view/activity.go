@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/owner"
+	"github.com/croft-sh/croft/internal/proc"
 )
 
 // silence is how long an agent is taken to be at work without news of it, unless a process
@@ -25,4 +27,16 @@ func (v *view) setActivity(w *croft.Workspace, reported *croft.Activity) {
 	if a.State == croft.AgentWaiting && a.WaitingFor != croft.NeedLimit && a.WaitingFor != croft.NeedResource {
 		w.Question = &croft.Question{Text: a.Note, Since: a.Since}
 	}
+}
+
+// endActivity shows an agent as ended whose process is gone, if Croft has not started it: nobody can answer it any more.
+func endActivity(w *croft.Workspace) {
+	a := w.Activity
+	isRun := w.Run != nil && w.Run.State != croft.RunEnded
+	if a == nil || isRun || a.State == croft.AgentEnded || a.Process.PID == 0 || owner.Life(a.Process) != proc.Dead {
+		return
+	}
+	now := *a
+	now.State, now.WaitingFor, now.Note = croft.AgentEnded, "", "its process is gone"
+	w.Activity, w.Question = &now, nil
 }

@@ -120,6 +120,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 		v.setActivity(&w, &rec.Activity.Activity)
 	}
 	v.setRun(&w, rec.Run)
+	endActivity(&w)
 	if w.Mode == croft.ModeLegacy {
 		return w
 	}

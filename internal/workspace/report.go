@@ -6,6 +6,8 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/activity"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/owner"
+	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -18,6 +20,11 @@ func (svc *Workspaces) ReportAgent(ctx context.Context, _ project.Location, rec 
 	kind := croft.EventWorkspaceReported
 	if req.Turn == croft.SessionLeaves {
 		kind = croft.EventWorkspaceLeft
+	}
+	if id, isThere := proc.Of(req.Process.PID); req.Process.Host == "" {
+		if req.Process = (croft.Owner{}); isThere {
+			req.Process = owner.Of(id)
+		}
 	}
 	var now *croft.Activity
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {

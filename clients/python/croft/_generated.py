@@ -936,6 +936,8 @@ class Activity(Model):
     at: datetime
     # of the agent, as the agent calls it
     agent_session: str | None
+    # of the agent, if that is known: when it has ended, so has the agent
+    process: Owner | None
     _fields = {
         "state": ("state", ""),
         "waiting_for": ("waitingFor", ""),
@@ -944,6 +946,7 @@ class Activity(Model):
         "since": ("since", "time"),
         "at": ("at", "time"),
         "agent_session": ("agentSession", ""),
+        "process": ("process", "Owner"),
     }
 
 
@@ -5871,6 +5874,7 @@ class Calls:
         source: str | None = None,
         agent_session: str | None = None,
         turn: SessionTurn | None = None,
+        process: Owner | Mapping[str, Any] | None = None,
         at: datetime | None = None,
     ) -> Activity:
         """Records what the agent of a workspace does, and tells of it as workspace.reported.
@@ -5886,6 +5890,8 @@ class Calls:
             one has ended.
           turn: whether the session begins with the report, or leaves the workspace with
             it.
+          process: the agent's: once it has ended, so has the agent, whatever it said
+            last. Only PID is required, if it runs where the Service does.
           at: when it was so, if the report comes late; default: now. News from before the
             last ones are dropped.
         """
@@ -5897,6 +5903,7 @@ class Calls:
             "source": source,
             "agentSession": agent_session,
             "turn": turn,
+            "process": process,
             "at": at,
         }
         return self._send("POST", f"/v1/workspaces/{segment(workspace)}/report", fields, Activity)

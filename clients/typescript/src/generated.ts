@@ -129,6 +129,8 @@ export interface Activity {
   at: string;
   /** of the agent, as the agent calls it */
   agentSession?: string;
+  /** of the agent, if that is known: when it has ended, so has the agent */
+  process?: Owner;
 }
 
 /**
@@ -2346,6 +2348,11 @@ export interface ReportRequest {
   agentSession?: string;
   /** whether the session begins with the report, or leaves the workspace with it. */
   turn?: SessionTurn;
+  /**
+   * the agent's: once it has ended, so has the agent, whatever it said last. Only PID is
+   * required, if it runs where the Service does.
+   */
+  process?: Owner;
   /**
    * when it was so, if the report comes late; default: now. News from before the last ones are
    * dropped.

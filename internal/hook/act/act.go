@@ -100,6 +100,7 @@ func (h Hook) Waiting(ctx context.Context) {
 func (h Hook) request(n hook.News, at time.Time) croft.ReportRequest {
 	req := croft.ReportRequest{
 		Repo: croft.ByPath(h.dirOf(n.Dir)), State: n.State, WaitingFor: n.Need, Note: n.Note, Source: string(h.Agent), AgentSession: n.Session, At: at,
+		Process: croft.Owner{PID: h.Process},
 	}
 	if n.Begins && n.Session != "" {
 		req.Turn = croft.SessionBegins
