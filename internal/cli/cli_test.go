@@ -68,6 +68,9 @@ func (f *fake) Workspaces(_ context.Context, req croft.WorkspacesRequest) (*crof
 }
 
 func (f *fake) Workspace(_ context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error) {
+	if f.workspace == nil { // what a command says besides is left out
+		return nil, &croft.Error{Code: croft.WorktreeNotFound}
+	}
 	return f.workspace(req)
 }
 
