@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,11 +49,16 @@ func TestForecastIsACache(t *testing.T) {
 	if !strings.Contains(string(whole), number) {
 		t.Fatalf("%s is not in what is remembered", number)
 	}
+	if sealed(string(whole)) != string(whole) {
+		t.Fatalf("not sealed as it was: %.200q", whole)
+	}
 	for what, text := range map[string]string{
-		"empty":              "",
-		"cut off":            string(whole[:len(whole)/2]),
-		"of another version": strings.Replace(string(whole), `"version":1`, `"version":9`, 1),
-		"of another git":     strings.Replace(string(whole), number, "1.2.3", 1),
+		"empty":                 "",
+		"cut off":               string(whole[:len(whole)/2]),
+		"of another version":    sealed(strings.Replace(string(whole), `"version":2`, `"version":9`, 1)),
+		"of the version before": strings.Replace(string(whole), `"version":2`, `"version":1`, 1),
+		"of another git":        sealed(strings.Replace(string(whole), `"under":"`, `"under":"0`, 1)),
+		"with another commit":   strings.Replace(string(whole), `"a":"`, `"a":"0`, 1),
 	} {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -66,4 +73,14 @@ func TestForecastIsACache(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(r.Home, "state", "forecasts", "*")); len(left) != 1 {
 		t.Errorf("left beside it: %v", left)
 	}
+}
+
+// sealed gives each line of what is remembered its digest, as if it had been written so.
+func sealed(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		_, line, _ = strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		fmt.Fprintf(&out, "%x %s\n", sha256.Sum256([]byte(line)), line)
+	}
+	return out.String()
 }

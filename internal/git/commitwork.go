@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,8 +28,8 @@ func (w *Worktree) Progress() string {
 	return ""
 }
 
-// mergeHeads returns the commits of MERGE_HEAD.
-func (w *Worktree) mergeHeads() []string {
+// MergeHeads returns the commits of MERGE_HEAD.
+func (w *Worktree) MergeHeads() []string {
 	b, err := worktree.ReadAdmin(w.Admin, "MERGE_HEAD")
 	if err != nil {
 		return nil
@@ -41,7 +42,7 @@ func (w *Worktree) IsMergedIn(ctx context.Context, path string) (bool, error) {
 	if strings.ContainsAny(path, "\n\x00") {
 		return false, nil // such a path cannot be looked up
 	}
-	for _, oid := range w.mergeHeads() {
+	for _, oid := range w.MergeHeads() {
 		if !object.IsOID(oid) {
 			continue
 		}
@@ -146,7 +147,7 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 		return "", err
 	}
 	c := work.Commit
-	merging := w.mergeHeads()
+	merging := w.MergeHeads()
 	var was object.Commit
 	if head != "" {
 		c.Parents = append([]string{head}, merging...)
@@ -235,6 +236,36 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *mergetree.Session, work Wo
 	if err != nil || head == "" {
 		return head, err
 	}
+	was, err := a.ReadCommit(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	tree, err := w.draftTree(ctx, a, was.Tree, work)
+	if errors.Is(err, errAskGit) {
+		tree, err = w.workTree(ctx, a, head, work)
+	}
+	if err != nil {
+		return "", err
+	}
+	merging := w.MergeHeads()
+	if was.Tree == tree && len(merging) == 0 {
+		return head, nil
+	}
+	for _, oid := range merging { // an agent may write anything there, and a walk through the history ends at it
+		if !object.IsOID(oid) {
+			return "", fmt.Errorf("MERGE_HEAD: not a commit: %q", oid)
+		}
+		if _, err := a.ReadCommit(ctx, oid); err != nil {
+			return "", fmt.Errorf("MERGE_HEAD: %w", err)
+		}
+	}
+	return a.Quarantine().OwnObjects().Write("commit", object.Commit{
+		Tree: tree, Parents: append([]string{head}, merging...), Signature: syntheticAfter(was), Message: "uncommitted work",
+	}.Encode())
+}
+
+// workTree has git write the tree of the index with the work added.
+func (w *Worktree) workTree(ctx context.Context, a *mergetree.Session, head string, work Work) (string, error) {
 	dir, err := os.MkdirTemp(a.Quarantine().Dir, "index-")
 	if err != nil {
 		return "", err
@@ -246,18 +277,7 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *mergetree.Session, work Wo
 	if err := errors.Join(c.copyIndex(), c.makeTempGitDir("", head)); err != nil {
 		return "", err
 	}
-	tree, err := c.tree(ctx, work)
-	if err != nil {
-		return "", err
-	}
-	was, err := a.ReadCommit(ctx, head)
-	merging := w.mergeHeads()
-	if err != nil || was.Tree == tree && len(merging) == 0 {
-		return head, err
-	}
-	return a.Quarantine().OwnObjects().Write("commit", object.Commit{
-		Tree: tree, Parents: append([]string{head}, merging...), Signature: syntheticAfter(was), Message: "uncommitted work",
-	}.Encode())
+	return c.tree(ctx, work)
 }
 
 // syntheticAfter returns an author line with the time of the parent, for a commit that is

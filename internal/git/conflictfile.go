@@ -169,7 +169,7 @@ func trimLine(line []byte) string { return strings.TrimRight(string(line), "\r\n
 // IsMergeConcluded reports whether a merged commit is part of the worktree's work: an ancestor of
 // HEAD, or in MERGE_HEAD.
 func (w *Worktree) IsMergeConcluded(ctx context.Context, commit string) (bool, error) {
-	if slices.Contains(w.mergeHeads(), commit) {
+	if slices.Contains(w.MergeHeads(), commit) {
 		return true, nil
 	}
 	_, head, err := w.Head(ctx)

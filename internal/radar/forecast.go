@@ -6,15 +6,13 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/explain"
-	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
-	"github.com/croft-sh/croft/internal/work"
 )
 
 // Forecasts makes forecasts of collisions in projects.
@@ -28,8 +26,8 @@ func (svc *Forecasts) ShowConflicts(ctx context.Context, s project.Location, _ c
 	if err != nil {
 		return nil, err
 	}
-	return svc.RadarOf(s.Project).Forecast(ctx, func(ctx context.Context, a *mergetree.Session) []Candidate {
-		return svc.readWork(ctx, s.Project, a, records)
+	return svc.RadarOf(s.Project).Forecast(ctx, func(ctx context.Context, a *mergetree.Session, seen map[croft.ID]SeenWork) []Candidate {
+		return svc.readWork(ctx, s.Project, a, records, seen)
 	})
 }
 
@@ -40,7 +38,7 @@ func (svc *Forecasts) RadarOf(r *project.Project) *Radar {
 
 // readWork reads the head and the work commit of each workspace, in parallel. A
 // workspace that is removed meanwhile is left out.
-func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *mergetree.Session, records []journal.Record) []Candidate {
+func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *mergetree.Session, records []journal.Record, seen map[croft.ID]SeenWork) []Candidate {
 	records = slices.DeleteFunc(slices.Clone(records), func(rec journal.Record) bool {
 		return rec.Workspace.Mode == croft.ModeLegacy || rec.Workspace.State == croft.Creating
 	})
@@ -52,7 +50,7 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *merge
 	for k := range n {
 		wg.Go(func() {
 			for i := k; i < len(records) && ctx.Err() == nil; i += n {
-				works[i] = svc.readCandidate(ctx, r, a, records[i])
+				works[i] = svc.readCandidate(ctx, r, a, records[i], seen)
 			}
 		})
 	}
@@ -62,34 +60,48 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *merge
 	})
 }
 
-// readCandidate reads the head and the work commit of one workspace. An error is
-// returned in Candidate.Err.
-func (svc *Forecasts) readCandidate(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) Candidate {
+// readCandidate reads the head and the work commit of one workspace, which is known if the
+// workspace is as it was seen. An error is returned in Candidate.Err.
+func (svc *Forecasts) readCandidate(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record, seen map[croft.ID]SeenWork) Candidate {
 	c := Candidate{Workspace: rec.Workspace}
-	var err error
-	if c.Head, c.Commit, err = WorkCommit(ctx, r, a, rec); err != nil {
+	w, err := readWorkspace(ctx, r, a, rec)
+	if c.Head, c.Commit = w.head, w.head; err == nil && len(w.status) > 0 {
+		err = c.readUncommitted(ctx, w, seen[rec.Workspace.ID])
+	}
+	if err != nil {
 		c.Err = croft.AsError("conflicts", explain.Error("conflicts", rec.Workspace.Name, svc.VanishedError(ctx, rec, err)))
 	}
 	return c
 }
 
-// WorkCommit returns the last commit of a workspace, and a commit of its uncommitted
-// work on top of that, or the same commit if there is none.
-func WorkCommit(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) (head, commit string, err error) {
-	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return "", "", project.BrokenError(rec, h)
+// readUncommitted finds the commit of the work of a workspace that has some. The stamp is
+// taken before any file is read: what is written later has another one.
+func (c *Candidate) readUncommitted(ctx context.Context, w workspace, last SeenWork) error {
+	stamp, mayRemember := w.stamp(ctx, time.Now())
+	if mayRemember && last.Stamp == stamp {
+		c.Commit, c.Seen = last.Commit, last
+		if c.Commit != c.Head {
+			c.Draft = &Draft{Parents: last.Parents, make: w.commit}
+		}
+		return nil
 	}
-	if err := failpoint.Hit("conflicts.found"); err != nil {
-		return "", "", err
-	}
-	tree := r.Trees.At(project.SpecOf(rec))
-	found, err := work.SortUncommitted(ctx, r, tree, rec, work.HoldLarge)
+	commit, err := w.commit(ctx)
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	if _, head, err = tree.Head(ctx); err != nil || !found.HasWork() {
-		return head, head, err
+	c.Commit = commit
+	if commit != c.Head {
+		made, err := w.session.ReadCommit(ctx, commit)
+		if err != nil {
+			return err
+		}
+		c.Draft = &Draft{Parents: made.Parents}
 	}
-	commit, err = tree.WorkCommit(ctx, a, found.Request())
-	return head, commit, err
+	if mayRemember {
+		c.Seen = SeenWork{Stamp: stamp, Commit: commit}
+		if c.Draft != nil {
+			c.Seen.Parents = c.Draft.Parents
+		}
+	}
+	return nil
 }

@@ -3,7 +3,10 @@ package radar
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -12,17 +15,19 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 )
 
-// A forecast is cached in a file of two lines: the collisions for a listing, and the
-// scan results for the next forecast. The file is replaced as a whole by each forecast.
-// Without it everything is compared anew.
+// A forecast is cached in a file of three lines: the collisions for a listing, and the
+// results of the scans and the facts for the next forecast. Each line begins with its digest,
+// because a damaged disk may give another commit or path. The file is replaced as a whole by
+// each forecast. Without it everything is compared anew.
 
-const rememberedVersion = 1
+const rememberedVersion = 2
 
 // remembered is the part of a cached forecast that a listing needs.
 type remembered struct {
 	Version    int                   `json:"version"`
-	Git        string                `json:"git"`  // the version of git that merged
-	Tips       map[string]string     `json:"tips"` // the commit of each target
+	Git        string                `json:"git"`             // the version of git that merged
+	Under      string                `json:"under,omitempty"` // [git.Repository.MergeConditions]; empty: they were not known, or changed meanwhile
+	Tips       map[string]string     `json:"tips"`            // the commit of each target
 	Workspaces []rememberedWorkspace `json:"workspaces"`
 }
 
@@ -33,10 +38,17 @@ type rememberedWorkspace struct {
 	Target string   `json:"target,omitempty"` // the target, if it collides with that
 }
 
+// memory is what the next forecast gets of the last one.
+type memory struct {
+	Scans map[string]ScanResult `json:"scans"` // by target
+	Works map[croft.ID]SeenWork `json:"works,omitempty"`
+	facts *facts
+}
+
 // writeMemory writes a forecast to the cache file. It ignores errors: then the next
 // forecast compares more.
-func (r *Radar) writeMemory(groups []*targetGroup, results map[string]ScanResult, f *croft.Forecast) {
-	shown := remembered{Version: rememberedVersion, Git: r.gitVersion(), Tips: map[string]string{}}
+func (r *Radar) writeMemory(under string, groups []*targetGroup, m memory, f *croft.Forecast) {
+	shown := remembered{Version: rememberedVersion, Git: r.gitVersion(), Under: under, Tips: map[string]string{}}
 	at := map[string]int{}
 	for _, g := range groups {
 		if g.tip != "" {
@@ -57,11 +69,27 @@ func (r *Radar) writeMemory(groups []*targetGroup, results map[string]ScanResult
 		a.With, b.With = append(a.With, at[c.B]), append(b.With, at[c.A])
 	}
 	var b bytes.Buffer
-	out := json.NewEncoder(&b)
-	if out.Encode(shown) == nil && out.Encode(results) == nil && os.MkdirAll(filepath.Dir(r.File), 0o700) == nil {
+	for _, line := range []any{shown, m, m.facts.saved()} {
+		text, err := json.Marshal(line)
+		if err != nil {
+			return
+		}
+		b.WriteString(digestOf(text) + " ")
+		b.Write(text)
+		b.WriteByte('\n')
+	}
+	if os.MkdirAll(filepath.Dir(r.File), 0o700) == nil {
 		_ = fsx.ReplaceFile(r.File, b.Bytes(), 0o600)
 	}
 }
+
+func digestOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// errDamaged says that a line of the cache file is not as it was written.
+var errDamaged = errors.New("the cache of the forecast is damaged")
 
 // readLines decodes the first lines of the cache file, one into each value.
 func (r *Radar) readLines(into ...any) error {
@@ -70,24 +98,35 @@ func (r *Radar) readLines(into ...any) error {
 		return err
 	}
 	defer f.Close()
-	in := json.NewDecoder(bufio.NewReader(f))
+	in := bufio.NewReaderSize(f, 1<<16)
 	for _, v := range into {
-		if err := in.Decode(v); err != nil {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		digest, text, ok := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
+		if !ok || digestOf(text) != string(digest) {
+			return errDamaged
+		}
+		if err := json.Unmarshal(text, v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readMemory returns the results of the last forecast's scans, by target. It returns
-// nil if there are none, or if another version of git merged.
-func (r *Radar) readMemory() map[string]ScanResult {
+// readMemory returns what the last forecast knew. It returns nothing if there was none, or
+// if git merged under other conditions.
+func (r *Radar) readMemory(under string) memory {
 	var shown remembered
-	var results map[string]ScanResult
-	if r.readLines(&shown, &results) != nil || shown.Version != rememberedVersion || shown.Git != r.gitVersion() {
-		return nil
+	var m memory
+	var known savedFacts
+	if under == "" || r.readLines(&shown) != nil || shown.Version != rememberedVersion || shown.Under != under ||
+		r.readLines(&shown, &m, &known) != nil {
+		return memory{facts: newFacts()}
 	}
-	return results
+	m.facts = known.facts()
+	return m
 }
 
 // gitVersion returns the version of git, because versions may merge differently.

@@ -25,9 +25,7 @@ import (
 // spans of a side together touch at least what the side does.
 func (l *scan) prunePairs(ctx context.Context, k *ancestry, pairs []pair) ([]pair, error) {
 	spans, ways := l.divideSides(k, pairs)
-	touched, err := askInParallel(l.scanner.Workers, spans, func(part []odb.Span) ([][]string, error) {
-		return l.scanner.Attempts.TouchedPaths(ctx, part)
-	})
+	touched, err := l.scanner.touchedPaths(ctx, spans)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,9 @@
 // collide with each other and with the target: pairs that touched nothing in common are
 // left out, the others are merged in memory by git. The results of each scan are cached
 // in one file per project, by commits, so that the next scan merges only pairs with a
-// new commit, and a listing shows the last forecast without computing any.
+// new commit, and a listing shows the last forecast without computing any. The commit of
+// uncommitted work is there by a stamp of the workspace (works.go), so that it is made
+// again only if it has to be merged, and so are the paths that commits touched (facts.go).
 //
 // The package owns that file, and changes nothing else: its merges write to an object
 // directory that is deleted. The file may be lost or damaged at any time; then
@@ -40,49 +42,87 @@ type Candidate struct {
 	Head      string       // its last commit
 	Commit    string       // its last commit, or a commit of its uncommitted work on top of that; empty: it has none
 	Err       *croft.Error // why it could not be read
+
+	Draft *Draft   // of Commit, if that is not in the repository
+	Seen  SeenWork // for the next forecast; empty: the work has to be read again
 }
 
 // Forecast finds the candidates that collide, and suggests an order in which to merge
 // them. read returns the candidates; it writes commits of uncommitted work to the
-// session's object directory.
-func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *mergetree.Session) []Candidate) (*croft.Forecast, error) {
+// session's object directory, unless it was seen before.
+func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *mergetree.Session, map[croft.ID]SeenWork) []Candidate) (*croft.Forecast, error) {
 	attempts, err := r.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		return nil, err
 	}
 	defer attempts.Close()
 	start := time.Now()
-	candidates := read(ctx, attempts)
-	isRead := time.Now()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	under, err := r.Git.MergeConditions(ctx)
+	if err != nil {
+		under = ""
 	}
-	out := &croft.Forecast{Pairs: []croft.Collision{}, Order: []string{}}
+	last := r.readMemory(under)
+	for {
+		candidates := read(ctx, attempts, last.Works)
+		isRead := time.Now()
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out := &croft.Forecast{Pairs: []croft.Collision{}, Order: []string{}}
+		groups, next, err := r.compare(ctx, attempts, candidates, last, out)
+		if errors.Is(err, errOtherWork) && len(last.Works) > 0 {
+			last.Works = nil
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Effort.Reading, out.Effort.Comparing = croft.Duration(isRead.Sub(start)), croft.Duration(time.Since(isRead))
+		if now, err := r.Git.MergeConditions(ctx); err != nil || now != under {
+			under = ""
+		}
+		r.writeMemory(under, groups, next, out)
+		return out, nil
+	}
+}
+
+// compare compares the candidates with each other and with their targets, and adds what it
+// finds to out. It returns what the next forecast is to know.
+func (r *Radar) compare(ctx context.Context, a *mergetree.Session, candidates []Candidate, last memory, out *croft.Forecast) ([]*targetGroup, memory, error) {
+	next := memory{Scans: map[string]ScanResult{}, Works: map[croft.ID]SeenWork{}, facts: last.facts}
 	groups, err := r.groupByTarget(ctx, candidates, out)
 	if err != nil {
-		return nil, err
+		return nil, next, err
 	}
-	last := r.readMemory()
-	results := map[string]ScanResult{}
-	scanner := Scanner{Attempts: attempts, Workers: runtime.NumCPU()}
+	scanner := Scanner{Attempts: a, Workers: runtime.NumCPU(), Drafts: map[string]*Draft{}, Facts: last.facts}
+	commits := map[string]bool{}
+	for _, c := range candidates {
+		if commits[c.Commit] = true; c.Seen.Stamp != "" {
+			next.Works[c.Workspace.ID] = c.Seen
+		}
+		// Of two workspaces with the same work, the one that has written it is preferred.
+		if known := scanner.Drafts[c.Commit]; c.Draft != nil && (known == nil || known.make != nil) {
+			scanner.Drafts[c.Commit] = c.Draft
+		}
+	}
 	for _, g := range groups {
+		commits[g.tip] = true
 		in := Input{Target: g.tip}
 		for _, c := range g.candidates {
 			in.Heads = append(in.Heads, c.Commit)
 		}
-		res, err := scanner.Scan(ctx, in, last[g.target])
+		res, err := scanner.Scan(ctx, in, last.Scans[g.target])
 		if err != nil {
-			return nil, err
+			return nil, next, err
 		}
-		results[g.target] = res
+		next.Scans[g.target] = res
 		if res.Collisions, err = scanner.withoutTargets(ctx, res); err != nil {
-			return nil, err
+			return nil, next, err
 		}
 		g.report(res, out)
 	}
-	out.Effort.Reading, out.Effort.Comparing = croft.Duration(isRead.Sub(start)), croft.Duration(time.Since(isRead))
-	r.writeMemory(groups, results, out)
-	return out, nil
+	next.facts.keep(commits)
+	return groups, next, nil
 }
 
 // targetGroup has the candidates with the same target.
@@ -124,7 +164,11 @@ func (r *Radar) groupByTarget(ctx context.Context, candidates []Candidate, out *
 // report adds the result of a scan to a forecast, with the names of workspaces for the
 // commits.
 func (g *targetGroup) report(res ScanResult, out *croft.Forecast) {
-	busy := slices.DeleteFunc(slices.Clone(g.candidates), func(c Candidate) bool { return slices.Contains(res.Idle, c.Commit) })
+	isIdle := map[string]bool{}
+	for _, commit := range res.Idle {
+		isIdle[commit] = true
+	}
+	busy := slices.DeleteFunc(slices.Clone(g.candidates), func(c Candidate) bool { return isIdle[c.Commit] })
 	at := map[string][]int{} // the candidates with each commit
 	for i, c := range busy {
 		at[c.Commit] = append(at[c.Commit], i)

@@ -55,32 +55,60 @@ func (s *Scanner) withoutTargets(ctx context.Context, res ScanResult) ([]Collisi
 func (s *Scanner) touchedSince(ctx context.Context, target string, heads []string) (map[string][]string, error) {
 	slices.Sort(heads)
 	heads = slices.Compact(heads)
-	all := append(slices.Clone(heads), target)
-	l := &scan{scanner: s, all: all, target: len(heads)}
+	bases, err := s.basesOf(ctx, target, heads)
+	if err != nil {
+		return nil, err
+	}
+	var spans []odb.Span
+	for _, h := range heads {
+		if base := bases[h]; base != "" {
+			spans = append(spans, odb.Span{From: base, To: h})
+		}
+	}
+	paths, err := s.touchedPaths(ctx, spans)
+	if err != nil {
+		return nil, err
+	}
+	touched := map[string][]string{}
+	for i, span := range spans {
+		touched[span.To] = paths[i]
+	}
+	return touched, nil
+}
+
+// basesOf returns the commit at which each head left the target, if there is one.
+func (s *Scanner) basesOf(ctx context.Context, target string, heads []string) (map[string]string, error) {
+	if s.Facts == nil {
+		s.Facts = newFacts()
+	}
+	l := &scan{scanner: s}
+	bases := map[string]string{}
+	for _, h := range heads {
+		base, known := s.Facts.bases[[2]string{h, target}]
+		if bases[h] = base; !known {
+			l.all = append(l.all, h)
+		}
+	}
+	if len(l.all) == 0 {
+		return bases, nil
+	}
+	l.target = len(l.all)
+	l.all = append(l.all, target)
 	var pairs []pair
-	for i := range heads {
+	for i := range l.target {
 		pairs = append(pairs, pair{i, l.target})
 	}
 	k, err := l.readAncestry(ctx, pairs)
 	if err != nil {
 		return nil, err
 	}
-	var spans []odb.Span
-	var of []string
-	for i, h := range heads {
+	for i, h := range l.all[:l.target] {
 		if base := k.base(i, l.target); base >= 0 {
-			spans, of = append(spans, odb.Span{From: k.nodes[base].commit, To: h}), append(of, h)
+			bases[h] = k.nodes[base].commit
 		}
+		s.Facts.bases[[2]string{h, target}] = bases[h]
 	}
-	paths, err := s.Attempts.TouchedPaths(ctx, spans)
-	if err != nil {
-		return nil, err
-	}
-	touched := map[string][]string{}
-	for i, h := range of {
-		touched[h] = paths[i]
-	}
-	return touched, nil
+	return bases, nil
 }
 
 // meets reports whether two paths are the same, or one lies in the other.

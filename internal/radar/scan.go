@@ -17,6 +17,9 @@ import (
 type Scanner struct {
 	Attempts *mergetree.Session
 	Workers  int // how many processes at once; default: 1
+
+	Drafts map[string]*Draft // commits that need not be in the session yet
+	Facts  *facts            // what is known of commits; the scan adds to it
 }
 
 // Input has the commits that a scan compares.
@@ -39,7 +42,7 @@ type ScanResult struct {
 type Collision struct {
 	A      string       `json:"a"`
 	B      string       `json:"b"`
-	Paths  []string     `json:"paths,omitempty"`
+	Paths  pathBytes    `json:"paths,omitempty"`
 	Reason croft.Reason `json:"reason,omitempty"`
 }
 
@@ -106,12 +109,16 @@ func (s *Scanner) Scan(ctx context.Context, in Input, last ScanResult) (ScanResu
 // knownPairs has the pairs of commits that an earlier scan compared.
 type knownPairs struct {
 	last  ScanResult
+	idle  map[string]bool
 	heads map[string]bool // and the target
 	found map[[2]string]Collision
 }
 
 func knownFrom(last ScanResult) *knownPairs {
-	m := &knownPairs{last: last, heads: map[string]bool{last.Target: true}, found: map[[2]string]Collision{}}
+	m := &knownPairs{last: last, idle: map[string]bool{}, heads: map[string]bool{last.Target: true}, found: map[[2]string]Collision{}}
+	for _, h := range last.Idle {
+		m.idle[h] = true
+	}
 	for _, h := range last.Heads {
 		m.heads[h] = true
 	}
@@ -124,7 +131,7 @@ func knownFrom(last ScanResult) *knownPairs {
 func (m *knownPairs) has(a, b string) bool { return m.heads[a] && m.heads[b] }
 
 func (m *knownPairs) isIdle(head, target string) bool {
-	return target != "" && m.last.Target == target && slices.Contains(m.last.Idle, head)
+	return target != "" && m.last.Target == target && m.idle[head]
 }
 
 // collision returns the collision of two commits, in this order, if the earlier scan
@@ -204,8 +211,16 @@ func (l *scan) readAncestry(ctx context.Context, pairs []pair) (*ancestry, error
 	}
 	k := newAncestry(l.all, involved)
 	var commits []mergetree.Ancestor
-	enough := len(k.heads)
-	for c, err := range l.scanner.Attempts.History(ctx, k.heads) {
+	var heads []string
+	for _, head := range k.heads { // a draft need not exist to have parents
+		if d := l.scanner.Drafts[head]; d != nil {
+			commits, heads = append(commits, mergetree.Ancestor{Commit: head, Parents: d.Parents}), append(heads, d.Parents...)
+		} else {
+			heads = append(heads, head)
+		}
+	}
+	enough := len(k.heads) + len(commits)
+	for c, err := range l.scanner.Attempts.History(ctx, heads) {
 		if err != nil {
 			return nil, err
 		}
@@ -225,8 +240,13 @@ func (l *scan) readAncestry(ctx context.Context, pairs []pair) (*ancestry, error
 // mergePairs merges pairs and adds those that collide to found.
 func (l *scan) mergePairs(ctx context.Context, pairs []pair, found map[pair]Collision) error {
 	commits := make([][2]string, len(pairs))
+	var all []string
 	for i, p := range pairs {
 		commits[i] = [2]string{l.all[p.a], l.all[p.b]}
+		all = append(all, l.all[p.a], l.all[p.b])
+	}
+	if err := l.scanner.writeDrafts(ctx, all); err != nil {
+		return err
 	}
 	merged, err := askInParallel(l.scanner.Workers, commits, func(part [][2]string) ([]mergetree.MergeResult, error) {
 		return l.scanner.Attempts.MergeAll(ctx, part)

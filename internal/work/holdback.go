@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -54,12 +55,17 @@ const (
 // stage. So a file that differs from HEAD only in the index is committed as it is
 // staged: a file that was removed from the index, and is ignored since, stays removed.
 func SortUncommitted(ctx context.Context, r *project.Project, tree *git.Worktree, rec journal.Record, large LargeFiles) (Uncommitted, error) {
+	return SortStatus(ctx, r, tree, rec, large, tree.Status(ctx, git.UntrackedAll, git.RefreshNothing))
+}
+
+// SortStatus is [SortUncommitted] of a status that lists all untracked files.
+func SortStatus(ctx context.Context, r *project.Project, tree *git.Worktree, rec journal.Record, large LargeFiles, status iter.Seq2[odb.StatusEntry, error]) (Uncommitted, error) {
 	var w Uncommitted
 	patterns, most := r.Config.Commit.HoldBackPatterns(), r.Config.Commit.MaxBytes
 	if large == CommitLarge {
 		most = 0
 	}
-	for entry, err := range tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
+	for entry, err := range status {
 		if err != nil {
 			return w, err
 		}

@@ -53,7 +53,7 @@ var userKeys = []string{
 
 var ownKeys = []string{
 	"user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email", "commit.gpgsign",
-	"core.autocrlf", "core.eol", "core.attributesfile", "core.excludesfile", "core.sshcommand", "core.askpass",
+	"core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase", "core.attributesfile", "core.excludesfile", "core.sshcommand", "core.askpass",
 }
 
 // isUserKey reports whether git gets the setting with this key from the user's

@@ -144,6 +144,9 @@ const (
 	maxName = 255
 )
 
+// IsValidPath reports whether git would stage a path, on any system.
+func IsValidPath(path string) bool { return isValidPath(path, "") }
+
 // isValidPath reports whether a path names a file in a checkout, on any system: it has
 // no part that is empty, "." or "..", none that is a git directory on a file system
 // that ignores case, or on Windows or macOS, and it is not longer than the path of a file

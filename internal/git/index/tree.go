@@ -18,6 +18,9 @@ type Tree struct {
 	name string
 }
 
+// Name is the name of the directory in the one above; that of the root is empty.
+func (t *Tree) Name() string { return t.name }
+
 // Trees computes the trees of an index, without entries in conflict or intent-to-add.
 func (x *Index) Trees(format object.Format) (*Tree, error) {
 	list := make([]Entry, 0, len(x.Entries))
