@@ -44,6 +44,8 @@ type looker struct {
 	records []journal.Record
 	list    []croft.Workspace
 	sights  []sight
+
+	compared *commitMemory
 }
 
 // lookAt looks at processes, commits and files of workspaces for a time: at the commits of

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/condition"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/journal"
@@ -26,7 +25,12 @@ func (l *looker) lookAtCommits(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	targets, commits := l.findTargets()
+	l.compared = l.readCommitMemory(ctx)
+	defer func() { l.writeCommitMemory(l.compared) }()
+	targets, commits := l.findTargets(landed)
+	if len(commits) == 0 { // all is known
+		return
+	}
 	ancestry, err := l.session.ReadAncestry(ctx, commits)
 	if err != nil {
 		return
@@ -45,8 +49,8 @@ func isRevertedOn(landed []journal.Merge, target string) bool {
 }
 
 // findTargets returns the targets, by name, and all commits that have to be compared. A
-// workspace without a target has nothing to compare.
-func (l *looker) findTargets() (targets map[string]*target, commits []string) {
+// workspace without a target has nothing to compare, and one that was compared before is as it was.
+func (l *looker) findTargets(landed map[croft.ID][]journal.Merge) (targets map[string]*target, commits []string) {
 	targets = map[string]*target{}
 	for i, w := range l.list {
 		s := &l.sights[i]
@@ -56,6 +60,9 @@ func (l *looker) findTargets() (targets map[string]*target, commits []string) {
 		tip, err := l.refs.Ref("refs/heads/" + w.Target)
 		if w.Target == "" || err != nil || w.Head == "" {
 			s.isCompared = true
+			continue
+		}
+		if l.recall(l.compared, i, tip, isRevertedOn(landed[w.ID], w.Target)) {
 			continue
 		}
 		t := targets[w.Target]
@@ -121,9 +128,8 @@ func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *targ
 		if err != nil {
 			return
 		}
-		s.commits = condition.CommitFacts{Ahead: s.work.Ahead, IsIntegrated: isIn && !isReverted(l.list[i].ID)}
-		s.isCompared = true
-		s.work.Seen = append(s.work.Seen, croft.AspectCommits)
+		s.setCompared(isIn && !isReverted(l.list[i].ID))
+		l.keep(l.compared, i, t.tip, isIn)
 	})
 }
 

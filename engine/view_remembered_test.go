@@ -1,0 +1,89 @@
+package engine_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestLooksAreRemembered: a second look starts no git for commits and files that are as they were,
+// and sees what changed since.
+func TestLooksAreRemembered(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no script in the place of git")
+	}
+	r := gittest.New(t)
+	r.Write("f", "1\n2\n3\n")
+	r.Commit("files")
+	log := filepath.Join(r.Home, "log")
+	gittest.WriteFile(t, filepath.Join(r.Home, "bin", "git"), "#!/bin/sh\necho \"$@\" >> "+log+"\nPATH=${PATH#*:} exec git \"$@\"\n")
+	if err := os.Chmod(filepath.Join(r.Home, "bin", "git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := slices.Clone(r.Env)
+	for i, kv := range env {
+		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
+			env[i] = "PATH=" + filepath.Join(r.Home, "bin") + ":" + path
+		}
+	}
+	e := open(t, r.Dir, &engine.Options{Environ: env})
+	var made []croft.Workspace
+	for _, name := range []string{"work", "clean", "landed"} {
+		made = append(made, create(t, e, croft.CreateRequest{Name: name}))
+	}
+	commit := func(w croft.Workspace, text string) {
+		gittest.WriteFile(t, filepath.Join(w.Path, w.Name), text)
+		r.GitIn(w.Path, "add", "--all")
+		r.GitIn(w.Path, "commit", "--quiet", "-m", text)
+	}
+	commit(made[0], "one\n")
+	commit(made[2], "one\n")
+	r.Git("merge", "--quiet", "--squash", made[2].Branch)
+	r.Git("commit", "--quiet", "-m", "squashed")
+	look := func() (seen []string, asked []string) {
+		t.Helper()
+		_ = os.Remove(log)
+		list, err := e.Workspaces(t.Context(), croft.WorkspacesRequest{Look: croft.NoLimit})
+		if err != nil || len(list.Unseen) > 0 {
+			t.Fatalf("%v, not seen: %v", err, list.Unseen)
+		}
+		for _, w := range list.Items {
+			seen = append(seen, fmt.Sprintf("%s %s +%d -%d, %d lines in %d files, %d uncommitted", w.Name, w.Status, w.Work.Ahead, w.Work.Behind, w.Work.Added, w.Work.Changed, w.Work.Uncommitted))
+		}
+		b, _ := os.ReadFile(log)
+		for line := range strings.Lines(string(b)) {
+			asked = append(asked, line)
+		}
+		return seen, asked
+	}
+	time.Sleep(100 * time.Millisecond)
+	first, asked := look()
+	if len(asked) == 0 {
+		t.Error("git was not asked at first: the test sees nothing")
+	}
+	for _, want := range []string{"work ahead +1 -1, 1 lines in 1 files, 0 uncommitted", "landed merged +1 -1, 1 lines in 1 files, 0 uncommitted"} {
+		if !slices.Contains(first, want) {
+			t.Errorf("%q, want %q", first, want)
+		}
+	}
+	again, asked := look()
+	if !slices.Equal(first, again) || len(asked) > 0 {
+		t.Errorf("first %q, then %q, for which git was asked %q", first, again, asked)
+	}
+	commit(made[0], "one\ntwo\n")
+	r.Write("f", "2\n")
+	r.Commit("the target moves")
+	want := []string{"work ahead +2 -2, 2 lines in 1 files, 0 uncommitted", "clean empty +0 -2, 0 lines in 0 files, 0 uncommitted", "landed merged +1 -2, 1 lines in 1 files, 0 uncommitted"}
+	if now, _ := look(); !slices.Equal(now, want) {
+		t.Errorf("after changes %q, want %q", now, want)
+	}
+}
