@@ -180,6 +180,26 @@ type MergesRequest struct {
 	Page
 }
 
+// SubmitMergesRequest names workspaces whose work is to be merged. The words beside them hold for
+// each, as in MergeRequest.
+type SubmitMergesRequest struct {
+	Key        string     `json:"key,omitempty"` // the same call after a crash submits each workspace once
+	Repo       Ref        `json:"repo,omitempty"`
+	Workspaces []Ref      `json:"workspaces"`         // required; they land in this order, among those of one priority
+	Target     string     `json:"target,omitempty"`   // default: the workspace's
+	Strategy   Strategy   `json:"strategy,omitempty"` // default: the target's
+	Message    string     `json:"message,omitempty"`
+	Priority   int        `json:"priority,omitempty"`
+	After      AfterMerge `json:"after,omitempty"`
+}
+
+// SubmitResult has a merge for each workspace that was named, in the order of the request and once.
+// That of a workspace which could not be submitted is not in the queue: it has ended, is pending,
+// and has the reason and no ID.
+type SubmitResult struct {
+	Merges []Merge `json:"merges"`
+}
+
 // DriveUntil says when DriveLanes ends.
 type DriveUntil string
 
@@ -297,6 +317,12 @@ type Merges interface {
 	// lane. It returns at once; WaitMerge waits. It fails with WorkChanged if the request
 	// says which work the caller has seen, and the workspace has other work by now.
 	SubmitMerge(ctx context.Context, req MergeRequest) (*Merge, error)
+
+	// SubmitMerges is SubmitMerge for several workspaces. It looks at them side by side and
+	// records their merges together, so that they land as one batch where their targets allow
+	// it. It fails with WorktreeNotFound, and commits nothing, if one of them does not exist;
+	// any other failure is that of one workspace, and in its merge.
+	SubmitMerges(ctx context.Context, req SubmitMergesRequest) (*SubmitResult, error)
 
 	// Merge finds a merge by its ID, or fails with MergeNotFound.
 	Merge(ctx context.Context, req GetRequest) (*Merge, error)

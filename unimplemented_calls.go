@@ -286,6 +286,10 @@ func (refusing) SubmitMerge(ctx, MergeRequest) (*Merge, error) {
 	return no[Merge]("SubmitMerge")
 }
 
+func (refusing) SubmitMerges(ctx, SubmitMergesRequest) (*SubmitResult, error) {
+	return no[SubmitResult]("SubmitMerges")
+}
+
 func (refusing) SubmitRevert(ctx, RevertRequest) (*Merge, error) {
 	return no[Merge]("SubmitRevert")
 }

@@ -242,6 +242,12 @@ func (c *Client) SubmitMerge(ctx context.Context, req croft.MergeRequest) (*crof
 	return send[croft.MergeRequest, croft.Merge](ctx, c, "SubmitMerge", req)
 }
 
+// SubmitMerges commits the uncommitted work of several workspaces, and submits all their work
+// for merges.
+func (c *Client) SubmitMerges(ctx context.Context, req croft.SubmitMergesRequest) (*croft.SubmitResult, error) {
+	return send[croft.SubmitMergesRequest, croft.SubmitResult](ctx, c, "SubmitMerges", req)
+}
+
 // Merge finds a merge.
 func (c *Client) Merge(ctx context.Context, req croft.GetRequest) (*croft.Merge, error) {
 	return send[croft.GetRequest, croft.Merge](ctx, c, "Merge", req)

@@ -255,6 +255,12 @@ func (e *Engine) SubmitMerge(ctx context.Context, req croft.MergeRequest) (*crof
 	return doIn(ctx, e, call{op: "merge", workspace: req.Workspace, repo: req.Repo, needs: gitRepository, recovers: beforeActing}, req, e.reviews.SubmitMerge)
 }
 
+// SubmitMerges commits the uncommitted work of several workspaces, and submits all their work
+// for merges.
+func (e *Engine) SubmitMerges(ctx context.Context, req croft.SubmitMergesRequest) (*croft.SubmitResult, error) {
+	return doIn(ctx, e, call{op: "merge", verb: "merges", repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing}, req, e.lanes.SubmitEach)
+}
+
 // WaitMerge waits until a merge has ended, and drives its lane if no process does.
 func (e *Engine) WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.Merge, error) {
 	return do(ctx, e, call{op: "merge"}, req, e.lanes.WaitMerge)

@@ -99,6 +99,7 @@ var calls = []Call{
 
 	{"Save", post, "/v1/workspaces/{workspace}/save", "workspaces", AnswerOK},
 	{"SubmitMerge", post, "/v1/workspaces/{workspace}/merge", "merges", AnswerMerge},
+	{"SubmitMerges", post, "/v1/merges", "merges", AnswerOK},
 	{"Finish", post, "/v1/workspaces/{workspace}/finish", "merges", AnswerMerge},
 	{"Resolve", post, "/v1/workspaces/{workspace}/resolve", "merges", AnswerOK},
 	{"Merges", get, "/v1/merges", "merges", AnswerOK},

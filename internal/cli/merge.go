@@ -14,6 +14,7 @@ type merger interface {
 	repoFinder
 	finder
 	SubmitMerge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error)
+	SubmitMerges(ctx context.Context, req croft.SubmitMergesRequest) (*croft.SubmitResult, error)
 	WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.Merge, error)
 	Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error)
 	mergeLister
@@ -77,22 +78,10 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 }
 
 func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, names []string, isQueueOnly bool) error {
-	if err := a.requireWorkspaces(ctx, svc, names); err != nil {
-		return err
-	}
 	a.noteAgents(ctx, svc, names...)
-	merges := make([]croft.Merge, 0, len(names))
-	for _, name := range names {
-		req.Workspace = name
-		m, err := svc.SubmitMerge(ctx, req)
-		if err != nil {
-			failed, ok := asMerge(name, err)
-			if !ok || len(names) == 1 {
-				return err
-			}
-			m = &failed
-		}
-		merges = append(merges, *m)
+	merges, err := submitAll(ctx, svc, req, names)
+	if err != nil {
+		return err
 	}
 	if isQueueOnly {
 		a.showMerges(merges)
@@ -167,20 +156,29 @@ func (a *app) hasDaemon(ctx context.Context) bool {
 	return err == nil
 }
 
-// requireWorkspaces fails if one of several workspaces does not exist: a user who
-// misspelt a name may not want the others merged without it.
-func (a *app) requireWorkspaces(ctx context.Context, svc finder, names []string) error {
+// submitAll submits the work of workspaces to their lanes. If one of several does not exist, none
+// is submitted: a user who misspelt a name may not want the others merged without it.
+func submitAll(ctx context.Context, svc merger, req croft.MergeRequest, names []string) ([]croft.Merge, error) {
 	if len(names) == 1 {
-		return nil // the merge itself finds out
-	}
-	for _, name := range names {
-		if _, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: name}); err != nil {
-			e := *croft.AsError("merge", err)
-			e.Details = strings.TrimSpace(e.Details + "\nNothing was merged.")
-			return &e
+		req.Workspace = names[0]
+		m, err := svc.SubmitMerge(ctx, req)
+		if err != nil {
+			return nil, err
 		}
+		return []croft.Merge{*m}, nil
 	}
-	return nil
+	res, err := svc.SubmitMerges(ctx, croft.SubmitMergesRequest{
+		Repo: req.Repo, Workspaces: names, Target: req.Target, Strategy: req.Strategy, Message: req.Message, Priority: req.Priority, After: req.After,
+	})
+	if errors.Is(err, croft.WorktreeNotFound) {
+		e := *croft.AsError("merge", err)
+		e.Details = strings.TrimSpace(e.Details + "\nNothing was merged.")
+		return nil, &e
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res.Merges, nil
 }
 
 func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest) error {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -184,17 +183,4 @@ func mergesExitStatus(merges []croft.Merge, want croft.MergeStatus) error {
 		return statusError(croft.ExitFailure)
 	}
 	return nil
-}
-
-// asMerge turns a failure of one item into a result, so that it does not hide
-// the others.
-func asMerge(workspace string, err error) (croft.Merge, bool) {
-	e := croft.AsError("merge", err)
-	if errors.Is(err, croft.Canceled) {
-		return croft.Merge{}, false
-	}
-	return croft.Merge{
-		Kind: croft.KindMerge, WorkspaceName: workspace, State: croft.MergeDone, Status: croft.MergePending,
-		Reason: e.Code, Message: e.Message, Details: e.Details, Hint: e.Hint,
-	}, true
 }

@@ -21,13 +21,13 @@ package lane
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/attempt"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/journal"
@@ -261,22 +261,7 @@ func (svc *Lanes) AwaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, er
 	if svc.Lifetime.IsClosing() {
 		code = croft.Closed
 	}
-	return nil, stillWaitsError(now, code, err)
-}
-
-// stillWaitsError returns the error for a call that ended before its merge did.
-func stillWaitsError(m journal.Merge, code croft.Code, err error) error {
-	what, state := "the merge", "it is queued for "+m.Target+", and lands when the queue is next driven"
-	if m.Kind == croft.KindRevert {
-		what = "the revert"
-	}
-	if m.State != croft.MergeQueued {
-		state = "another process is at it"
-	}
-	return &croft.Error{
-		Code: code, Workspace: m.WorkspaceName, Message: fmt.Sprintf("the waiting has ended, %s has not: %s", what, state),
-		Hint: fmt.Sprintf("croft queue run, or croft queue cancel %s", m.ID), Err: err,
-	}
+	return nil, attempt.StillWaitsError(now, code, err)
 }
 
 func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, error) {
@@ -299,7 +284,7 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 		case m.State == croft.MergeDone && !m.Untidy:
 			return &m.Merge, nil
 		case m.State != croft.MergeDone && m.IsHeld:
-			return nil, heldError(m.Merge)
+			return nil, attempt.HeldError(m.Merge)
 		}
 		if d == nil {
 			r, err := svc.ByID(ctx, m.RepoID)
@@ -327,13 +312,4 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 			}
 		}
 	}
-}
-
-func heldError(m croft.Merge) error {
-	err := &croft.Error{Code: croft.MergeHeld, Message: "the merge is held", Hint: "croft queue release " + m.WorkspaceName}
-	if h := m.Hold; h != nil {
-		err.Message += " by " + h.Actor
-		err.Details = h.Reason
-	}
-	return err
 }

@@ -279,7 +279,7 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 			}
 		}
 		var step []merge.Step
-		if err = checkStrategy(it.Strategy); err != nil {
+		if err = attempt.CheckStrategy(it.Strategy); err != nil {
 			if err := svc.rejectMerge(ctx, m, nil, err); err != nil {
 				return nil, err
 			}

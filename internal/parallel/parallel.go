@@ -1,6 +1,6 @@
 // Package parallel spreads work on many items over the cores of the machine.
 //
-// It is for many short tasks, where a goroutine for each would cost more than the task: a
+// Each is for many short tasks, where a goroutine for each would cost more than the task: a
 // new goroutine grows its stack anew for every item, a worker does so once.
 package parallel
 
@@ -10,16 +10,22 @@ import (
 	"sync/atomic"
 )
 
-// share is how many items a worker takes at a time.
+// share is how many items a worker of Each takes at a time.
 const share = 8
 
 // Each calls do for every index from 0 to n-1 and returns when all calls have returned.
 // The calls run concurrently, on one worker a core, in no particular order.
-func Each(n int, do func(i int)) {
+func Each(n int, do func(i int)) { each(n, share, do) }
+
+// EachLong is Each for tasks that take long, such as those that start a process or read a
+// directory: a worker takes one at a time, so that no core waits for the tasks of another.
+func EachLong(n int, do func(i int)) { each(n, 1, do) }
+
+func each(n, share int, do func(i int)) {
 	var next atomic.Int64
 	work := func() {
 		for {
-			from := int(next.Add(share)) - share
+			from := int(next.Add(int64(share))) - share
 			if from >= n {
 				return
 			}

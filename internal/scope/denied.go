@@ -288,6 +288,10 @@ func (denied) SubmitMerge(ctx, croft.MergeRequest) (*croft.Merge, error) {
 	return no[croft.Merge]("SubmitMerge")
 }
 
+func (denied) SubmitMerges(ctx, croft.SubmitMergesRequest) (*croft.SubmitResult, error) {
+	return no[croft.SubmitResult]("SubmitMerges")
+}
+
 func (denied) SubmitRevert(ctx, croft.RevertRequest) (*croft.Merge, error) {
 	return no[croft.Merge]("SubmitRevert")
 }

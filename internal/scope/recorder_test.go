@@ -288,6 +288,10 @@ func (r *recorder) SubmitMerge(c ctx, req croft.MergeRequest) (*croft.Merge, err
 	return record[croft.Merge](r, c, "SubmitMerge", req)
 }
 
+func (r *recorder) SubmitMerges(c ctx, req croft.SubmitMergesRequest) (*croft.SubmitResult, error) {
+	return record[croft.SubmitResult](r, c, "SubmitMerges", req)
+}
+
 func (r *recorder) SubmitRevert(c ctx, req croft.RevertRequest) (*croft.Merge, error) {
 	return record[croft.Merge](r, c, "SubmitRevert", req)
 }

@@ -84,6 +84,7 @@ var decisions = map[string]struct{ read, workspace string }{
 	"Status":           {passes, narrow},
 	"SubmitApply":      {refuse, narrow},
 	"SubmitMerge":      {refuse, narrow},
+	"SubmitMerges":     {refuse, refuse},
 	"SubmitRevert":     {refuse, narrow},
 	"TakeLease":        {refuse, narrow},
 	"Save":             {refuse, narrow},

@@ -284,6 +284,10 @@ func (w wire) SubmitMerge(ctx context.Context, req croft.MergeRequest) (*croft.M
 	return send(ctx, w, req, w.svc.SubmitMerge)
 }
 
+func (w wire) SubmitMerges(ctx context.Context, req croft.SubmitMergesRequest) (*croft.SubmitResult, error) {
+	return send(ctx, w, req, w.svc.SubmitMerges)
+}
+
 func (w wire) Merge(ctx context.Context, req croft.GetRequest) (*croft.Merge, error) {
 	return send(ctx, w, req, w.svc.Merge)
 }

@@ -41,6 +41,7 @@ func (s *server) routes() {
 	handle(s, "Trash", croft.Service.Trash)
 	handle(s, "Restore", croft.Service.Restore)
 	handle(s, "SubmitMerge", croft.Service.SubmitMerge)
+	handle(s, "SubmitMerges", croft.Service.SubmitMerges)
 	handle(s, "Finish", croft.Service.Finish)
 	handle(s, "Resolve", croft.Service.Resolve)
 	handle(s, "Merges", croft.Service.Merges)
