@@ -182,6 +182,7 @@ __all__ = [
     "Status",
     "StepState",
     "Strategy",
+    "SubmitResult",
     "TrashItem",
     "TrashItemList",
     "TrashLeft",
@@ -3411,6 +3412,18 @@ class Status(Model):
     }
 
 
+class SubmitResult(Model):
+    """SubmitResult has a merge for each workspace that was named, in the order of the request
+    and once. That of a workspace which could not be submitted is not in the queue: it has
+    ended, is pending, and has the reason and no ID.
+    """
+
+    merges: list[Merge]
+    _fields = {
+        "merges": ("merges", "[Merge"),
+    }
+
+
 class TrashItem(Model):
     """TrashItem is a removed workspace that can be restored."""
 
@@ -4225,6 +4238,40 @@ class Calls:
             "limit": limit,
         }
         return self._pages("/v1/merges", fields, MergeList)
+
+    def submit_merges(
+        self,
+        *,
+        key: str | None = None,
+        repo: str | None = None,
+        workspaces: Sequence[str],
+        target: str | None = None,
+        strategy: Strategy | None = None,
+        message: str | None = None,
+        priority: int | None = None,
+        after: AfterMerge | None = None,
+    ) -> SubmitResult:
+        """Is SubmitMerge for several workspaces. It looks at them side by side and records
+        their merges together, so that they land as one batch where their targets allow it.
+        It fails with WORKTREE_NOT_FOUND, and commits nothing, if one of them does not
+        exist; any other failure is that of one workspace, and in its merge.
+
+          key: the same call after a crash submits each workspace once
+          workspaces: required; they land in this order, among those of one priority
+          target: default: the workspace's
+          strategy: default: the target's
+        """
+        fields: dict[str, Any] = {
+            "key": key,
+            "repo": repo,
+            "workspaces": workspaces,
+            "target": target,
+            "strategy": strategy,
+            "message": message,
+            "priority": priority,
+            "after": after,
+        }
+        return self._send("POST", "/v1/merges", fields, SubmitResult)
 
     def get_merge(
         self,

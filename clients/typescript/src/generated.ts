@@ -2989,6 +2989,34 @@ export type Strategy =
   | "squash"
   | (string & {}); // a newer daemon may have more words
 
+/**
+ * SubmitMergesRequest names workspaces whose work is to be merged. The words beside them hold
+ * for each, as in MergeRequest.
+ */
+export interface SubmitMergesRequest {
+  /** the same call after a crash submits each workspace once */
+  key?: string;
+  repo?: string;
+  /** required; they land in this order, among those of one priority */
+  workspaces: string[];
+  /** default: the workspace's */
+  target?: string;
+  /** default: the target's */
+  strategy?: Strategy;
+  message?: string;
+  priority?: number;
+  after?: AfterMerge;
+}
+
+/**
+ * SubmitResult has a merge for each workspace that was named, in the order of the request and
+ * once. That of a workspace which could not be submitted is not in the queue: it has ended, is
+ * pending, and has the reason and no ID.
+ */
+export interface SubmitResult {
+  merges: Merge[];
+}
+
 /** TrashItem is a removed workspace that can be restored. */
 export interface TrashItem {
   /** its name for ever */
@@ -3915,6 +3943,16 @@ export abstract class Calls {
   /** The items of all pages of merges, asked for one page after the other. */
   iterateMerges(request: MergesQuery = {}, options?: CallOptions): AsyncGenerator<Merge> {
     return this.pages("/v1/merges", request, options);
+  }
+
+  /**
+   * Is SubmitMerge for several workspaces. It looks at them side by side and records their
+   * merges together, so that they land as one batch where their targets allow it. It fails
+   * with WORKTREE_NOT_FOUND, and commits nothing, if one of them does not exist; any other
+   * failure is that of one workspace, and in its merge.
+   */
+  submitMerges(request: SubmitMergesRequest, options?: CallOptions): Promise<SubmitResult> {
+    return this.send({ method: "POST", path: "/v1/merges", fields: request, keyed: true, options });
   }
 
   /** Finds a merge by its ID, or fails with MERGE_NOT_FOUND. */
