@@ -172,8 +172,8 @@ var mayImport = map[string][]string{
 		"internal/shellword", "internal/view", "internal/workspace",
 	},
 	"internal/removal": {
-		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/snapshot", "internal/view",
+		".", "internal/actor", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
+		"internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/owner", "internal/parallel", "internal/proc", "internal/progress", "internal/project", "internal/snapshot", "internal/view",
 	},
 	"internal/trash": {
 		".", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",

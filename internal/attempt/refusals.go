@@ -45,3 +45,12 @@ func HeldError(m croft.Merge) error {
 	}
 	return err
 }
+
+// NothingToRevertError returns the error for a merge whose revert would change nothing.
+func NothingToRevertError(m croft.Merge) error {
+	return &croft.Error{
+		Code: croft.NotMerged, Workspace: m.WorkspaceName,
+		Message: fmt.Sprintf("taking it back would change nothing: %s has none of its changes, or had them before it", m.Target),
+		Hint:    "croft queue --all",
+	}
+}

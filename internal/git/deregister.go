@@ -22,30 +22,45 @@ import (
 // reflog, hold the lock of HEAD, so Deregister takes it, too. It may be called again after
 // a crash at any point. The caller holds the repository's lock.
 func (w *Worktree) Deregister(dst string) error {
-	return w.DeregisterWhile(dst, func() error { return nil })
+	isHidden, err := w.Unlist()
+	if err != nil {
+		return err
+	}
+	AwaitListings(isHidden)()
+	return w.MoveAdmin(dst)
 }
 
-// DeregisterWhile is Deregister that calls meanwhile after git has stopped listing the
-// worktree and before its admin directory is moved. If meanwhile fails, the directory is not
-// moved, but git does not list the worktree any more.
-func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
-	const pointer, hidden = "gitdir", "gitdir.removed"
-	var gone time.Time // when every git that has seen the worktree has finished its listing
-	if w.renameAdminFile(pointer, hidden) == nil {
-		gone = time.Now().Add(listingTime)
+// The name of the file by which git lists a worktree, and that which it has while the worktree
+// is being removed.
+const pointer, hidden = "gitdir", "gitdir.removed"
+
+// Unlist is the first step of Deregister: git does not list the worktree any more. A git that is
+// listing now may have seen it, if isHidden.
+func (w *Worktree) Unlist() (isHidden bool, err error) {
+	isHidden = w.renameAdminFile(pointer, hidden) == nil
+	return isHidden, failpoint.Hit("git.deregister.hidden")
+}
+
+// AwaitListings is the second step of Deregister, one for any number of worktrees. It returns a
+// function that waits until each git has ended its listing that may have seen one of them; so
+// the caller can do something else before it waits. isHidden says that there is such a worktree.
+func AwaitListings(isHidden bool) (wait func()) {
+	if !isHidden {
+		return func() {}
 	}
-	if err := failpoint.Hit("git.deregister.hidden"); err != nil {
-		return err
-	}
-	// A git that starts from here on does not see the worktree.
+	gone := time.Now().Add(listingTime)
+	// A git that starts from here on does not see them.
 	listing := make(chan bool, 1)
 	go func() { listing <- isListing() }()
-	if err := meanwhile(); err != nil {
-		return err
+	return func() {
+		if <-listing {
+			time.Sleep(time.Until(gone))
+		}
 	}
-	if <-listing {
-		time.Sleep(time.Until(gone))
-	}
+}
+
+// MoveAdmin is the last step of Deregister.
+func (w *Worktree) MoveAdmin(dst string) error {
 	w.holdHead()
 	w.DeleteEmptyAdmin()
 	if err := failpoint.Hit("git.deregister.held"); err != nil {

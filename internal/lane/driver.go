@@ -215,14 +215,14 @@ func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target st
 		}
 		// Calls that wait for one of the merges return once its workspace is removed;
 		// the workspaces of the other merges are removed here, too.
-		if err := svc.removeMerged(context.WithoutCancel(ctx), r); err != nil {
+		if err := svc.Removals.RemoveMerged(context.WithoutCancel(ctx), r); err != nil {
 			return err
 		}
 		if !more && !svc.awaitWork(ctx, r, target, d, changed) {
 			return ctx.Err()
 		}
 	}
-	return svc.removeMerged(context.WithoutCancel(ctx), r)
+	return svc.Removals.RemoveMerged(context.WithoutCancel(ctx), r)
 }
 
 // ShowMerge returns the merge with an ID.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/actor"
 	"github.com/croft-sh/croft/internal/attempt"
 	"github.com/croft-sh/croft/internal/check"
 	"github.com/croft-sh/croft/internal/config"
@@ -19,7 +18,6 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
-	"github.com/croft-sh/croft/internal/removal"
 )
 
 // rejectMerge ends a merge that cannot land: it stays pending, with the reason.
@@ -112,7 +110,7 @@ func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, 
 	}
 	m.Tried = ""
 	if m.Kind == croft.KindRevert && m.Commit == "" {
-		return svc.rejectMerge(ctx, m, nil, nothingToRevertError(m.Merge))
+		return svc.rejectMerge(ctx, m, nil, attempt.NothingToRevertError(m.Merge))
 	}
 	rec, err := svc.Journal.Record(ctx, m.Workspace)
 	if m.Part || err != nil || rec.Workspace.State == croft.Trashed {
@@ -208,41 +206,6 @@ func (svc *Lanes) requeueRest(ctx context.Context, steps []merge.Step, blamed in
 func (svc *Lanes) setState(ctx context.Context, steps []merge.Step, state croft.MergeState) error {
 	return svc.changeMerges(ctx, idsOf(steps, func(s merge.Step) croft.ID { return s.ID }), func(m *journal.Merge) bool {
 		m.Enter(state)
-		return true
-	})
-}
-
-// removeMerged moves idle workspaces whose work was merged to the trash.
-func (svc *Lanes) removeMerged(ctx context.Context, r *project.Project) error {
-	untidy, err := svc.Journal.Untidy(ctx, r.ID)
-	if err != nil {
-		return err
-	}
-	for _, m := range untidy {
-		if err := svc.removeAfterMerge(ctx, r, m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (svc *Lanes) removeAfterMerge(ctx context.Context, r *project.Project, m journal.Merge) error {
-	rec, err := svc.Journal.Record(ctx, m.Workspace)
-	var kept *croft.Error
-	if err == nil && rec.Workspace.State != croft.Trashed {
-		how := removal.Spec{Event: croft.EventWorkspaceRemoved, Head: m.Head, Act: project.Act{ID: m.Act, Actor: actor.Of(m.Merge)}}
-		_, err = svc.Removals.RemoveOne(ctx, r, rec, how, croft.RemoveSafe)
-		if ctx.Err() != nil {
-			return err
-		}
-		if err != nil && !errors.Is(err, croft.WorktreeNotFound) {
-			kept = croft.AsError("merge", explain.Error("merge", rec.Workspace.Name, err))
-		}
-	}
-	// A workspace that is in use, or has work that came after the merge was submitted,
-	// stays and is shown as merged.
-	return svc.changeMerges(ctx, []croft.ID{m.ID}, func(now *journal.Merge) bool {
-		now.Untidy, now.Kept = false, kept
 		return true
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/attempt"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
@@ -20,14 +21,6 @@ import (
 func (svc *Lanes) ShowRevert(ctx context.Context, s project.Location, req croft.RevertRequest) (*croft.RevertPlan, error) {
 	plan, _, err := svc.planRevert(ctx, s.Project, req)
 	return plan, err
-}
-
-func nothingToRevertError(m croft.Merge) error {
-	return &croft.Error{
-		Code: croft.NotMerged, Workspace: m.WorkspaceName,
-		Message: fmt.Sprintf("taking it back would change nothing: %s has none of its changes, or had them before it", m.Target),
-		Hint:    "croft queue --all",
-	}
 }
 
 // planRevert finds the merge of a request and tries its revert. It refuses a revert
@@ -52,7 +45,7 @@ func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.
 	}
 	conflicts, isNothing, err := TryRevert(ctx, r, m, plan.Target)
 	if err == nil && isNothing {
-		err = nothingToRevertError(m.Merge)
+		err = attempt.NothingToRevertError(m.Merge)
 	}
 	if err != nil {
 		return nil, m, err

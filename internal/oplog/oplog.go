@@ -127,6 +127,14 @@ func (op *Op) Amend(ctx context.Context, input any, also func(*journal.Tx) error
 	return op.write(ctx, input, also, func(tx *journal.Tx) error { return tx.Amend(op.Operation) })
 }
 
+// WriteIn is Write in a transaction of the caller.
+func (op *Op) WriteIn(tx *journal.Tx, input any) (err error) {
+	if op.Input, err = json.Marshal(input); err != nil {
+		return err
+	}
+	return tx.Begin(op.Operation)
+}
+
 func (op *Op) write(ctx context.Context, input any, also, record func(*journal.Tx) error) (err error) {
 	if input != nil {
 		if op.Input, err = json.Marshal(input); err != nil {

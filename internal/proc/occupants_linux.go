@@ -52,6 +52,13 @@ func Occupants(dir string) ([]Occupant, bool) {
 // pass over all processes. The process that asks and those above it are left out. The
 // second result says whether this platform can tell.
 func OccupantsOf(dirs []string) (map[string][]Occupant, bool) {
+	return occupantsOf(dirs, ancestorsOf(os.Getpid()))
+}
+
+// AllOccupantsOf is OccupantsOf, and leaves no process out.
+func AllOccupantsOf(dirs []string) (map[string][]Occupant, bool) { return occupantsOf(dirs, nil) }
+
+func occupantsOf(dirs []string, without map[int]bool) (map[string][]Occupant, bool) {
 	pids, err := processes()
 	if err != nil {
 		return nil, false
@@ -62,11 +69,10 @@ func OccupantsOf(dirs []string) (map[string][]Occupant, bool) {
 			asked[real] = dir
 		}
 	}
-	above := ancestorsOf(os.Getpid())
 	found := map[string][]Occupant{}
 	for _, name := range pids {
 		pid, err := strconv.Atoi(name)
-		if err != nil || above[pid] {
+		if err != nil || without[pid] {
 			continue
 		}
 		of := "/proc/" + name

@@ -34,6 +34,9 @@ func Occupants(string) ([]Occupant, bool) { return nil, false }
 // OccupantsOf cannot tell on this platform.
 func OccupantsOf([]string) (map[string][]Occupant, bool) { return nil, false }
 
+// AllOccupantsOf finds none: this platform cannot tell.
+func AllOccupantsOf([]string) (map[string][]Occupant, bool) { return nil, false }
+
 // Listeners cannot tell on this platform.
 func Listeners([]int) (map[int][]Listener, bool) { return nil, false }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/object"
@@ -22,11 +23,29 @@ import (
 // tip is empty if that commit is lost; the branch must stay then. The caller syncs the
 // unsynced directories before it deletes anything, and holds the project's lock.
 func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree) (tip string, unsynced []string, err error) {
+	a, err := svc.findArchive(ctx, r, rec, tree)
+	if err != nil {
+		return "", nil, err
+	}
+	return svc.pinArchive(ctx, r, a)
+}
+
+// archive is what is to be pinned of a workspace that is removed.
+type archive struct {
+	tip  string // the commit of its branch
+	pins []journal.Pin
+	// hasState says that the pins keep the state of the index. They have to be on disk before the
+	// directory moves, because the state is not found after that.
+	hasState bool
+}
+
+// findArchive returns what Archive pins.
+func (svc *Removals) findArchive(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree) (a archive, err error) {
 	w := rec.Workspace
 	_, head, _ := tree.Head(ctx)
-	tip, err = r.Git.ReadRef(ctx, "refs/heads/"+w.Branch)
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+w.Branch)
 	if err != nil && !errors.Is(err, refs.ErrNoRef) {
-		return "", nil, err
+		return a, err
 	}
 	// Commits that are gone by now were archived by the process that began the removal.
 	if head == "" {
@@ -35,10 +54,10 @@ func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journa
 	if tip == "" {
 		tip = svc.Archived(ctx, r, project.ArchiveBranchRef(w.ID), head)
 	}
-	var pins []journal.Pin
+	a.tip = tip
 	pin := func(ref, oid string) {
 		if oid != "" {
-			pins = append(pins, journal.Pin{Ref: ref, OID: oid})
+			a.pins = append(a.pins, journal.Pin{Ref: ref, OID: oid})
 		}
 	}
 	pin(project.ArchiveRef(w.ID), head)
@@ -47,22 +66,52 @@ func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journa
 	}
 	own, err := tree.KeepOwn(ctx)
 	if err != nil {
-		return "", nil, err
+		return a, err
 	}
 	pin(project.ArchiveOwnRef(w.ID), own)
 	if tree.HasAdmin() {
 		state, err := pinState(ctx, tree, cmp.Or(head, tip))
 		if err != nil {
-			return "", nil, err
+			return a, err
 		}
 		pin(project.ArchiveStateRef(w.ID), state)
-		if state != "" { // once the directory has moved, the state is not found any more
-			unsynced, err = nil, svc.Pin(ctx, r, pins...)
-			return svc.archiveWithoutLost(ctx, r, pins, tip, unsynced, err)
+		a.hasState = state != ""
+	}
+	return a, nil
+}
+
+// pinArchive pins what findArchive found. It returns as Archive does.
+func (svc *Removals) pinArchive(ctx context.Context, r *project.Project, a archive) (tip string, unsynced []string, err error) {
+	if a.hasState {
+		err = svc.Pin(ctx, r, a.pins...)
+	} else {
+		unsynced, err = svc.PinUnsynced(ctx, r, a.pins...)
+	}
+	return svc.archiveWithoutLost(ctx, r, a.pins, a.tip, unsynced, err)
+}
+
+// pinArchives pins what the removals of a batch found: together, or one by one if that fails, so
+// that each failure is of one removal. The caller syncs the directories that it returns.
+func (svc *Removals) pinArchives(ctx context.Context, r *project.Project, batch []*leaving) (unsynced []string) {
+	var all archive
+	for _, l := range batch {
+		all.pins, all.hasState = append(all.pins, l.archive.pins...), all.hasState || l.archive.hasState
+	}
+	if len(batch) > 1 {
+		unsynced, err := svc.PinUnsynced(ctx, r, all.pins...)
+		if err == nil && all.hasState {
+			err, unsynced = fsx.SyncAll(unsynced...), nil
+		}
+		if err == nil {
+			return unsynced
 		}
 	}
-	unsynced, err = svc.PinUnsynced(ctx, r, pins...)
-	return svc.archiveWithoutLost(ctx, r, pins, tip, unsynced, err)
+	for _, l := range batch {
+		var dirs []string
+		l.archive.tip, dirs, l.Err = svc.pinArchive(ctx, r, l.archive)
+		unsynced = append(unsynced, dirs...)
+	}
+	return unsynced
 }
 
 // archiveWithoutLost pins the objects that are there if one of them is missing: a disk lost

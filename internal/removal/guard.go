@@ -24,7 +24,12 @@ import (
 // way, and recovers it if its process died; if the workspace is gone after that, it fails
 // with WorktreeNotFound. It does not look at waiting merges. It changes nothing itself.
 func (svc *Removals) Guard(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode) error {
-	err := svc.GuardNow(ctx, r, rec, mode)
+	return svc.guardOrAwait(ctx, rec, func() error { return svc.GuardNow(ctx, r, rec, mode) })
+}
+
+// guardOrAwait is Guard with what refuses to remove the workspace.
+func (svc *Removals) guardOrAwait(ctx context.Context, rec journal.Record, guard func() error) error {
+	err := guard()
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -77,6 +82,11 @@ const RemoveWithWork croft.RemoveMode = "with work"
 // GuardNow is Guard without the wait for a concurrent removal or rewind. An operation
 // that is itself in the journal uses it: Guard would wait for that very operation.
 func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode) error {
+	return svc.guardAmong(ctx, r, rec, mode, findOccupants)
+}
+
+// guardAmong is GuardNow with what finds the processes in a directory.
+func (svc *Removals) guardAmong(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode, occupants func(ctx context.Context, dir string) []proc.Occupant) error {
 	w := rec.Workspace
 	if w.State == croft.Creating {
 		return project.NotReadyError(croft.WorkspaceBusy, rec)
@@ -87,7 +97,7 @@ func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journ
 	if mode == RemoveOccupied {
 		return guardForeign(r, rec)
 	}
-	if found := findOccupants(ctx, w.Path); len(found) > 0 {
+	if found := occupants(ctx, w.Path); len(found) > 0 {
 		return occupiedError(found)
 	}
 	if err := guardForeign(r, rec); err != nil {
@@ -99,7 +109,10 @@ func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journ
 	if err := r.GuardLock(rec); err != nil {
 		return err
 	}
-	st, err := svc.Views.StatusOf(ctx, r, rec)
+	st, err := svc.Views.WorkOf(ctx, r, rec)
+	if err == nil && st.Dirty() && mode != RemoveWithWork { // the error says how many commits there are besides
+		st, err = svc.Views.StatusOf(ctx, r, rec)
+	}
 	if errors.Is(err, croft.WorkspaceBroken) {
 		if mode == RemoveWithWork && !r.IsAway(rec) {
 			return nil // the user was shown that its work cannot be judged
@@ -117,6 +130,18 @@ func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journ
 
 // gitEnds is how long gits that are at work in a workspace may take to end.
 const gitEnds = 3 * time.Second
+
+// occupantsAmong finds the processes in several directories by one look at all processes, and
+// returns what findOccupants returns for each of them: where there is one, it looks again.
+func occupantsAmong(dirs []string) func(ctx context.Context, dir string) []proc.Occupant {
+	found, known := proc.AllOccupantsOf(dirs)
+	return func(ctx context.Context, dir string) []proc.Occupant {
+		if known && slices.Contains(dirs, dir) && len(found[dir]) == 0 {
+			return nil
+		}
+		return findOccupants(ctx, dir)
+	}
+}
 
 // findOccupants lists the processes that are at work in a workspace. If all of them are
 // gits it waits for a while: most end in a moment, and newer ones pack objects in the

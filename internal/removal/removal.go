@@ -110,7 +110,7 @@ func (svc *Removals) RequireShown(ctx context.Context, r *project.Project, rec j
 		return nil
 	}
 	shown := a.Stamps[rec.Workspace.ID]
-	st, err := svc.Views.StatusOf(ctx, r, rec)
+	st, err := svc.Views.WorkOf(ctx, r, rec)
 	if err != nil || st.Stamp == shown {
 		return err
 	}

@@ -32,7 +32,20 @@ func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.
 	return svc.statusBy(ctx, r, rec, (*git.Repository).Statuses)
 }
 
+// WorkOf is StatusOf that counts no commits, which takes a process.
+func (svc *Views) WorkOf(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Status, error) {
+	return svc.workBy(ctx, r, rec, (*git.Repository).Statuses)
+}
+
 func (svc *Views) statusBy(ctx context.Context, r *project.Project, rec journal.Record, open func(*git.Repository, context.Context) *git.Statuses) (*croft.Status, error) {
+	st, err := svc.workBy(ctx, r, rec, open)
+	if err != nil || rec.Workspace.Mode == croft.ModeLegacy {
+		return st, err
+	}
+	return st, svc.countDistance(ctx, r, rec, st)
+}
+
+func (svc *Views) workBy(ctx context.Context, r *project.Project, rec journal.Record, open func(*git.Repository, context.Context) *git.Statuses) (*croft.Status, error) {
 	st := &croft.Status{Workspace: rec.Workspace.ID, WorkspaceName: rec.Workspace.Name}
 	if rec.Workspace.Mode == croft.ModeLegacy {
 		return st, nil
@@ -66,7 +79,7 @@ func (svc *Views) statusBy(ctx context.Context, r *project.Project, rec journal.
 		return nil, svc.VanishedError(ctx, rec, err)
 	}
 	st.Stamp = stampOf(rec.Workspace.Path, st.Head, changes)
-	return st, svc.countDistance(ctx, r, rec, st)
+	return st, nil
 }
 
 // stampOf digests a head, and the paths that differ from it with the stat data of their files. So a file that is

@@ -24,41 +24,81 @@ const (
 // In between the worktree is locked, so that a `git worktree prune` does not delete the
 // admin directory.
 func (c *Checkouts) MoveToTrash(s checkout.Spec, dir string) error {
-	return c.MoveToTrashWhile(s, dir, func() error { return nil })
+	m := &Move{Spec: s, Dir: dir}
+	c.MoveAllToTrash([]*Move{m}, func([]*Move) {})
+	return m.Err
 }
 
-// MoveToTrashWhile is MoveToTrash, and calls meanwhile between the two renames, where
-// the second has to wait for a moment.
-func (c *Checkouts) MoveToTrashWhile(s checkout.Spec, dir string, meanwhile func() error) error {
-	w := c.At(s)
-	_ = w.Pull(context.Background()) // objects that cannot be pulled move along
-	release, err := w.HoldToMove(context.Background())
-	if err != nil {
-		return err
+// Move is a checkout that MoveAllToTrash moves.
+type Move struct {
+	checkout.Spec
+	Dir string // in the trash; it exists
+	Err error  // why the checkout was not moved, or not whole
+
+	tree    *git.Worktree
+	release func()
+}
+
+// MoveAllToTrash is MoveToTrash for several checkouts. It calls meanwhile once, with those whose
+// directories are in the trash, before it moves their admin directories: the moves have to wait
+// for a moment there. Where meanwhile sets an error, the admin directory is not moved, but git
+// does not list the worktree any more.
+func (c *Checkouts) MoveAllToTrash(moves []*Move, meanwhile func(moved []*Move)) {
+	defer func() {
+		for _, m := range moves {
+			if m.release != nil {
+				m.release()
+			}
+		}
+	}()
+	var moved []*Move
+	isHidden := false
+	for _, m := range moves {
+		now, err := c.stow(m)
+		if m.Err = err; err == nil {
+			moved, isHidden = append(moved, m), isHidden || now
+		}
 	}
-	defer release()
+	wait := git.AwaitListings(isHidden)
+	meanwhile(moved)
+	wait()
+	for _, m := range moved {
+		if m.Err != nil {
+			continue
+		}
+		stowed := git.OfAdmin(filepath.Join(m.Dir, stowedAdmin))
+		if m.Err = m.tree.MoveAdmin(stowed.Admin); m.Err == nil {
+			c.unlock(stowed)
+		}
+	}
+}
+
+// stow moves the directory of a checkout to the trash, and keeps git from listing it. isHidden
+// is as that of Unlist.
+func (c *Checkouts) stow(m *Move) (isHidden bool, err error) {
+	w := c.At(m.Spec)
+	m.tree = w
+	_ = w.Pull(context.Background()) // objects that cannot be pulled move along
+	if m.release, err = w.HoldToMove(context.Background()); err != nil {
+		return false, err
+	}
 	if _, locked, err := w.LockReason(); err == nil && !locked && w.IsRegistered() {
 		if err := w.SetLock(RemovalLock); err != nil {
-			return err
+			return false, err
 		}
 	}
 	err = failpoint.Hit("worktree.stow.locked")
 	if err == nil {
-		err = c.moveTreeToTrash(w, dir)
+		err = c.moveTreeToTrash(w, m.Dir)
 	}
 	if err != nil {
 		c.unlock(w)
-		return err
+		return false, err
 	}
 	if err := failpoint.Hit("worktree.stow.renamed"); err != nil {
-		return err
+		return false, err
 	}
-	stowed := git.OfAdmin(filepath.Join(dir, stowedAdmin))
-	if err := w.DeregisterWhile(stowed.Admin, meanwhile); err != nil {
-		return err
-	}
-	c.unlock(stowed)
-	return nil
+	return w.Unlist()
 }
 
 // unlock deletes the lock of a removal.
