@@ -408,7 +408,7 @@ func (e *Engine) ArchiveScratch(ctx context.Context, req croft.ArchiveRequest) (
 
 // Prompt describes a workspace to its agent.
 func (e *Engine) Prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft.Prompt, error) {
-	return doOn(ctx, e, call{op: "prompt", workspace: req.Ref, repo: req.Repo}, req, e.workspaces.PromptFor)
+	return doOn(ctx, e, call{op: "prompt", workspace: req.Ref, repo: req.Repo}, req, e.rounds.PromptFor)
 }
 
 // Reap removes orphaned workspaces.

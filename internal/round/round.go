@@ -265,7 +265,7 @@ func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *jo
 		if err != nil {
 			return err
 		}
-		all, err := svc.Workspaces.LiveBranches(ctx, r, ses)
+		all, err := svc.liveBranches(ctx, r, ses)
 		if err != nil {
 			return err
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/croft-sh/croft/internal/scratch"
 )
 
-// archiveDir is the directory in a home with the archived scratch of all agents.
-const archiveDir = ".scratch_archive"
+// ArchiveDir is the directory in a home with the archived scratch of all agents.
+const ArchiveDir = ".scratch_archive"
 
 // makeScratch makes the scratch directory of a new workspace. Git ignores it in all
 // checkouts of the repository.
@@ -120,9 +120,9 @@ func openArchives(home *journal.Home, how opening) (*fsx.Dir, error) {
 		return nil, errors.Join(err, fsx.ErrOther)
 	}
 	if how == making {
-		return dir.MakeBelow(archiveDir, 0o777)
+		return dir.MakeBelow(ArchiveDir, 0o777)
 	}
-	return dir.OpenDir(archiveDir)
+	return dir.OpenDir(ArchiveDir)
 }
 
 // noteHome sets the identity of a home that Croft made, if it is not known.
@@ -258,7 +258,7 @@ func (svc *Workspaces) ArchiveScratch(ctx context.Context, s project.Location, r
 			return nil, err
 		}
 		if n > 0 {
-			a.Paths = append(a.Paths, filepath.Join(home.Path, archiveDir, a.Label))
+			a.Paths = append(a.Paths, filepath.Join(home.Path, ArchiveDir, a.Label))
 		}
 	}
 	return a, nil

@@ -1,6 +1,5 @@
 // Package workspace makes workspaces and looks after them while agents use them:
-// creation and its undoing, roles, leases, locks, scratch directories, mounts, and the
-// prompt that tells an agent where it is.
+// creation and its undoing, roles, leases, locks, scratch directories, and mounts.
 //
 // A creation of several workspaces succeeds or fails as one. It is planned without a
 // write, its intent is in the journal before its first effect, and after a crash the

@@ -1,4 +1,4 @@
-package workspace
+package round
 
 import (
 	"context"
@@ -14,16 +14,17 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/workspace"
 )
 
 // PromptFor describes to the agent of a round where it is, and what other agents have
 // done.
-func (svc *Workspaces) PromptFor(ctx context.Context, s project.Location, rec journal.Record, _ croft.WorkspaceRequest) (*croft.Prompt, error) {
+func (svc *Rounds) PromptFor(ctx context.Context, s project.Location, rec journal.Record, _ croft.WorkspaceRequest) (*croft.Prompt, error) {
 	w := rec.Workspace
 	if w.Session == "" || rec.Home == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace belongs to no round", Hint: "croft round start"}
 	}
-	p := &croft.Prompt{Branch: w.Branch, Archive: filepath.Join(rec.Home, archiveDir)}
+	p := &croft.Prompt{Branch: w.Branch, Archive: filepath.Join(rec.Home, workspace.ArchiveDir)}
 	if dir := s.ScratchOf(w); dir != "" {
 		p.Scratch = filepath.Base(dir)
 	}
@@ -31,7 +32,7 @@ func (svc *Workspaces) PromptFor(ctx context.Context, s project.Location, rec jo
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return nil, err
 	}
-	all, err := svc.LiveBranches(ctx, s.Project, &ses)
+	all, err := svc.liveBranches(ctx, s.Project, &ses)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +50,9 @@ type liveBranch struct {
 	Name  string
 }
 
-// LiveBranches lists the branches of a session's rounds that exist in a repository,
+// liveBranches lists the branches of a session's rounds that exist in a repository,
 // newest round first.
-func (svc *Workspaces) LiveBranches(ctx context.Context, r *project.Project, ses *journal.Session) ([]liveBranch, error) {
+func (svc *Rounds) liveBranches(ctx context.Context, r *project.Project, ses *journal.Session) ([]liveBranch, error) {
 	var out []liveBranch
 	for _, t := range slices.Backward(ses.Rounds) {
 		for _, seat := range t.Workspaces {
@@ -130,7 +131,7 @@ func promptText(p *croft.Prompt, seen seenBranches) string {
 	if p.Scratch != "" {
 		fmt.Fprintf(&b, "\nUse `%s/` for experiments and notes. Git ignores it, and it is kept for later rounds.\n", p.Scratch)
 	}
-	fmt.Fprintf(&b, "Check `%s/` for experiments from prior rounds: `%s`.\n", archiveDir, p.Archive)
+	fmt.Fprintf(&b, "Check `%s/` for experiments from prior rounds: `%s`.\n", workspace.ArchiveDir, p.Archive)
 	return b.String()
 }
 
@@ -156,7 +157,7 @@ func listBranches(b *strings.Builder, title string, branches map[string]string) 
 
 // describeOtherRepos adds to a prompt the checkouts of the session's other repositories
 // that the agent of a workspace has.
-func (svc *Workspaces) describeOtherRepos(ctx context.Context, ses *journal.Session, own croft.Workspace, p *croft.Prompt) error {
+func (svc *Rounds) describeOtherRepos(ctx context.Context, ses *journal.Session, own croft.Workspace, p *croft.Prompt) error {
 	for _, seat := range otherSeats(ses, own.ID) {
 		rec, err := svc.Journal.Record(ctx, seat.Workspace)
 		if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
@@ -172,7 +173,7 @@ func (svc *Workspaces) describeOtherRepos(ctx context.Context, ses *journal.Sess
 		if r.Git == nil || rec.Workspace.Branch == "" {
 			continue
 		}
-		all, err := svc.LiveBranches(ctx, r, ses)
+		all, err := svc.liveBranches(ctx, r, ses)
 		if err != nil {
 			return err
 		}
