@@ -84,6 +84,7 @@ var mayImport = map[string][]string{
 		"internal/failpoint", "internal/fsx", "internal/git/gitcmd", "internal/git/gitdir", "internal/git/object", "internal/git/odb",
 		"internal/git/refs", "internal/git/writers", "internal/pattern", "internal/proc",
 	},
+	"internal/git/spare": {"internal/fsx", "internal/git/gitcmd", "internal/git/gitdir", "internal/git/index", "internal/git/worktree"},
 	"internal/git/worktree": {
 		"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/gitcmd", "internal/git/gitconfig", "internal/git/gitdir",
 		"internal/git/index", "internal/git/mergetree", "internal/git/object", "internal/git/odb", "internal/git/writers",
@@ -159,9 +160,12 @@ var mayImport = map[string][]string{
 		".", "internal/actor", "internal/everywhere", "internal/checkout", "internal/condition", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/owner", "internal/page", "internal/parallel",
 		"internal/plaintext", "internal/proc", "internal/project", "internal/radar", "internal/run", "internal/work",
 	},
+	"internal/pool": {
+		".", "internal/base", "internal/checkout", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/layout", "internal/proc", "internal/project",
+	},
 	"internal/workspace": {
 		".", "internal/activity", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/fsx",
-		"internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/oplog", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/provision",
+		"internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/oplog", "internal/owner", "internal/pool", "internal/proc", "internal/progress", "internal/project", "internal/provision",
 		"internal/scratch", "internal/view", "internal/work",
 	},
 	"internal/agentrun": {
@@ -214,12 +218,12 @@ var mayImport = map[string][]string{
 	},
 	"internal/upkeep": {
 		".", "internal/agentrun", "internal/checkout/worktree", "internal/equip", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/lane", "internal/once", "internal/owner", "internal/proc", "internal/progress", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
+		"internal/lane", "internal/once", "internal/owner", "internal/pool", "internal/proc", "internal/progress", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
 		"internal/workspace",
 	},
 	"internal/uninstall": {
 		".", "internal/checkout/worktree", "internal/explain", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/lane", "internal/once", "internal/owner", "internal/proc", "internal/pattern", "internal/project", "internal/radar", "internal/shellword", "internal/trash", "internal/workspace",
+		"internal/lane", "internal/once", "internal/owner", "internal/pool", "internal/proc", "internal/pattern", "internal/project", "internal/radar", "internal/shellword", "internal/trash", "internal/workspace",
 	},
 	"internal/doctor": {
 		".", "internal/base", "internal/checkout", "internal/checkout/worktree", "internal/fsx", "internal/git/...", "internal/journal",
@@ -234,7 +238,7 @@ var mayImport = map[string][]string{
 	// The Service in this process, and who opens it.
 	"engine": {
 		".", "internal/access", "internal/adoption", "internal/agentrun", "internal/attempt", "internal/config", "internal/doctor", "internal/equip", "internal/everywhere", "internal/explain", "internal/fsx", "internal/git/...", "internal/history", "internal/journal",
-		"internal/lane", "internal/oplog", "internal/owner", "internal/page", "internal/proc", "internal/project", "internal/push", "internal/radar", "internal/removal", "internal/resolve",
+		"internal/lane", "internal/oplog", "internal/owner", "internal/page", "internal/pool", "internal/proc", "internal/project", "internal/push", "internal/radar", "internal/removal", "internal/resolve",
 		"internal/review", "internal/rewind", "internal/round", "internal/rules", "internal/trash", "internal/uninstall", "internal/upkeep",
 		"internal/view", "internal/words", "internal/work", "internal/workspace",
 	},
@@ -755,6 +759,7 @@ var packageLines = map[string]int{
 	"engine":              1_050,  // a line or three a call
 	"internal/cli":        11_500, // one file a command
 	"internal/dashboard":  8_000,  // one file a page
+	"internal/config":     3_100,  // a few lines a setting
 	"internal/fsx":        3_350,  // one small file for each way in which an agent could lead a write astray
 	"internal/git":        7_000,
 	"internal/lane":       3_200,  // one queue: what waits, what is tried, what is published

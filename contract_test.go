@@ -56,7 +56,7 @@ func TestContract(t *testing.T) {
 // withoutKey are the methods whose requests need no Key, with the reason: those that only
 // read, and those for which a second call means the same as the first.
 var withoutKey = map[string]string{
-	"Repo": reads, "Repos": reads, "CheckRepo": reads, "Branch": reads, "PlanCreate": reads, "PlanProvision": reads, "Workspaces": reads, "Workspace": reads,
+	"Repo": reads, "Repos": reads, "Pool": reads, "CheckRepo": reads, "Branch": reads, "PlanCreate": reads, "PlanProvision": reads, "Workspaces": reads, "Workspace": reads,
 	"Worktrees": reads, "Status": reads, "CountActive": reads, "Role": reads, "Mounts": reads, "Snapshot": reads,
 	"Snapshots": reads, "Conflicts": reads, "Trash": reads, "History": reads, "Operation": reads, "PlanUndo": reads,
 	"WaitMerge": reads, "Merges": reads, "Lanes": reads, "PlanRevert": reads, "Merge": reads, "CheckLog": reads, "RunLog": reads, "Diff": reads, "Commits": reads, "File": reads, "Review": reads,
@@ -69,6 +69,7 @@ var withoutKey = map[string]string{
 	"ReportAgent": "only the last report counts",
 	"RecordRun":   "only the last news count, and an end stays",
 	"StopRun":     "stopping again changes nothing",
+	"ChangePool":  "filling what is full changes nothing",
 	"Push":        "pushing the same commit again changes nothing",
 	"RefreshPush": "only the last answer counts", "FetchPullRequest": "fetching again changes nothing",
 	"Close": "the end of a Service",

@@ -30,6 +30,10 @@ func (refusing) Branch(ctx, BranchRequest) (*Branch, error) {
 	return no[Branch]("Branch")
 }
 
+func (refusing) ChangePool(ctx, ChangePoolRequest) (*Pool, error) {
+	return no[Pool]("ChangePool")
+}
+
 func (refusing) ChangeQueue(ctx, QueueRequest) (*QueueResult, error) {
 	return no[QueueResult]("ChangeQueue")
 }
@@ -164,6 +168,10 @@ func (refusing) PlanRevert(ctx, RevertRequest) (*RevertPlan, error) {
 
 func (refusing) PlanUndo(ctx, UndoRequest) (*UndoPlan, error) {
 	return no[UndoPlan]("PlanUndo")
+}
+
+func (refusing) Pool(ctx, PoolRequest) (*Pool, error) {
+	return no[Pool]("Pool")
 }
 
 func (refusing) Present(ctx, PresentRequest) (*Workspace, error) {

@@ -267,6 +267,15 @@ type Upkeep interface {
 	// forgotten in the end.
 	GC(ctx context.Context, req GCRequest) (*GCResult, error)
 
+	// Pool describes the checkouts that are kept in stock for new workspaces.
+	Pool(ctx context.Context, req PoolRequest) (*Pool, error)
+
+	// ChangePool fills the pool of a project, or empties it. It returns when that is done,
+	// and with fewer checkouts than are wanted where there is a reason: a limit, or a
+	// repository whose files cannot be written in advance. If another process is filling
+	// the pool it returns at once.
+	ChangePool(ctx context.Context, req ChangePoolRequest) (*Pool, error)
+
 	// Doctor compares records, refs, registrations and disk. It deletes nothing
 	// that it does not know, and makes records of what it finds in a repository
 	// only if that is asked for.

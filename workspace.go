@@ -165,6 +165,9 @@ type Workspace struct {
 	// Push is what was last pushed of it, and PullRequest the pull request of its branch.
 	Push        *Push        `json:"push,omitempty"`
 	PullRequest *PullRequest `json:"pullRequest,omitempty"`
+	// MadeBy says how its files came into its directory, and MadeWhy why git had to write them.
+	MadeBy  MadeBy `json:"madeBy,omitempty"`
+	MadeWhy string `json:"madeWhy,omitempty"`
 	// Notes are remarks made at creation and removal, such as files that git itself shows
 	// as modified in a fresh checkout, or at a restoration.
 	Notes []string `json:"notes,omitempty"`

@@ -409,6 +409,16 @@ func (c *Client) Doctor(ctx context.Context, req croft.DoctorRequest) (*croft.Do
 	return send[croft.DoctorRequest, croft.DoctorResult](ctx, c, "Doctor", req)
 }
 
+// Pool describes the checkouts that are kept in stock for new workspaces.
+func (c *Client) Pool(ctx context.Context, req croft.PoolRequest) (*croft.Pool, error) {
+	return send[croft.PoolRequest, croft.Pool](ctx, c, "Pool", req)
+}
+
+// ChangePool fills the pool of a project, or empties it.
+func (c *Client) ChangePool(ctx context.Context, req croft.ChangePoolRequest) (*croft.Pool, error) {
+	return send[croft.ChangePoolRequest, croft.Pool](ctx, c, "ChangePool", req)
+}
+
 // Uninstall removes everything of Croft's from a repository, or from the machine.
 func (c *Client) Uninstall(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
 	return send[croft.UninstallRequest, croft.UninstallResult](ctx, c, "Uninstall", req)

@@ -28,6 +28,7 @@ import (
 	"github.com/croft-sh/croft/internal/history"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/pool"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/push"
@@ -88,6 +89,7 @@ type Engine struct {
 	forecasts   *radar.Forecasts
 	views       *view.Views
 	workspaces  *workspace.Workspaces
+	pool        *pool.Pool
 	adoptions   *adoption.Adoptions
 	equipment   *equip.Equipment
 	runs        *agentrun.Runs

@@ -435,6 +435,16 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) (*croft.Do
 	return doIn(ctx, e, call{op: "doctor", repo: req.Repo, key: req.Key, needs: gitRepository, does: does}, req, e.doctor.Examine)
 }
 
+// Pool describes the pool of a project.
+func (e *Engine) Pool(ctx context.Context, req croft.PoolRequest) (*croft.Pool, error) {
+	return doIn(ctx, e, call{op: "pool", repo: req.Repo, needs: gitRepository}, req, e.pool.Show)
+}
+
+// ChangePool fills or empties the pool of a project.
+func (e *Engine) ChangePool(ctx context.Context, req croft.ChangePoolRequest) (*croft.Pool, error) {
+	return doIn(ctx, e, call{op: "pool", repo: req.Repo, needs: gitRepository, does: writes}, req, e.pool.Change)
+}
+
 // Uninstall removes everything of Croft's from a repository, or from the machine.
 func (e *Engine) Uninstall(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
 	return do(ctx, e, call{op: "uninstall", does: writes}, req, e.uninstaller.UninstallRepos)

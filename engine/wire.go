@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/owner"
+	"github.com/croft-sh/croft/internal/pool"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/push"
@@ -37,7 +38,8 @@ func newEngine(p *project.Projects) *Engine {
 	e.commits = &work.Commits{Projects: p}
 	e.forecasts = &radar.Forecasts{Projects: p}
 	e.views = &view.Views{Projects: p, Forecasts: e.forecasts}
-	e.workspaces = &workspace.Workspaces{Projects: p, Commits: e.commits, Views: e.views, Reaper: e}
+	e.pool = &pool.Pool{Projects: p}
+	e.workspaces = &workspace.Workspaces{Projects: p, Commits: e.commits, Views: e.views, Reaper: e, Pool: e.pool}
 	e.adoptions = &adoption.Adoptions{Projects: p, Views: e.views}
 	e.removals = &removal.Removals{Projects: p, Views: e.views}
 	e.trash = &trash.Trash{Projects: p, Removals: e.removals, Workspaces: e.workspaces}
@@ -56,8 +58,8 @@ func newEngine(p *project.Projects) *Engine {
 	e.rounds = &round.Rounds{Projects: p, Commits: e.commits, Views: e.views, Workspaces: e.workspaces, Removals: e.removals}
 	e.pushes = &push.Pushes{Projects: p, Commits: e.commits}
 	p.RoundRecovery = e.rounds.RecoverRounds
-	e.upkeep = &upkeep.Upkeep{Projects: p, Removals: e.removals, Trash: e.trash, Lanes: e.lanes, Reviews: e.reviews, Rounds: e.rounds}
-	e.uninstaller = &uninstall.Uninstaller{Projects: p, Forecasts: e.forecasts, Workspaces: e.workspaces, Trash: e.trash, Lanes: e.lanes}
+	e.upkeep = &upkeep.Upkeep{Projects: p, Removals: e.removals, Trash: e.trash, Lanes: e.lanes, Reviews: e.reviews, Rounds: e.rounds, Pool: e.pool}
+	e.uninstaller = &uninstall.Uninstaller{Projects: p, Forecasts: e.forecasts, Workspaces: e.workspaces, Trash: e.trash, Lanes: e.lanes, Pool: e.pool}
 	e.doctor = &doctor.Doctor{Projects: p, Commits: e.commits, Trash: e.trash, Rewinds: e.rewinds}
 	e.history = &history.History{Projects: p, Removals: e.removals, Trash: e.trash, Rewinds: e.rewinds, Lanes: e.lanes}
 	return e

@@ -88,6 +88,10 @@ func run() int {
 		AutoGC: func(root string) bool {
 			return claimUpkeep(environ, root, time.Now())
 		},
+		FillsPool: func(root string) bool {
+			set, err := settings(environ, root, nil)
+			return err == nil && set.Config().GC.Auto && set.Config().Pool.Size > 0
+		},
 		MCP:    serveMCP(environ),
 		Agents: agentsOf(environ, display),
 		Hook:   hooksOf(environ, dir),

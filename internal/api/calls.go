@@ -147,5 +147,7 @@ var calls = []Call{
 	{"Clean", post, "/v1/upkeep/clean", "upkeep", AnswerOK},
 	{"GC", post, "/v1/upkeep/gc", "upkeep", AnswerOK},
 	{"Doctor", post, "/v1/upkeep/doctor", "upkeep", AnswerOK},
+	{"Pool", get, "/v1/upkeep/pool", "upkeep", AnswerOK},
+	{"ChangePool", post, "/v1/upkeep/pool", "upkeep", AnswerOK},
 	{"Uninstall", post, "/v1/upkeep/uninstall", "upkeep", AnswerOK},
 }

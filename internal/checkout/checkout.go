@@ -31,6 +31,10 @@ var ErrGone = errors.New("nothing is left of the checkout")
 // ErrDiffers says that the files of a fresh checkout are not those of its base.
 var ErrDiffers = errors.New("the checkout differs from its base")
 
+// ErrNotReady says that the directory of Spec.Ready could not be used. What Prepare made is to be discarded; then the
+// checkout can be made without it.
+var ErrNotReady = errors.New("the directory with the files cannot be used")
+
 // ErrOther says that the directory at the path, or in the trash, is not the one that
 // was made. It is left alone.
 var ErrOther = errors.New("not what was made there")
@@ -55,6 +59,9 @@ type Spec struct {
 	// files come from the base.
 	Source string
 	Skip   []string
+	// Ready, if not nil, has the files of the base already: the checkout is neither filled nor verified. Only checkouts
+	// of kind Linked take one.
+	Ready *Ready
 	// Identity is the recorded identity of the directory when it was made, and
 	// TrashedIn that of the directory in the trash that it is in. A directory with
 	// another identity is neither moved nor deleted.
@@ -62,6 +69,13 @@ type Spec struct {
 	TrashedIn fsx.Identity
 	// Inherit are files that every process that writes the checkout keeps open.
 	Inherit []*os.File
+}
+
+// Ready is a directory with the files of a commit, and an index for them, where no agent has been.
+type Ready struct {
+	Path     string
+	Identity fsx.Identity
+	Index    string
 }
 
 // Kind says how much a checkout shares with its project.
@@ -105,8 +119,9 @@ const (
 
 // Checkout is one way to keep the directory of an agent apart.
 type Checkout interface {
-	// Prepare registers the checkout, without files. It fails with ErrExists, and
-	// touches nothing, if anything is at the path.
+	// Prepare registers the checkout, without files, or with those of s.Ready. It fails with ErrExists, and
+	// touches nothing, if anything is at the path, and with ErrNotReady if s.Ready cannot
+	// be used.
 	Prepare(ctx context.Context, s Spec) error
 	// Fill writes the files of the base.
 	Fill(ctx context.Context, s Spec) error

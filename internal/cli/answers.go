@@ -94,6 +94,7 @@ func Answers() []Answer {
 		{"clean", []Form{form[cleanResult]("")}},
 		{"reap", []Form{form[cleanResult]("")}},
 		{"gc", []Form{form[gcResult]("")}},
+		{"pool", []Form{form[poolResult]("")}},
 		{"doctor", []Form{form[croft.DoctorResult]("")}},
 		{"init", []Form{form[initResult]("")}},
 		{"config", []Form{form[valuesResult]("")}},

@@ -265,3 +265,10 @@ func (a *app) startUpkeep(root string) {
 		a.note("upkeep was not started: %v", err)
 	}
 }
+
+// startFilling fills the pool of a project in the background. It is never a reason for a command to fail.
+func (a *app) startFilling(root string) {
+	if a.env.FillsPool != nil && a.env.Detach != nil && root != "" && a.env.FillsPool(root) {
+		_ = a.env.Detach("pool", "--auto", "--repo", root)
+	}
+}

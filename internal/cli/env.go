@@ -56,6 +56,9 @@ type Env struct {
 	Shell func(ctx context.Context, dir string, env []string) (exit int, err error)
 	// Detach starts this program again, in the background.
 	Detach func(args ...string) error
+	// FillsPool reports whether the pool of the project at root is to be filled after a command;
+	// nil: never.
+	FillsPool func(root string) bool
 	// Background gives this process less of the machine than others; nil: it
 	// cannot.
 	Background func()

@@ -232,6 +232,7 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 	}
 	if len(workspaces.Workspaces) > 0 {
 		a.startUpkeep(workspaces.Workspaces[0].Repo)
+		a.startFilling(workspaces.Workspaces[0].Repo)
 	}
 	return setupErr
 }

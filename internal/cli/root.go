@@ -78,7 +78,7 @@ Without a command it lists the workspaces of the repository.`,
 		newSaveCommand(a), newFinishCommand(a), newMergeCommand(a), newPushCommand(a), newQueueCommand(a), newLogsCommand(a), newRevertCommand(a), newDiscardCommand(a),
 		newDiffCommand(a), newReviewCommand(a), newApplyCommand(a), newConflictsCommand(a))
 	addGroup(root, groupUpkeep,
-		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newDoctorCommand(a))
+		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newPoolCommand(a), newDoctorCommand(a))
 	addGroup(root, groupSetup,
 		newInitCommand(a), newConfigCommand(a), newServeCommand(a), newMCPCommand(a), newTokenCommand(a), newSchemaCommand(a), newShellInitCommand(a),
 		newCompletionCommand(), newUninstallCommand(a), newVersionCommand(a))

@@ -27,6 +27,7 @@ type Config struct {
 	Daemon   Daemon   `key:"daemon"`
 	History  History  `key:"history"`
 	Checkout Checkout `key:"checkout"`
+	Pool     Pool     `key:"pool"`
 	Git      Git      `key:"git"`
 	Push     Push     `key:"push"`
 	Merge    Merge    `key:"merge"`
@@ -106,6 +107,13 @@ type Checkout struct {
 	// links.
 	IsolatedObjects string `key:"isolated_objects"`
 	Scratch         string `key:"scratch"` // the name of the scratch directory; empty means the layout's
+}
+
+// Pool says how many checkouts are kept in stock.
+type Pool struct {
+	Size      int   `key:"size"` // 0: none
+	MaxBytes  int64 `key:"max_bytes"`
+	MaxInodes int64 `key:"max_inodes"`
 }
 
 // Git says which git runs, and what it may run.

@@ -87,7 +87,7 @@ const (
 // level first, then table by table. Parsing, `croft config`, the schema and
 // the template all derive from it.
 func Keys() []Key {
-	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), mergeAndCommitKeys(), containerKeys(), provisionKeys(), placeKeys())
+	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), poolKeys(), gitKeys(), mergeAndCommitKeys(), containerKeys(), provisionKeys(), placeKeys())
 }
 
 func layoutKeys() []Key {
@@ -243,6 +243,32 @@ func engineKeys() []Key {
 				"or \"hardlink\" the project's own files, through which an agent that can write them damages the project.",
 			check: checkOneOf("copy", "hardlink"),
 		},
+	}
+}
+
+func poolKeys() []Key {
+	return []Key{
+		{
+			Name: "pool.size", Type: TypeInteger, Default: "3", Guard: GuardUser,
+			Doc: "How many checkouts are kept in stock beside the workspaces, so that a new one is a rename: the last one is copied, the others are handed out. " +
+				"They are made in the background after `croft new`, at low priority. 0 means none.",
+			max: maxCheckout,
+		},
+		{
+			Name: "pool.max_bytes", Type: TypeInteger, Default: "4294967296", Guard: GuardUser,
+			Doc: "How many bytes the files of these checkouts may have in a repository. 0 means no limit.",
+			max: maxBytes,
+		},
+		{
+			Name: "pool.max_inodes", Type: TypeInteger, Default: "500000", Guard: GuardUser,
+			Doc: "The same for files.",
+			max: maxInodes,
+		},
+	}
+}
+
+func gitKeys() []Key {
+	return []Key{
 		{
 			Name: "git.path", Type: TypePath, Guard: GuardUser,
 			Doc: "The git to run. Empty means the first in PATH.",

@@ -41,6 +41,9 @@ type Lock struct {
 // ErrHeld.
 func Try(path string) (*Lock, error) { return try(path, exclusive) }
 
+// TryShared takes a share of the lock on an existing file, or returns ErrHeld.
+func TryShared(path string) (*Lock, error) { return open(path, 0, 0, shared) }
+
 func try(path string, m mode) (*Lock, error) { return open(path, os.O_CREATE, 0o200, m) }
 
 // open takes the lock on a file that it opens with a flag, and makes with a mode.

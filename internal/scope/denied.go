@@ -32,6 +32,10 @@ func (denied) Branch(ctx, croft.BranchRequest) (*croft.Branch, error) {
 	return no[croft.Branch]("Branch")
 }
 
+func (denied) ChangePool(ctx, croft.ChangePoolRequest) (*croft.Pool, error) {
+	return no[croft.Pool]("ChangePool")
+}
+
 func (denied) ChangeQueue(ctx, croft.QueueRequest) (*croft.QueueResult, error) {
 	return no[croft.QueueResult]("ChangeQueue")
 }
@@ -166,6 +170,10 @@ func (denied) PlanRevert(ctx, croft.RevertRequest) (*croft.RevertPlan, error) {
 
 func (denied) PlanUndo(ctx, croft.UndoRequest) (*croft.UndoPlan, error) {
 	return no[croft.UndoPlan]("PlanUndo")
+}
+
+func (denied) Pool(ctx, croft.PoolRequest) (*croft.Pool, error) {
+	return no[croft.Pool]("Pool")
 }
 
 func (denied) Present(ctx, croft.PresentRequest) (*croft.Workspace, error) {

@@ -164,6 +164,10 @@ func (r readOnly) GitConfig(ctx context.Context, req croft.GitConfigRequest) (*c
 	return r.svc.GitConfig(ctx, req)
 }
 
+func (r readOnly) Pool(ctx context.Context, req croft.PoolRequest) (*croft.Pool, error) {
+	return r.svc.Pool(ctx, req)
+}
+
 // Doctor only looks.
 func (r readOnly) Doctor(ctx context.Context, req croft.DoctorRequest) (*croft.DoctorResult, error) {
 	if req.Fix != croft.FixNothing || req.Import == croft.ImportAll || req.Key != "" {

@@ -32,6 +32,10 @@ func (r *recorder) Branch(c ctx, req croft.BranchRequest) (*croft.Branch, error)
 	return record[croft.Branch](r, c, "Branch", req)
 }
 
+func (r *recorder) ChangePool(c ctx, req croft.ChangePoolRequest) (*croft.Pool, error) {
+	return record[croft.Pool](r, c, "ChangePool", req)
+}
+
 func (r *recorder) ChangeQueue(c ctx, req croft.QueueRequest) (*croft.QueueResult, error) {
 	return record[croft.QueueResult](r, c, "ChangeQueue", req)
 }
@@ -166,6 +170,10 @@ func (r *recorder) PlanRevert(c ctx, req croft.RevertRequest) (*croft.RevertPlan
 
 func (r *recorder) PlanUndo(c ctx, req croft.UndoRequest) (*croft.UndoPlan, error) {
 	return record[croft.UndoPlan](r, c, "PlanUndo", req)
+}
+
+func (r *recorder) Pool(c ctx, req croft.PoolRequest) (*croft.Pool, error) {
+	return record[croft.Pool](r, c, "Pool", req)
 }
 
 func (r *recorder) Present(c ctx, req croft.PresentRequest) (*croft.Workspace, error) {

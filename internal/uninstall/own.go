@@ -133,6 +133,9 @@ func (svc *Uninstaller) planOwn(ctx context.Context, p *uninstallPlan, records [
 		return err
 	}
 	p.Files = append(append(p.Files, p.own...), p.checks...)
+	if p.pool = svc.Pool.At(r); p.pool != "" {
+		p.Files = append(p.Files, p.pool)
+	}
 	return nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/pool"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/radar"
 	"github.com/croft-sh/croft/internal/trash"
@@ -36,6 +37,7 @@ type Uninstaller struct {
 	Workspaces *workspace.Workspaces // required
 	Trash      *trash.Trash          // required
 	Lanes      *lane.Lanes           // required
+	Pool       *pool.Pool            // required
 }
 
 // keptBranches begins the names of the branches that an uninstallation makes.
@@ -110,6 +112,7 @@ type uninstallPlan struct {
 	pins   []journal.Pin
 	needed git.Needed
 	own    []string        // paths outside of the repository that are deleted
+	pool   string          // the directory with checkouts in stock, if there is one
 	checks []string        // checkouts for checks, with their locks
 	trees  []*git.Worktree // the worktrees that stay
 	locked []*git.Worktree // those of them with a lock of Croft's, which is deleted
@@ -318,6 +321,7 @@ func (p *uninstallPlan) removeOwn() {
 	for _, dir := range p.checks {
 		remove(dir, removeCheckPlace(dir))
 	}
+	remove(p.pool, fsx.ErrOther) // what a process is making, or is not Croft's
 	for _, path := range p.own {
 		remove(path, fsx.RemoveOwn(path))
 	}
@@ -327,6 +331,9 @@ func (p *uninstallPlan) removeOwn() {
 // the repository.
 func (svc *Uninstaller) uninstallGit(ctx context.Context, p *uninstallPlan) error {
 	r := p.r
+	if _, err := svc.Pool.Empty(ctx, r); err != nil {
+		return err
+	}
 	var updates []refs.Update
 	for _, b := range p.Branches {
 		ref := "refs/heads/" + b.Branch

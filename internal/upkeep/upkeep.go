@@ -21,6 +21,7 @@ import (
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/owner"
+	"github.com/croft-sh/croft/internal/pool"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/progress"
 	"github.com/croft-sh/croft/internal/project"
@@ -38,6 +39,7 @@ type Upkeep struct {
 	Lanes    *lane.Lanes       // required
 	Reviews  *review.Reviews   // required
 	Rounds   *round.Rounds     // required
+	Pool     *pool.Pool        // required
 }
 
 // ReapOrphans removes workspaces whose leases have expired and whose owners are dead, or
@@ -150,6 +152,9 @@ func (svc *Upkeep) CleanUp(ctx context.Context, s project.Location, req croft.Cl
 		return req.Agreed == nil || slices.Contains(req.Agreed.Branches, rec.Workspace.Branch)
 	})
 	if err == nil && req.DryRun == croft.DryRunOff {
+		if _, err := svc.Pool.Empty(ctx, s.Project); err != nil {
+			return res, err
+		}
 		err = svc.removeEmptyBases(ctx, s.Project)
 	}
 	return res, err

@@ -236,6 +236,12 @@ func limitReachedError(live, more, limit int) error {
 // applyCreation carries out a create operation that is in the journal: it registers the
 // checkouts, fills and equips them, marks them Ready, and ends the operation.
 func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan, meter *progress.Meter) error {
+	svc.takeFromStock(ctx, s, plans)
+	defer func() {
+		for _, p := range plans {
+			p.giveBack()
+		}
+	}()
 	if s.Git != nil {
 		if err := svc.registerAll(ctx, s, plans); err != nil {
 			return err
@@ -327,9 +333,8 @@ func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plan
 		return err
 	}
 	for _, p := range plans {
-		spec := p.spec()
-		spec.Branches = p.baseBranch(ctx, s.Project)
-		if err := s.CheckoutFor(p.mode).Prepare(ctx, spec); err != nil {
+		spec, err := p.prepare(ctx, s)
+		if err != nil {
 			return explain.WithWorkspace(p.record.Workspace.Name, err)
 		}
 		if p.mode != croft.ModeLegacy {
@@ -413,6 +418,11 @@ func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op
 				spec.Source, spec.Skip = s.Path, []string{p.record.BaseDir}
 			}
 			co := s.CheckoutFor(p.mode)
+			if p.taken != nil {
+				p.giveBack()
+				meter.Add(1)
+				return nil
+			}
 			err := fullDiskError(spec.Path, co.Fill(gctx, spec))
 			if err == nil {
 				err = failpoint.Hit("create.filled")

@@ -18,6 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/pool"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -33,6 +34,7 @@ type plan struct {
 	seat   RoundSpec
 
 	record journal.Record
+	taken  *pool.Taken // its files, if they were in stock
 }
 
 // RoundSpec has the settings of a round for one of its workspaces, besides the request.
@@ -45,7 +47,11 @@ type RoundSpec struct {
 }
 
 func (p *plan) spec() checkout.Spec {
-	return project.SpecOf(p.record)
+	s := project.SpecOf(p.record)
+	if p.taken != nil {
+		s.Ready = &p.taken.Ready
+	}
+	return s
 }
 
 // planAll plans the workspaces of a request, as far as that does not depend on other

@@ -12,10 +12,19 @@
 package workspace
 
 import (
+	"context"
+
+	"github.com/croft-sh/croft/internal/pool"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/view"
 	"github.com/croft-sh/croft/internal/work"
 )
+
+// Stock has checkouts that were made in advance.
+type Stock interface {
+	// Take returns one with the files of a commit, or nil, and why.
+	Take(ctx context.Context, r *project.Project, want pool.Wanted) (*pool.Taken, string)
+}
 
 // Workspaces makes workspaces and looks after them.
 type Workspaces struct {
@@ -25,6 +34,7 @@ type Workspaces struct {
 	Snapshots SnapshotSaver // required
 	Reaper    Reaper        // required
 	Equipment Equipment     // required
+	Pool      Stock         // required
 
 	leases ownLeases
 }

@@ -416,6 +416,14 @@ func (w wire) Doctor(ctx context.Context, req croft.DoctorRequest) (*croft.Docto
 	return send(ctx, w, req, w.svc.Doctor)
 }
 
+func (w wire) Pool(ctx context.Context, req croft.PoolRequest) (*croft.Pool, error) {
+	return send(ctx, w, req, w.svc.Pool)
+}
+
+func (w wire) ChangePool(ctx context.Context, req croft.ChangePoolRequest) (*croft.Pool, error) {
+	return send(ctx, w, req, w.svc.ChangePool)
+}
+
 func (w wire) Uninstall(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
 	return send(ctx, w, req, w.svc.Uninstall)
 }

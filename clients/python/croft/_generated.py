@@ -99,6 +99,7 @@ __all__ = [
     "LeaseTerm",
     "Left",
     "LeftKind",
+    "MadeBy",
     "Merge",
     "MergeHold",
     "MergeKind",
@@ -116,6 +117,8 @@ __all__ = [
     "OperationList",
     "Outcome",
     "Owner",
+    "Pool",
+    "PoolAct",
     "Port",
     "PortsMode",
     "Problem",
@@ -178,6 +181,7 @@ __all__ = [
     "Snapshot",
     "SnapshotCause",
     "SnapshotList",
+    "Spare",
     "State",
     "Status",
     "StepState",
@@ -605,6 +609,13 @@ LeftKind: TypeAlias = Literal[
     "unknown",
 ]
 
+# MadeBy says how the files of a workspace came into its directory.
+MadeBy: TypeAlias = Literal[
+    "git",
+    "pool",
+    "copy",
+]
+
 # MergeKind says what a merge brings to its target.
 MergeKind: TypeAlias = Literal[
     "merge",
@@ -653,6 +664,12 @@ Outcome: TypeAlias = Literal[
     "succeeded",
     "failed",
     "killed",
+]
+
+# PoolAct says what is done with a pool.
+PoolAct: TypeAlias = Literal[
+    "top-up",
+    "empty",
 ]
 
 # PortsMode says what becomes of a workspace's ports.
@@ -2389,6 +2406,28 @@ class Owner(Model):
     }
 
 
+class Pool(Model):
+    """Pool is what a project has in stock."""
+
+    # how many checkouts are wanted; 0: none
+    size: int
+    # the directory with them
+    path: str
+    # those that can be handed out or copied
+    spares: list[Spare]
+    # why there are not more, if that is known
+    why: str | None
+    # a process is making some
+    busy: bool
+    _fields = {
+        "size": ("size", ""),
+        "path": ("path", ""),
+        "spares": ("spares", "[Spare"),
+        "why": ("why", ""),
+        "busy": ("busy", "bool"),
+    }
+
+
 class Port(Model):
     """port is a TCP port that is a workspace's own."""
 
@@ -3370,6 +3409,19 @@ class SnapshotList(Model):
     }
 
 
+class Spare(Model):
+    """Spare is a checkout in stock."""
+
+    commit: str
+    files: int
+    bytes: int
+    _fields = {
+        "commit": ("commit", ""),
+        "files": ("files", ""),
+        "bytes": ("bytes", ""),
+    }
+
+
 class Status(Model):
     """Status says what a workspace holds beside its commits."""
 
@@ -3754,6 +3806,12 @@ class Workspace(Model):
     push: Push | None
     # push is what was last pushed of it, and pullRequest the pull request of its branch
     pull_request: PullRequest | None
+    # how its files came into its directory, and madeWhy why they were not in stock, if git
+    # had to write them. Both are absent in older records.
+    made_by: MadeBy | None
+    # madeBy says how its files came into its directory, and madeWhy why they were not in
+    # stock, if git had to write them
+    made_why: str | None
     # remarks made at creation and removal, such as files that git itself shows as modified in
     # a fresh checkout, or at a restoration.
     notes: list[str]
@@ -3812,6 +3870,8 @@ class Workspace(Model):
         "unknown": ("unknown", "["),
         "push": ("push", "Push"),
         "pull_request": ("pullRequest", "PullRequest"),
+        "made_by": ("madeBy", ""),
+        "made_why": ("madeWhy", ""),
         "notes": ("notes", "["),
     }
 
@@ -5166,6 +5226,34 @@ class Calls:
             "repo": repo,
         }
         return self._send("POST", "/v1/upkeep/gc", fields, GCResult)
+
+    def pool(
+        self,
+        *,
+        repo: str | None = None,
+    ) -> Pool:
+        """Describes the checkouts that are kept in stock for new workspaces."""
+        fields: dict[str, Any] = {
+            "repo": repo,
+        }
+        return self._send("GET", "/v1/upkeep/pool", fields, Pool)
+
+    def change_pool(
+        self,
+        *,
+        repo: str | None = None,
+        do: PoolAct | None = None,
+    ) -> Pool:
+        """Fills the pool of a project, or empties it. It returns when that is done, and with
+        fewer checkouts than are wanted where there is a reason: a limit, or a repository
+        whose files cannot be written in advance. If another process is filling the pool it
+        returns at once.
+        """
+        fields: dict[str, Any] = {
+            "repo": repo,
+            "do": do,
+        }
+        return self._send("POST", "/v1/upkeep/pool", fields, Pool)
 
     def reap(
         self,

@@ -387,6 +387,12 @@ export type BranchMode =
 export type Carry =
   | "dirty";
 
+/** ChangePoolRequest asks for checkouts to be made in stock, or to be deleted. */
+export interface ChangePoolRequest {
+  repo?: string;
+  do?: PoolAct;
+}
+
 /** Changes counts in how many files and lines work differs from its base. */
 export interface Changes {
   files: number;
@@ -1469,6 +1475,13 @@ export interface LockRequest {
   ifRevision?: number;
 }
 
+/** MadeBy says how the files of a workspace came into its directory. */
+export type MadeBy =
+  | "git"
+  | "pool"
+  | "copy"
+  | (string & {}); // a newer daemon may have more words
+
 /**
  * Merge is one piece of work on its way to a target branch. A merge that could not be carried
  * out is a result, not an error: its status is pending, and reason says why.
@@ -1782,6 +1795,25 @@ export interface PlanProvisionRequest {
   /** default: a workspace that would be made now */
   workspace?: string;
 }
+
+/** Pool is what a project has in stock. */
+export interface Pool {
+  /** how many checkouts are wanted; 0: none */
+  size: number;
+  /** the directory with them */
+  path: string;
+  /** those that can be handed out or copied */
+  spares: Spare[];
+  /** why there are not more, if that is known */
+  why?: string;
+  /** a process is making some */
+  busy?: boolean;
+}
+
+/** PoolAct says what is done with a pool. */
+export type PoolAct =
+  | "top-up"
+  | "empty";
 
 /** port is a TCP port that is a workspace's own. */
 export interface Port {
@@ -2928,6 +2960,13 @@ export interface SnapshotRequest {
   ifRevision?: number;
 }
 
+/** Spare is a checkout in stock. */
+export interface Spare {
+  commit: string;
+  files: number;
+  bytes: number;
+}
+
 /** State says how far a workspace has come. */
 export type State =
   | "creating"
@@ -3384,6 +3423,16 @@ export interface Workspace {
   /** push is what was last pushed of it, and pullRequest the pull request of its branch */
   pullRequest?: PullRequest;
   /**
+   * how its files came into its directory, and madeWhy why they were not in stock, if git had
+   * to write them. Both are absent in older records.
+   */
+  madeBy?: MadeBy;
+  /**
+   * madeBy says how its files came into its directory, and madeWhy why they were not in stock,
+   * if git had to write them
+   */
+  madeWhy?: string;
+  /**
    * remarks made at creation and removal, such as files that git itself shows as modified in a
    * fresh checkout, or at a restoration.
    */
@@ -3723,6 +3772,11 @@ export interface PlanUndoQuery {
    * Undo fails with WORK_CHANGED, and nothing is undone.
    */
   stamps?: Record<string, string>;
+}
+
+/** What pool takes. */
+export interface PoolQuery {
+  repo?: string;
 }
 
 /** What workspaces takes. */
@@ -4258,6 +4312,20 @@ export abstract class Calls {
    */
   gc(request: GCRequest = {}, options?: CallOptions): Promise<GCResult> {
     return this.send({ method: "POST", path: "/v1/upkeep/gc", fields: request, keyed: true, options });
+  }
+
+  /** Describes the checkouts that are kept in stock for new workspaces. */
+  pool(request: PoolQuery = {}, options?: CallOptions): Promise<Pool> {
+    return this.send({ method: "GET", path: "/v1/upkeep/pool", fields: request, keyed: false, options });
+  }
+
+  /**
+   * Fills the pool of a project, or empties it. It returns when that is done, and with fewer
+   * checkouts than are wanted where there is a reason: a limit, or a repository whose files
+   * cannot be written in advance. If another process is filling the pool it returns at once.
+   */
+  changePool(request: ChangePoolRequest = {}, options?: CallOptions): Promise<Pool> {
+    return this.send({ method: "POST", path: "/v1/upkeep/pool", fields: request, keyed: false, options });
   }
 
   /**

@@ -62,7 +62,13 @@ func (c *Checkouts) Prepare(ctx context.Context, s checkout.Spec) error {
 	if s.Kind == checkout.Isolated {
 		add.Kind = git.KindIsolated
 	}
+	if s.Ready != nil {
+		add.Ready = &worktree.Ready{Path: s.Ready.Path, Identity: s.Ready.Identity, Index: s.Ready.Index}
+	}
 	_, err := c.repo.Add(ctx, add)
+	if errors.Is(err, worktree.ErrNotReady) {
+		return fmt.Errorf("%w: %w", checkout.ErrNotReady, err)
+	}
 	if errors.Is(err, worktree.ErrExists) {
 		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
 	}

@@ -78,10 +78,17 @@ func (s *server) routes() {
 	handle(s, "Approve", croft.Service.Approve)
 	handle(s, "GitConfig", croft.Service.GitConfig)
 	handle(s, "AcceptGitConfig", croft.Service.AcceptGitConfig)
+	s.routeUpkeep()
+}
+
+// routeUpkeep adds the routes of upkeep.
+func (s *server) routeUpkeep() {
 	handle(s, "Reap", croft.Service.Reap)
 	handle(s, "Clean", croft.Service.Clean)
 	handle(s, "GC", croft.Service.GC)
 	handle(s, "Doctor", croft.Service.Doctor)
+	handle(s, "Pool", croft.Service.Pool)
+	handle(s, "ChangePool", croft.Service.ChangePool)
 	handle(s, "Uninstall", croft.Service.Uninstall)
 }
 

@@ -70,6 +70,9 @@ func retryEINTR(call func() error) error {
 	}
 }
 
+// StatOf returns the stat data that the kernel has given.
+func StatOf(st *unix.Stat_t) FileStat { return fileStat(st) }
+
 func fileStat(st *unix.Stat_t) FileStat {
 	sec, nsec := st.Mtim.Unix()
 	csec, cnsec := st.Ctim.Unix()

@@ -26,6 +26,8 @@ type AddSpec struct {
 	// Sparse are the directories that the checkout has besides the files at its top, or AllFiles;
 	// empty: it has what the main checkout has.
 	Sparse []string
+	// Ready, if not nil, has the files and the index; otherwise the worktree is made without any.
+	Ready *Ready
 	// Contents, if not nil, writes more files to the admin directory before git can see
 	// it: the state of a worktree that is restored.
 	Contents func(admin string) error
@@ -38,13 +40,16 @@ type CheckoutKind string
 var ErrExists = fsx.ErrExists
 
 // AddTree makes the checkout's directory under another name, records its identity, calls
-// fill and renames the directory to its path.
+// fill and renames the directory to its path. With s.Ready it is that directory.
 func (w *Worktree) AddTree(s AddSpec, fill func(tree *fsx.Dir) error) error {
 	beside, err := fsx.OpenDir(filepath.Dir(s.Path))
 	if err != nil {
 		return err
 	}
 	defer beside.Close()
+	if s.Ready != nil {
+		return w.moveReady(s, beside, fill)
+	}
 	tmp := filepath.Base(TempPath(s))
 	if err := beside.Mkdir(tmp, 0o777); err != nil {
 		return err
@@ -108,6 +113,11 @@ func (r *Repository) AddAdmin(w *Worktree, s AddSpec) error {
 	defer staging.Close()
 	if err := r.fillAdmin(w, s, staging); err != nil {
 		return err
+	}
+	if s.Ready != nil {
+		if err := s.Ready.takeIndex(staging); err != nil {
+			return err
+		}
 	}
 	if err := failpoint.Hit("git.add.staged"); err != nil {
 		return err

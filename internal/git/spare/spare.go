@@ -1,0 +1,156 @@
+// Package spare makes checkouts for later: a directory with the files of a commit, and an index for them. A spare has
+// no branch, no registration and no .git, and lies where no agent works; git comes to know it when it is handed out as a
+// worktree ([worktree.Ready]).
+//
+// A spare is written by git itself ([Tree.Fill], [Tree.MoveTo]) or copied from another spare ([Tree.CopyTo]). Both give
+// what "git worktree add" gives: the same bytes and modes, and an index after which the first status opens no file. That
+// index is written once the clock is past the times of the files: git compares the content of those that are as
+// young as the index.
+package spare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/worktree"
+)
+
+// ErrDiffers says that the files of a spare are not those of its commit. They never are where any fresh checkout differs
+// from its commit, as by line endings.
+var ErrDiffers = errors.New("the files are not those of the commit")
+
+// Tree is a spare checkout.
+type Tree struct {
+	Repo     *worktree.Repository
+	Path     string       // the directory of the files
+	Index    string       // the index, in a directory of Croft's own
+	Identity fsx.Identity // of the directory
+
+	// Inherit is passed to every process that writes here, so that a kernel lock on one of these files is held until
+	// the last process has ended.
+	Inherit []*os.File
+}
+
+// Fill writes the files of a commit into the directory, which is empty.
+func (t *Tree) Fill(ctx context.Context, commit string, workers int) error {
+	_, err := t.git(ctx, workers, "read-tree", "--reset", "-u", commit)
+	return err
+}
+
+// MoveTo makes the files of one commit those of another one. It writes only what differs.
+func (t *Tree) MoveTo(ctx context.Context, from, to string, workers int) error {
+	_, err := t.git(ctx, workers, "read-tree", "-m", "-u", from, to)
+	return err
+}
+
+// coarse is how far apart two times have to be on a file system that keeps whole seconds.
+const coarse = time.Second
+
+// Settle compares the files with the index, waits until the clock is past their times, and writes the index again. It
+// fails with ErrDiffers if a file is not as it should be, or is not of the commit.
+func (t *Tree) Settle(ctx context.Context) error {
+	now := time.Now()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(now.Truncate(coarse).Add(coarse + 20*time.Millisecond).Sub(now)):
+	}
+	if _, err := t.git(ctx, 1, "update-index", "-q", "--really-refresh", "--force-write-index"); err != nil {
+		return err
+	}
+	changed, err := t.git(ctx, 1, "diff-files", "--name-only", "-z")
+	if err != nil {
+		return err
+	}
+	others, err := t.git(ctx, 1, "ls-files", "--others", "-z")
+	if err != nil {
+		return err
+	}
+	if names := gitdir.SplitNUL(append(changed, others...)); len(names) > 0 {
+		return fmt.Errorf("%w: %q", ErrDiffers, names[:min(len(names), 3)])
+	}
+	return fsx.SyncAll(t.Index, filepath.Dir(t.Index))
+}
+
+// git runs git on the files and the index.
+func (t *Tree) git(ctx context.Context, workers int, args ...string) ([]byte, error) {
+	return t.Repo.Git.Run(ctx, gitcmd.Target{
+		Repo: t.Repo.Core(), Work: t.Path, Identities: func() []fsx.Identity { return []fsx.Identity{t.Identity} },
+	}, gitcmd.Call{
+		Args: args, Env: []string{"GIT_INDEX_FILE=" + t.Index}, Locks: true, Network: true, Inherit: t.Inherit,
+		Config: [][2]string{
+			{"checkout.workers", strconv.Itoa(max(workers, 1))},
+			// What else an index may have depends on the directory, which gets another path.
+			{"core.splitIndex", "false"},
+			{"core.untrackedCache", "false"},
+			{"index.sparse", "false"},
+		},
+	})
+}
+
+// Sample is a file of a spare, as it was when the spare was made.
+type Sample struct {
+	Path  string `json:"path"`
+	Stamp string `json:"stamp"` // changes with the file
+}
+
+// samples is how many files are looked at before a spare is handed out.
+const samples = 64
+
+// Samples returns some files of the spare, spread over all, and how many files and bytes it has.
+func (t *Tree) Samples() (list []Sample, files, bytes int64, err error) {
+	x, _, err := t.readIndex()
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	step := max(1, len(x.Entries)/samples)
+	for i, e := range x.Entries {
+		bytes += e.StatSize()
+		if i%step != 0 {
+			continue
+		}
+		st, err := index.Lstat(filepath.Join(t.Path, filepath.FromSlash(e.Path)))
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		list = append(list, Sample{e.Path, st.Stamp()})
+	}
+	return list, int64(len(x.Entries)), bytes, nil
+}
+
+// HasSamples reports whether files are as they were: whoever deletes old files, as some programs do, deletes or
+// empties many.
+func (t *Tree) HasSamples(list []Sample) bool {
+	for _, s := range list {
+		st, err := index.Lstat(filepath.Join(t.Path, filepath.FromSlash(s.Path)))
+		if err != nil || st.Stamp() != s.Stamp {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *Tree) readIndex() (*index.Index, []byte, error) {
+	data, info, err := index.ReadFile(t.Index)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := index.Parse(data, t.Repo.ObjectFormat().NewHash())
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(x.Faults) > 0 {
+		return nil, nil, index.ErrUnreadable
+	}
+	x.Written = info.ModTime()
+	return x, data, nil
+}
