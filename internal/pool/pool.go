@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/spare"
@@ -145,6 +146,9 @@ func (s *stock) newItem() (*item, *flock.Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(i.own(lockFile)), 0o700); err != nil {
 		return nil, nil, err
 	}
+	if err := failpoint.Hit("pool.begun"); err != nil {
+		return nil, nil, err
+	}
 	lock, err := flock.New(i.own(lockFile))
 	if err != nil {
 		return nil, nil, err
@@ -172,11 +176,17 @@ func (i *item) makeTree() error {
 	if err := all.Mkdir(i.id, 0o777); err != nil {
 		return err
 	}
+	if err := failpoint.Hit("pool.made"); err != nil {
+		return err
+	}
 	id, err := all.IdentityOf(i.id)
 	if err != nil {
 		return err
 	}
-	return i.ledger().Put(i.id, fsx.Made{Path: filepath.Join(i.at, i.id), Identity: id})
+	if err := i.ledger().Put(i.id, fsx.Made{Path: filepath.Join(i.at, i.id), Identity: id}); err != nil {
+		return err
+	}
+	return failpoint.Hit("pool.recorded")
 }
 
 // remove deletes a spare that the caller holds. Its directory is deleted only if it is where it was made.
@@ -186,6 +196,9 @@ func (i *item) remove() error {
 	}
 	if made := i.ledger().Find(i.id); made.Path != "" {
 		if err := removeTree(made); err != nil {
+			return err
+		}
+		if err := failpoint.Hit("pool.removed"); err != nil {
 			return err
 		}
 	}

@@ -286,7 +286,11 @@ func (s *stock) bring(ctx context.Context, i *item, lock *flock.Lock, commit str
 		return nil // it was handed out
 	}
 	i.tree.Inherit = []*os.File{lock.ForChild()}
-	if err := i.tree.MoveTo(ctx, i.Commit, commit, s.workers()); err != nil {
+	err := i.tree.MoveTo(ctx, i.Commit, commit, s.workers())
+	if errors.Is(err, spare.ErrAttributes) {
+		return i.remove()
+	}
+	if err != nil {
 		return errors.Join(err, i.remove())
 	}
 	return s.finish(ctx, i, i.Stamp, commit)
@@ -323,6 +327,9 @@ func (s *stock) write(ctx context.Context, i *item, others []*item, stamp, commi
 
 // finish compares the files with the commit, and marks the spare as whole.
 func (s *stock) finish(ctx context.Context, i *item, stamp, commit string) error {
+	if err := failpoint.Hit("pool.written"); err != nil {
+		return err
+	}
 	if err := i.tree.Settle(ctx); err != nil {
 		return errors.Join(err, i.remove())
 	}

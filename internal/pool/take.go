@@ -108,7 +108,7 @@ func (s *stock) choose(ctx context.Context, stamp, commit string) (i *item, lock
 		if err != nil {
 			continue
 		}
-		if err := os.Remove(i.own(wholeFile)); err == nil && i.isIntact() {
+		if err := os.Remove(i.own(wholeFile)); err == nil && i.isIntact() && failpoint.Hit("pool.claimed") == nil {
 			return i, lock, false, ""
 		}
 		_ = lock.Unlock() // Refill deletes it

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -46,23 +47,42 @@ func (t *Tree) Fill(ctx context.Context, commit string, workers int) error {
 	return err
 }
 
-// MoveTo makes the files of one commit those of another one. It writes only what differs.
+// ErrAttributes says that files which two commits have in common may be written differently for them.
+var ErrAttributes = errors.New("the attributes of files differ")
+
+// MoveTo makes the files of one commit those of another one. It writes only what differs, and fails with ErrAttributes
+// if that may not be enough.
 func (t *Tree) MoveTo(ctx context.Context, from, to string, workers int) error {
-	_, err := t.git(ctx, workers, "read-tree", "-m", "-u", from, to)
+	changes, err := t.Repo.Diff(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if path.Base(c.Path) == ".gitattributes" {
+			return ErrAttributes
+		}
+	}
+	_, err = t.git(ctx, workers, "read-tree", "-m", "-u", from, to)
 	return err
 }
 
-// coarse is how far apart two times have to be on a file system that keeps whole seconds.
-const coarse = time.Second
+// wait returns how long it takes until an index that is written is provably younger than the files: git compares whole
+// seconds, and [index.Index.IsUnchanged] wants some more.
+func (t *Tree) wait(now time.Time) time.Duration {
+	const more = 100 * time.Millisecond
+	if info, err := os.Lstat(t.Path); err != nil || info.ModTime().Nanosecond() == 0 { // this file system keeps whole seconds
+		return index.CoarseGrain + more
+	}
+	return now.Truncate(time.Second).Add(time.Second + more).Sub(now)
+}
 
 // Settle compares the files with the index, waits until the clock is past their times, and writes the index again. It
 // fails with ErrDiffers if a file is not as it should be, or is not of the commit.
 func (t *Tree) Settle(ctx context.Context) error {
-	now := time.Now()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(now.Truncate(coarse).Add(coarse + 20*time.Millisecond).Sub(now)):
+	case <-time.After(t.wait(time.Now())):
 	}
 	if _, err := t.git(ctx, 1, "update-index", "-q", "--really-refresh", "--force-write-index"); err != nil {
 		return err
