@@ -3806,11 +3806,9 @@ class Workspace(Model):
     push: Push | None
     # push is what was last pushed of it, and pullRequest the pull request of its branch
     pull_request: PullRequest | None
-    # how its files came into its directory, and madeWhy why they were not in stock, if git
-    # had to write them. Both are absent in older records.
+    # how its files came into its directory, and madeWhy why git had to write them.
     made_by: MadeBy | None
-    # madeBy says how its files came into its directory, and madeWhy why they were not in
-    # stock, if git had to write them
+    # madeBy says how its files came into its directory, and madeWhy why git had to write them
     made_why: str | None
     # remarks made at creation and removal, such as files that git itself shows as modified in
     # a fresh checkout, or at a restoration.

@@ -3422,15 +3422,9 @@ export interface Workspace {
   push?: Push;
   /** push is what was last pushed of it, and pullRequest the pull request of its branch */
   pullRequest?: PullRequest;
-  /**
-   * how its files came into its directory, and madeWhy why they were not in stock, if git had
-   * to write them. Both are absent in older records.
-   */
+  /** how its files came into its directory, and madeWhy why git had to write them. */
   madeBy?: MadeBy;
-  /**
-   * madeBy says how its files came into its directory, and madeWhy why they were not in stock,
-   * if git had to write them
-   */
+  /** madeBy says how its files came into its directory, and madeWhy why git had to write them */
   madeWhy?: string;
   /**
    * remarks made at creation and removal, such as files that git itself shows as modified in a
