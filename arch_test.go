@@ -311,7 +311,7 @@ var mayImport = map[string][]string{
 	"docs/openapi":   {},
 	"cmd/croft": {
 		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/background", "internal/cli", "internal/config", "internal/daemon", "internal/daemon/process", "internal/hook", "internal/hook/act",
-		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/mcp", "internal/proc", "internal/socket", "internal/supervise", "internal/token",
+		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/mcp", "internal/proc", "internal/run", "internal/socket", "internal/supervise", "internal/token",
 	},
 }
 
@@ -325,7 +325,7 @@ var engineParts = []string{
 // rooms are those of the engine, in the order in which they may know each other: what a
 // room needs of one that stands after it, it asks for as an interface.
 var rooms = []string{
-	"internal/project", "internal/work", "internal/base", "internal/radar", "internal/view", "internal/workspace", "internal/agentrun", "internal/removal",
+	"internal/project", "internal/work", "internal/base", "internal/radar", "internal/view", "internal/pool", "internal/workspace", "internal/agentrun", "internal/removal",
 	"internal/trash", "internal/rewind", "internal/equip", "internal/rules", "internal/lane", "internal/resolve", "internal/review", "internal/push", "internal/round",
 	"internal/upkeep", "internal/uninstall", "internal/doctor", "internal/history",
 }
@@ -757,14 +757,15 @@ const maxPackageLines = 3000
 var packageLines = map[string]int{
 	".":                   4_900,  // the contract in prose: half of it is comments
 	"engine":              1_050,  // a line or three a call
-	"internal/cli":        11_500, // one file a command
+	"internal/cli":        11_800, // one file a command
 	"internal/dashboard":  8_000,  // one file a page
 	"internal/config":     3_100,  // a few lines a setting
 	"internal/fsx":        3_350,  // one small file for each way in which an agent could lead a write astray
 	"internal/git":        7_000,
 	"internal/lane":       3_200,  // one queue: what waits, what is tried, what is published
-	"internal/git/gitcmd": 3_150,  // the one door, and all that it does not believe
+	"internal/git/gitcmd": 3_250,  // the one door, and all that it does not believe
 	"internal/journal":    3_700,  // the rows of every noun, beside the protocol of transactions
+	"internal/project":    3_050,  // what every room of the engine stands on
 	"servicetest":         14_000, // a suite: nothing but tests, and more with every promise
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/background"
 	"github.com/croft-sh/croft/internal/cli"
-	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
+	agentrun "github.com/croft-sh/croft/internal/run"
 	"github.com/croft-sh/croft/internal/supervise"
 )
 
@@ -24,9 +24,6 @@ const shimArgument = "run-shim"
 // sessionVariable has the run of a session that an agent's own supervisor runs, in the processes of that. They are ended after the
 // session is, not before as those of a run are: it would go on with what it does next.
 const sessionVariable = "CROFT_FOLLOWED_RUN"
-
-// placeFile is the file of a run with the ID and the path of its workspace. The supervisor stands in its directory.
-const placeFile = "place"
 
 // startedIn returns the IDs and paths of the workspaces whose agents have started this process, the nearest first, wherever it went since: it has their
 // shims above it, and their supervisors, which are left if a shim is killed. An agent can put processes between that look the same,
@@ -40,9 +37,8 @@ func startedIn() (places []croft.Workspace) {
 		case len(args) == 5 && args[1] == shimArgument:
 			places = append(places, croft.Workspace{ID: croft.ID(args[3]), Path: args[4]})
 		case slices.Contains(args, "run"):
-			if place, err := fsx.ReadFile(filepath.Join(above.Dir(), placeFile), 1<<13); err == nil {
-				id, path, _ := strings.Cut(string(place), "\n")
-				places = append(places, croft.Workspace{ID: croft.ID(id), Path: path})
+			if place, ok := agentrun.PlaceIn(above.Dir()); ok {
+				places = append(places, place)
 			}
 		}
 	}
@@ -112,7 +108,7 @@ func agentsOf(environ []string, display display) cli.Agents {
 				agent.IO = proc.SessionIO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 			}
 			// In a workspace this process would be at work there, and hinder its removal.
-			err = errors.Join(os.WriteFile(filepath.Join(a.Run.Dir, placeFile), []byte(string(a.Workspace.ID)+"\n"+a.Workspace.Path), 0o600), os.Chdir(a.Run.Dir))
+			err = errors.Join(agentrun.WritePlace(a.Run.Dir, a.Workspace), os.Chdir(a.Run.Dir))
 			if err != nil {
 				return nil, err
 			}
