@@ -756,7 +756,7 @@ const maxPackageLines = 3000
 // packageLines are other limits.
 var packageLines = map[string]int{
 	".":                   4_900,  // the contract in prose: half of it is comments
-	"engine":              1_050,  // a line or three a call
+	"engine":              1_100,  // a line or three a call
 	"internal/cli":        11_800, // one file a command
 	"internal/dashboard":  8_000,  // one file a page
 	"internal/config":     3_100,  // a few lines a setting
