@@ -53,7 +53,7 @@ func TestPushShowsHooksNoSecrets(t *testing.T) {
 			if _, err := e.Push(t.Context(), croft.PushRequest{Workspace: "a"}); err != nil {
 				t.Fatal(err)
 			}
-			for _, line := range strings.Split(read(t, env), "\n") {
+			for line := range strings.SplitSeq(read(t, env), "\n") {
 				if strings.Contains(line, secretToken) || strings.Contains(line, "CROFT_GIT_SECRET") {
 					t.Errorf("the hook is given %s", line)
 				}

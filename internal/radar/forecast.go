@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
@@ -42,6 +43,8 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *merge
 	records = slices.DeleteFunc(slices.Clone(records), func(rec journal.Record) bool {
 		return rec.Workspace.Mode == croft.ModeLegacy || rec.Workspace.State == croft.Creating
 	})
+	statuses := r.Git.RememberedStatuses(ctx) // a forecast only shows
+	defer statuses.Close()
 	works := make([]Candidate, len(records))
 	var wg sync.WaitGroup
 	// If this fails, the first merge fails with the same error.
@@ -50,7 +53,7 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *merge
 	for k := range n {
 		wg.Go(func() {
 			for i := k; i < len(records) && ctx.Err() == nil; i += n {
-				works[i] = svc.readCandidate(ctx, r, a, records[i], seen)
+				works[i] = svc.readCandidate(ctx, statuses, r, a, records[i], seen)
 			}
 		})
 	}
@@ -62,9 +65,9 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *merge
 
 // readCandidate reads the head and the work commit of one workspace, which is known if the
 // workspace is as it was seen. An error is returned in Candidate.Err.
-func (svc *Forecasts) readCandidate(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record, seen map[croft.ID]SeenWork) Candidate {
+func (svc *Forecasts) readCandidate(ctx context.Context, statuses *git.Statuses, r *project.Project, a *mergetree.Session, rec journal.Record, seen map[croft.ID]SeenWork) Candidate {
 	c := Candidate{Workspace: rec.Workspace}
-	w, err := readWorkspace(ctx, r, a, rec)
+	w, err := readWorkspace(ctx, statuses, r, a, rec)
 	if c.Head, c.Commit = w.head, w.head; err == nil && len(w.status) > 0 {
 		err = c.readUncommitted(ctx, w, seen[rec.Workspace.ID])
 	}

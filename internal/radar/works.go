@@ -63,7 +63,9 @@ func (d *Draft) writeTo(ctx context.Context, commit string) error {
 // WorkCommit returns the last commit of a workspace, and a commit of its uncommitted
 // work on top of that, or the same commit if there is none.
 func WorkCommit(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) (head, commit string, err error) {
-	w, err := readWorkspace(ctx, r, a, rec)
+	statuses := r.Git.Statuses(ctx)
+	defer statuses.Close()
+	w, err := readWorkspace(ctx, statuses, r, a, rec)
 	if err != nil || len(w.status) == 0 {
 		return w.head, w.head, err
 	}
@@ -81,7 +83,7 @@ type workspace struct {
 	head    string
 }
 
-func readWorkspace(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) (w workspace, err error) {
+func readWorkspace(ctx context.Context, statuses *git.Statuses, r *project.Project, a *mergetree.Session, rec journal.Record) (w workspace, err error) {
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
 		return w, project.BrokenError(rec, h)
 	}
@@ -89,11 +91,8 @@ func readWorkspace(ctx context.Context, r *project.Project, a *mergetree.Session
 		return w, err
 	}
 	w = workspace{r: r, session: a, rec: rec, tree: r.Trees.At(project.SpecOf(rec))}
-	for entry, err := range w.tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
-		if err != nil {
-			return w, err
-		}
-		w.status = append(w.status, entry)
+	if w.status, err = statuses.Of(ctx, w.tree, git.UntrackedAll); err != nil {
+		return w, err
 	}
 	if _, w.head, err = w.tree.Head(ctx); w.head == "" {
 		w.status = nil // nothing can be merged with work on no commit

@@ -54,7 +54,7 @@ func cutQuery(rest string) (bare string, found bool) {
 	}
 	query, fragment, hasFragment := strings.Cut(query, "#")
 	var kept []string
-	for _, parameter := range strings.Split(query, "&") {
+	for parameter := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(parameter, "=")
 		if slices.Contains(secretWords, strings.ToLower(name)) {
 			found = true
