@@ -300,6 +300,7 @@ func TestForecastReadsWhatChanged(t *testing.T) {
 				return
 			}
 			edit(t, p)
+			time.Sleep(100 * time.Millisecond) // what is younger is read whatever its stamp says
 			warm := h.forecast()
 			if err := os.Remove(h.file); err != nil {
 				t.Fatal(err)
