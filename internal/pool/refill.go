@@ -214,6 +214,7 @@ func (s *stock) empty(ctx context.Context) error {
 	if err := s.sweep(""); err != nil {
 		return err
 	}
+	_ = os.Remove(filepath.Join(s.dir, whyFile))
 	project.RemoveEmpty(s.at)
 	project.RemoveEmpty(filepath.Dir(s.at))
 	return nil
