@@ -23,8 +23,8 @@ one in stock "croft new" renames a directory instead of writing all files. The l
 one is copied, the others are handed out.
 
 "croft new" fills the stock in the background, at low priority, when it has answered,
-and not while the machine is busy; with a daemon, that does it. The setting pool.size
-says how many there are (0: none), pool.max_bytes and pool.max_inodes bound them.`,
+and not while the machine is busy. The setting pool.size says how many there are (0:
+none), pool.max_bytes and pool.max_inodes bound them.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if isFill && isEmpty {

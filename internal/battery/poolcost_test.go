@@ -1,0 +1,108 @@
+//go:build linux
+
+package battery
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/connect"
+)
+
+// poolTimes are the times of one size of project.
+type poolTimes struct {
+	git    []time.Duration // git worktree add -b
+	pool   []time.Duration // croft new, with a checkout in stock
+	open   []time.Duration // the same in an open engine
+	moved  []time.Duration // croft new, with one in stock to which a commit of 200 files is new
+	copied []time.Duration // croft new, with one checkout in stock, which is copied
+	plain  []time.Duration // croft new without a pool
+}
+
+// TestPoolCost compares the ways in which a workspace gets its files with `git worktree add`. Nothing is removed between
+// the runs, as in TestNew.
+func TestPoolCost(t *testing.T) {
+	sizes := []int{2000}
+	if isLong() {
+		sizes = []int{1000, 10_000, 100_000}
+	}
+	for _, files := range sizes {
+		p := bigProject(t, files)
+		runs := size(3, 5)
+		if files == 100_000 {
+			runs = 3
+		}
+		got := p.timePool(t, files, runs)
+		ratio := func(times []time.Duration) float64 { return float64(median(times)) / float64(median(got.git)) }
+		report(t, "pool", "%d files, medians of %d: git worktree add %s; croft new from the pool %s, ratio %.4f; in an open engine %s, ratio %.4f; "+
+			"to another commit %s, ratio %.3f; copied %s, ratio %.3f; by git %s, ratio %.2f",
+			files, runs, ms(median(got.git)), ms(median(got.pool)), ratio(got.pool), ms(median(got.open)), ratio(got.open),
+			ms(median(got.moved)), ratio(got.moved), ms(median(got.copied)), ratio(got.copied), ms(median(got.plain)), ratio(got.plain))
+		if r := ratio(got.pool); r > 1 { // at 2,000 files on a machine with other work; it is 0.1 on a quiet one
+			t.Errorf("%d files: croft new from the pool takes %.2f of git's time", files, r)
+		}
+		if r := ratio(got.copied); r > 1.2 {
+			t.Errorf("%d files: croft new by a copy takes %.2f of git's time", files, r)
+		}
+	}
+}
+
+func (p *project) timePool(t *testing.T, files, runs int) (got poolTimes) {
+	t.Helper()
+	set := map[string]string{"pool.max_bytes": "0", "pool.max_inodes": "0", "pool.size": strconv.Itoa(3)}
+	svc, err := connect.Open(t.Context(), p.dir, &connect.Options{Environ: p.environ(), Flags: set})
+	mustDo(t, err)
+	defer svc.Close()
+	flags := func(n int, args ...string) []string {
+		return append(args, "--set", "pool.max_bytes=0", "--set", "pool.max_inodes=0", "--set", "pool.size="+strconv.Itoa(n))
+	}
+	took := func(want croft.MadeBy, n int, name string) time.Duration {
+		t.Helper()
+		r := p.croft(flags(n, "new", name)...)
+		w, err := svc.Workspace(t.Context(), croft.WorkspaceRequest{Ref: name})
+		if r.code != 0 || r.err != nil || err != nil || w.MadeBy != want {
+			t.Fatalf("croft new %s: %v, %+v, %v", name, r, w, err)
+		}
+		return r.took
+	}
+	p.mustCroft(flags(0, "new", "warm")...)
+	for i := range runs {
+		p.mustCroft(flags(4, "pool", "--fill")...)
+		got.pool = append(got.pool, took(croft.MadeFromPool, 4, fmt.Sprint("pool", i)))
+		got.git = append(got.git, p.timeBare(t, fmt.Sprint("bare", i)))
+		start := time.Now()
+		w, err := svc.Create(t.Context(), croft.CreateRequest{Name: fmt.Sprint("open", i)})
+		got.open = append(got.open, time.Since(start))
+		if err != nil || w.MadeBy != croft.MadeFromPool {
+			t.Fatalf("Create = %+v, %v", w, err)
+		}
+		p.commitFiles(t, i, min(200, files/10))
+		got.moved = append(got.moved, took(croft.MadeFromPool, 4, fmt.Sprint("moved", i)))
+		p.mustCroft(flags(1, "pool", "--fill")...) // it brings the last one to the commit
+		got.copied = append(got.copied, took(croft.MadeByCopy, 1, fmt.Sprint("copied", i)))
+		got.plain = append(got.plain, took(croft.MadeByGit, 0, fmt.Sprint("plain", i)))
+	}
+	return got
+}
+
+func (p *project) timeBare(t *testing.T, name string) time.Duration {
+	t.Helper()
+	r := p.run(p.dir, "git", "worktree", "add", "--quiet", "-b", "bare/"+name, filepath.Join(p.top, "bare", name))
+	if r.code != 0 || r.err != nil {
+		t.Fatalf("bare git: %v", r)
+	}
+	return r.took
+}
+
+// commitFiles commits changes of files in the project's checkout.
+func (p *project) commitFiles(t *testing.T, round, n int) {
+	t.Helper()
+	for i := range n {
+		p.write(fmt.Sprintf("d%02d/e%03d/f%d.txt", i/9/64, i/9, i%9), fmt.Sprintf("%d of round %d\n", i, round))
+	}
+	p.git(p.dir, "commit", "--quiet", "--all", "--message", fmt.Sprint("round ", round))
+}
