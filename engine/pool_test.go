@@ -141,7 +141,7 @@ func growRandomly(t *testing.T, r *gittest.Repo, rnd *rand.Rand) {
 		text := strings.Repeat(fmt.Sprintf("line %d\n", rnd.IntN(9)), rnd.IntN(2000))
 		switch rnd.IntN(8) {
 		case 0:
-			if err := os.Symlink([]string{"f 1", "../nowhere", "/etc/passwd"}[rnd.IntN(3)], name); err != nil {
+			if err := os.Symlink([]string{"f 1", "../nowhere", "/nowhere/at/all"}[rnd.IntN(3)], name); err != nil {
 				t.Fatal(err)
 			}
 		case 1:
@@ -187,7 +187,7 @@ func TestPoolIsTheUsers(t *testing.T) {
 		"a file is a link now": func(t *testing.T, p *croft.Pool) {
 			eachSpare(t, p, func(dir string) error {
 				f := filepath.Join(dir, "README.md")
-				return joined(os.Remove(f), os.Symlink("/etc/passwd", f))
+				return joined(os.Remove(f), os.Symlink("/nowhere/at/all", f))
 			})
 		},
 		"the directories are copies": func(t *testing.T, p *croft.Pool) {

@@ -27,6 +27,7 @@ var keyless = map[string]string{
 	"hook": "an agent calls it once for an event; a creation opens the workspace that is there",
 
 	"mcp":   "serves calls, each of which may have a key",
+	"pool":  "filling what is full changes nothing",
 	"serve": "runs until it is stopped; there is one at most",
 	"token": reads, "token list": reads,
 	"token new":    "a secret is shown once, so it cannot be shown again",

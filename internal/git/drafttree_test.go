@@ -27,7 +27,7 @@ func TestDraftTreeIsGits(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(a.Close)
-	d := &drafting{t: t, r: r, a: a, rnd: rand.New(rand.NewPCG(18, 3))}
+	d := &drafting{t: t, r: r, a: a, out: t.TempDir(), rnd: rand.New(rand.NewPCG(18, 3))}
 	native := 0
 	for i := range states {
 		if i%20 == 0 {
@@ -59,6 +59,7 @@ type drafting struct {
 	w   *Worktree
 	a   *mergetree.Session
 	rnd *rand.Rand
+	out string // a directory that links lead to, which edits may write into
 }
 
 // draftNames are the names of files and directories, and some that mislead.
@@ -94,7 +95,7 @@ func (d *drafting) edit() {
 		_ = os.RemoveAll(at)
 	case 1:
 		_ = os.RemoveAll(at)
-		_ = os.Symlink([]string{"a", "dir", "/etc", "nowhere"}[d.rnd.IntN(4)], at)
+		_ = os.Symlink([]string{"a", "dir", d.out, "nowhere"}[d.rnd.IntN(4)], at)
 	case 2:
 		_ = os.RemoveAll(at)
 		write(0o755)

@@ -51,6 +51,8 @@ var decisions = map[string]struct{ read, workspace string }{
 	"File":             {passes, narrow},
 	"Finish":           {refuse, narrow},
 	"GC":               {refuse, refuse},
+	"Pool":             {passes, refuse},
+	"ChangePool":       {refuse, refuse},
 	"GitConfig":        {passes, refuse}, // values may be secret
 	"History":          {passes, narrow},
 	"Lanes":            {passes, narrow},
