@@ -29,9 +29,9 @@ type terminal struct {
 func (t *terminal) follow() (restore func()) {
 	arrived, ended := make(chan os.Signal, 4), make(chan struct{})
 	signal.Notify(arrived, syscall.SIGWINCH, syscall.SIGCONT)
-	var typing sync.WaitGroup
-	typing.Go(func() { t.copyTyped(ended) })
-	go func() {
+	var both sync.WaitGroup // they use the terminals, which are closed afterwards
+	both.Go(func() { t.copyTyped(ended) })
+	both.Go(func() {
 		for {
 			select {
 			case sig := <-arrived:
@@ -43,11 +43,11 @@ func (t *terminal) follow() (restore func()) {
 				return
 			}
 		}
-	}()
+	})
 	return func() {
 		signal.Stop(arrived)
 		close(ended)
-		typing.Wait()
+		both.Wait()
 		t.giveBack()
 	}
 }

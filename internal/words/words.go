@@ -32,6 +32,7 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.Detail]():      {string(croft.DetailHunks), string(croft.DetailStat)},
 		reflect.TypeFor[croft.DriveUntil]():  {string(croft.UntilStopped)},
 		reflect.TypeFor[croft.DryRun]():      {string(croft.DryRunOn)},
+		reflect.TypeFor[croft.PoolAct]():     {string(croft.PoolTopUp), string(croft.PoolEmpty)},
 		reflect.TypeFor[croft.EndMode]():     {string(croft.EndForce)},
 		reflect.TypeFor[croft.Fetch]():       {string(croft.FetchFirst)},
 		reflect.TypeFor[croft.FixMode]():     {string(croft.FixAll)},
