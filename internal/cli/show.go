@@ -110,6 +110,9 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	if ws.Mode != croft.ModeWorktree {
 		add("mode", string(ws.Mode))
 	}
+	if ws.MadeWhy != "" && ws.Mode == croft.ModeWorktree {
+		add("files", "written by git: "+ws.MadeWhy)
+	}
 	add("scratch", ws.Scratch)
 	if len(ws.Ports) > 0 {
 		add("ports", portsText(ws.Ports))
