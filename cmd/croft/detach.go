@@ -12,6 +12,15 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
+// detach runs this program again in the background.
+func detach(environ []string, args ...string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return proc.Detach(proc.Command{Path: self, Args: args, Env: environ, Dir: filepath.Dir(self)})
+}
+
 // startDaemon starts this program again as a daemon in the background.
 func startDaemon(ctx context.Context, at process.Place, opts cli.ServeOptions) (cli.DaemonStatus, error) {
 	if running, err := at.Status(ctx); err == nil {

@@ -76,27 +76,18 @@ func run() int {
 				Path: shell(environ), Env: shellEnviron(environ, dir, env), Dir: dir,
 			})
 		},
-		Detach: func(args ...string) error {
-			self, err := os.Executable()
-			if err != nil {
-				return err
-			}
-			return proc.Detach(proc.Command{Path: self, Args: args, Env: environ, Dir: filepath.Dir(self)})
-		},
+		Detach:     func(args ...string) error { return detach(environ, args...) },
 		Schemas:    cli.Schemas{Names: schema.Names, Read: schema.Read},
 		Background: proc.LowerPriority,
 		AutoGC: func(root string) bool {
 			return claimUpkeep(environ, root, time.Now())
 		},
-		FillsPool: func(root string) bool {
-			set, err := settings(environ, root, nil)
-			return err == nil && set.Config().GC.Auto && set.Config().Pool.Size > 0
-		},
-		MCP:    serveMCP(environ),
-		Agents: agentsOf(environ, display),
-		Hook:   hooksOf(environ, dir),
-		Daemon: daemonOf(environ, signals),
-		Tokens: tokensOf(environ),
+		FillsPool: func(root string) bool { return fillsPool(environ, root) },
+		MCP:       serveMCP(environ),
+		Agents:    agentsOf(environ, display),
+		Hook:      hooksOf(environ, dir),
+		Daemon:    daemonOf(environ, signals),
+		Tokens:    tokensOf(environ),
 	})
 }
 

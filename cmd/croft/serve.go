@@ -149,6 +149,12 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 			_, err := supervise.Settle(ctx, svc, croft.Ref(ws.Repo), *ws.Run)
 			return err
 		},
+		Restock: func(repo croft.Repo) error {
+			if !fillsPool(at.Environ, repo.Path) {
+				return nil
+			}
+			return detach(withoutManager(at.Environ), "pool", "--auto", "--repo", repo.Path)
+		},
 	}, func(s process.Started) {
 		status := daemonStatus(s.Status)
 		status.URL = s.Once()

@@ -25,6 +25,12 @@ func claimUpkeep(environ []string, root string, now time.Time) bool {
 	return c.GC.Auto && claimHour(c.StateDir, root, now)
 }
 
+// fillsPool reports whether the checkouts in stock of a project are filled in the background.
+func fillsPool(environ []string, root string) bool {
+	set, err := settings(environ, root, nil)
+	return err == nil && set.Config().GC.Auto && set.Config().Pool.Size > 0
+}
+
 // claimHour creates the stamp of this hour. It reports false if another process did
 // before.
 func claimHour(stateDir, root string, now time.Time) bool {

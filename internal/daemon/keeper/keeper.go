@@ -1,6 +1,6 @@
 // Package keeper does by itself what a user would otherwise have to ask for: it drives the
 // queues of all projects, tries again what waited for the user's checkout, asks what became of pull
-// requests, finishes runs of agents that nobody waits for any more, and once an hour
+// requests, finishes runs of agents that nobody waits for any more, has the checkouts in stock filled, and once an hour
 // removes orphans and collects garbage, in one project after the other. It knows a Service only,
 // and waits for events: while nothing happens it does next to nothing.
 package keeper
@@ -36,6 +36,8 @@ type Times struct {
 	Upkeep time.Duration // between two upkeeps of a project; default 1 hour
 	Again  time.Duration // after a failure, doubled up to 5 minutes; default 1 second
 	Follow time.Duration // between two looks at pull requests and runs; default 5 minutes
+	// Restock is the time before the checkouts in stock are seen to after an event, doubled up to 16 times; default 2 seconds.
+	Restock time.Duration
 }
 
 // Options are what a keeper needs. All but Service may be left out.
@@ -49,6 +51,8 @@ type Options struct {
 	IsUpkeepDue func(repo croft.Repo) bool
 	// Settle does what is left to do at the end of an agent's run. Default: nothing.
 	Settle func(ctx context.Context, ws croft.Workspace) error
+	// Restock begins to fill the checkouts in stock of a project, if the machine has nothing else to do. Default: nothing.
+	Restock func(repo croft.Repo) error
 }
 
 // Keeper keeps the projects of a Service.
@@ -69,7 +73,8 @@ type kept struct {
 	stop    context.CancelFunc
 	upkeep  time.Time // when it is due
 	waiting waiting   // the merges that wait for the user
-	atOnce  bool      // the user has allowed something: merges are tried again now
+	stock   restocking
+	atOnce  bool // the user has allowed something: merges are tried again now
 	trying  bool
 }
 
@@ -77,7 +82,7 @@ type kept struct {
 func New(o Options) *Keeper {
 	t := &o.Times
 	for value, usual := range map[*time.Duration]time.Duration{
-		&t.Look: 10 * time.Minute, &t.Retry: time.Minute, &t.Upkeep: time.Hour, &t.Again: time.Second, &t.Follow: 5 * time.Minute,
+		&t.Look: 10 * time.Minute, &t.Retry: time.Minute, &t.Upkeep: time.Hour, &t.Again: time.Second, &t.Follow: 5 * time.Minute, &t.Restock: 2 * time.Second,
 	} {
 		if *value <= 0 {
 			*value = usual
@@ -236,6 +241,10 @@ func (k *Keeper) notice(e croft.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	one := k.repos[e.Repo]
+	if one != nil && usesStock(e) {
+		one.stock.arm(time.Now(), k.o.Times.Restock)
+		signal(k.work)
+	}
 	switch {
 	case one == nil:
 		signal(k.look)

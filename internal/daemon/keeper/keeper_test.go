@@ -338,3 +338,35 @@ func TestEventsBetweenTwoStreams(t *testing.T) {
 		t.Errorf("it begins anew with %+v", req)
 	}
 }
+
+// TestStockIsFilled: a workspace that was made by whichever process has the checkouts in stock filled, again after a while, because
+// the machine may have been busy, and not for ever.
+func TestStockIsFilled(t *testing.T) {
+	f := newFake("a", "b")
+	var mu sync.Mutex
+	filled := map[croft.ID]int{}
+	count := func(id croft.ID) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return filled[id]
+	}
+	run(t, Options{
+		Service: f, Times: Times{Restock: time.Millisecond},
+		Restock: func(repo croft.Repo) error {
+			mu.Lock()
+			defer mu.Unlock()
+			filled[repo.ID]++
+			return nil
+		},
+	})
+	eventually(t, "it is driven", func() bool { return f.count(f.drives, "id:a") == 1 && f.count(f.drives, "id:b") == 1 })
+	f.events <- croft.Event{Kind: croft.EventWorkspaceLocked, Subjects: croft.Subjects{Repo: "b"}}
+	f.events <- croft.Event{Kind: croft.EventWorkspaceCreated, Subjects: croft.Subjects{Repo: "a"}}
+	eventually(t, "the last try", func() bool { return count("a") == 5 })
+	time.Sleep(40 * time.Millisecond)
+	if a, b := count("a"), count("b"); a != 5 || b != 0 {
+		t.Errorf("filled %d times after a creation and %d times after none, want 5 and 0", a, b)
+	}
+	f.events <- croft.Event{Kind: croft.EventMergeMerged, Subjects: croft.Subjects{Repo: "a"}}
+	eventually(t, "filled for a target that moved", func() bool { return count("a") > 5 })
+}

@@ -20,6 +20,7 @@ func (k *Keeper) keepHouse(ctx context.Context) {
 		for _, id := range k.due(time.Now()) {
 			k.tryAgain(ctx, id)
 		}
+		k.restock(time.Now())
 		if repo, ok := k.nextUpkeep(time.Now()); ok {
 			k.collect(ctx, repo)
 		}
@@ -39,8 +40,11 @@ func (k *Keeper) untilNext() time.Duration {
 		if at := one.waiting.next(); !at.IsZero() && at.Before(next) {
 			next = at
 		}
+		if at := one.stock.at; !at.IsZero() && at.Before(next) {
+			next = at
+		}
 	}
-	return max(time.Until(next), min(k.o.Times.Retry, k.o.Times.Upkeep, time.Second)/10)
+	return max(time.Until(next), min(k.o.Times.Retry, k.o.Times.Upkeep, k.o.Times.Restock, time.Second)/10)
 }
 
 // nextUpkeep returns the project whose upkeep is due for longest, and says when it is due

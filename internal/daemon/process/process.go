@@ -45,6 +45,8 @@ type Options struct {
 	IsUpkeepDue func(repo croft.Repo) bool
 	// Settle is that of keeper.Options, for the Service that is served.
 	Settle func(ctx context.Context, svc croft.Service, ws croft.Workspace) error
+	// Restock is that of keeper.Options.
+	Restock func(repo croft.Repo) error
 }
 
 // Status is what a daemon tells of itself.
@@ -223,7 +225,7 @@ func newServer(o Options, svc croft.Service, listeners socket.Listeners) *daemon
 	if o.Settle != nil {
 		settle = func(ctx context.Context, ws croft.Workspace) error { return o.Settle(ctx, svc, ws) }
 	}
-	keeping := keeper.New(keeper.Options{Service: svc, Log: o.Log, Metrics: set, Times: o.Times, IsUpkeepDue: o.IsUpkeepDue, Settle: settle})
+	keeping := keeper.New(keeper.Options{Service: svc, Log: o.Log, Metrics: set, Times: o.Times, IsUpkeepDue: o.IsUpkeepDue, Settle: settle, Restock: o.Restock})
 	background := func(ctx context.Context) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
