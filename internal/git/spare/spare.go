@@ -10,6 +10,7 @@ package spare
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
@@ -39,12 +41,52 @@ type Tree struct {
 	// Inherit is passed to every process that writes here, so that a kernel lock on one of these files is held until
 	// the last process has ended.
 	Inherit []*os.File
+
+	since time.Time // when git began to write files
 }
 
-// Fill writes the files of a commit into the directory, which is empty.
+// Fill writes the files of a commit into the directory, which is empty. It fails with ErrDiffers if the objects that git
+// has read are not the commit's.
 func (t *Tree) Fill(ctx context.Context, commit string, workers int) error {
-	_, err := t.git(ctx, workers, "read-tree", "--reset", "-u", commit)
+	return t.readTree(ctx, workers, commit, "--reset", "-u", commit)
+}
+
+// readTree runs "git read-tree", and compares the index that it wrote with the commit: git does not check that the content
+// of an object matches its name, and an agent may write objects. So the commit is hashed, and the trees that the
+// entries make are.
+func (t *Tree) readTree(ctx context.Context, workers int, commit string, args ...string) error {
+	t.since = time.Now()
+	if _, err := t.git(ctx, workers, append([]string{"read-tree"}, args...)...); err != nil {
+		return err
+	}
+	x, _, err := t.readIndex()
+	if err != nil {
+		return err
+	}
+	tree, err := t.treeOf(ctx, commit)
+	if err != nil {
+		return err
+	}
+	root, err := x.Trees(t.Repo.ObjectFormat())
+	if err == nil && hex.EncodeToString(root.OID) != tree {
+		err = fmt.Errorf("%w: the index is not its tree", ErrDiffers)
+	}
 	return err
+}
+
+// treeOf returns the tree of a commit, whose content matches its name.
+func (t *Tree) treeOf(ctx context.Context, commit string) (string, error) {
+	objects, err := t.Repo.OpenObjects()
+	if err != nil {
+		return "", err
+	}
+	defer objects.Close()
+	o, err := objects.Verify(ctx, commit, object.KeepContents)
+	if err != nil {
+		return "", err
+	}
+	c, err := object.ParseCommit(o)
+	return c.Tree, err
 }
 
 // ErrAttributes says that files which two commits have in common may be written differently for them.
@@ -62,8 +104,7 @@ func (t *Tree) MoveTo(ctx context.Context, from, to string, workers int) error {
 			return ErrAttributes
 		}
 	}
-	_, err = t.git(ctx, workers, "read-tree", "-m", "-u", from, to)
-	return err
+	return t.readTree(ctx, workers, to, "-m", "-u", from, to)
 }
 
 // wait returns how long it takes until an index that is written is provably younger than the files: git compares whole
@@ -76,13 +117,19 @@ func (t *Tree) wait(now time.Time) time.Duration {
 	return now.Truncate(time.Second).Add(time.Second + more).Sub(now)
 }
 
-// Settle compares the files with the index, waits until the clock is past their times, and writes the index again. It
-// fails with ErrDiffers if a file is not as it should be, or is not of the commit.
+// Settle compares the files with the index, waits until the clock is past their times, and writes the index again. Files
+// that git has written are hashed. It fails with ErrDiffers if a file is not as it should be, or is not of the commit.
 func (t *Tree) Settle(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(t.wait(time.Now())):
+	}
+	if !t.since.IsZero() { // git hashes the files that are not older than the index
+		before := t.since.Add(-index.CoarseGrain)
+		if err := os.Chtimes(t.Index, before, before); err != nil {
+			return err
+		}
 	}
 	if _, err := t.git(ctx, 1, "update-index", "-q", "--really-refresh", "--force-write-index"); err != nil {
 		return err
