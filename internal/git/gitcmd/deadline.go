@@ -14,6 +14,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // An agent can put a named pipe where git reads a file, and git would wait for it forever.
@@ -161,7 +162,7 @@ var writtenInGitDir = []string{
 }
 
 // refuseBlocking fails with a *PipeError before git is started, after a look at the few
-// files that git always opens.
+// files that git always opens. It fails with KindIndex if the index would take git all memory.
 func (d Target) refuseBlocking(c Call) error {
 	if d.Repo == nil {
 		return nil
@@ -180,9 +181,12 @@ func (d Target) refuseBlocking(c Call) error {
 			}
 		}
 	}
-	index := filepath.Join(dir, "index")
-	if info, err := os.Lstat(index); err == nil && !info.Mode().IsRegular() {
-		return &fsx.LinkError{Path: index, Mode: info.Mode()}
+	file := filepath.Join(dir, "index")
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
+		return &fsx.LinkError{Path: file, Mode: info.Mode()}
+	}
+	if err := d.refuseHugeIndex(dir, c); err != nil {
+		return err
 	}
 	if !c.Locks {
 		return nil
@@ -191,6 +195,27 @@ func (d Target) refuseBlocking(c Call) error {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 			return &fsx.LinkError{Path: path, Mode: info.Mode()}
+		}
+	}
+	return nil
+}
+
+// refuseHugeIndex fails with KindIndex if an index that git will read takes far more memory than its file. A call
+// without a checkout reads none.
+func (d Target) refuseHugeIndex(dir string, c Call) error {
+	var files []string
+	for _, v := range c.Env {
+		if file, ok := strings.CutPrefix(v, "GIT_INDEX_FILE="); ok {
+			files = append(files, file)
+		}
+	}
+	if len(files) == 0 && d.Work != "" {
+		shared, _ := filepath.Glob(filepath.Join(gitdir.GlobLiteral(dir), "sharedindex.*"))
+		files = append(shared, filepath.Join(dir, "index"))
+	}
+	for _, file := range files {
+		if err := index.CheckSize(file, d.Repo.ObjectFormat().Size()); err != nil {
+			return &Error{Args: c.Args, Dir: d.Work, ExitCode: -1, Stderr: "fatal: the index is too large: " + file, Kind: KindIndex, Err: err}
 		}
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"hash"
 	"io"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Flags of an index entry, and of the extended flags that some entries have.
@@ -19,6 +21,10 @@ const (
 	skipWorktree  = 0x4000
 	intentToAdd   = 0x2000
 )
+
+// maxPaths bounds how much longer the paths of an index are than its file, where each has only what differs from
+// the one before.
+const maxPaths = 32 << 20
 
 // rawEntry is an entry as in the index file. It is valid until the next one is read.
 type rawEntry struct {
@@ -44,6 +50,7 @@ func scanIndex(f io.Reader, hashLen int, each func(rawEntry)) (*bufio.Reader, er
 		return nil, ErrUnreadable
 	}
 	e := rawEntry{fixed: make([]byte, 40+hashLen+2), name: []byte{}}
+	var paths, read int64
 	for range count {
 		if _, err := io.ReadFull(r, e.fixed); err != nil {
 			return nil, ErrUnreadable
@@ -59,8 +66,13 @@ func scanIndex(f io.Reader, hashLen int, each func(rawEntry)) (*bufio.Reader, er
 			size += len(more)
 		}
 		var err error
-		if e.name, err = readIndexName(r, e.name, version, size); err != nil {
+		kept := 0
+		if e.name, kept, err = readIndexName(r, e.name, version, size); err != nil {
 			return nil, ErrUnreadable
+		}
+		paths, read = paths+int64(len(e.name)), read+int64(size+len(e.name)-kept)
+		if paths > maxPaths+4*read {
+			return nil, errors.Join(ErrUnreadable, fsx.ErrTooLarge)
 		}
 		each(e)
 	}
@@ -68,28 +80,27 @@ func scanIndex(f io.Reader, hashLen int, each func(rawEntry)) (*bufio.Reader, er
 }
 
 // readIndexName reads a path, which is terminated by NUL. In version 4 it shares a prefix
-// with the one before; in the others it is padded.
-func readIndexName(r *bufio.Reader, last []byte, version uint32, size int) ([]byte, error) {
-	keep := 0
+// with the one before, of the length keep; in the others it is padded.
+func readIndexName(r *bufio.Reader, last []byte, version uint32, size int) (name []byte, keep int, err error) {
 	if version == 4 {
 		strip, err := readOffset(r)
 		if err != nil || strip > len(last) {
-			return nil, ErrUnreadable
+			return nil, 0, ErrUnreadable
 		}
 		keep = len(last) - strip
 	}
 	rest, err := r.ReadSlice(0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	name := append(last[:keep], rest[:len(rest)-1]...)
+	name = append(last[:keep], rest[:len(rest)-1]...)
 	if version < 4 {
 		size += len(rest)
 		if _, err := r.Discard((8 - size%8) % 8); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return name, nil
+	return name, keep, nil
 }
 
 // readOffset reads a variable-length number in the encoding of OFS_DELTA offsets in

@@ -31,7 +31,7 @@ var ErrAskGit = errors.New("only git can tell")
 
 // Bounds of what is walked. What is beyond them is git's.
 const (
-	maxIndex   = 256 << 20
+	maxIndex   = 128 << 20
 	maxUnknown = 20_000 // names that the index does not have
 	maxDepth   = 64     // of directories that it does not have
 )
@@ -100,12 +100,9 @@ func (s *Seen) HasAttributes() bool {
 
 // readIndex reads the index, and refuses what this package does not understand.
 func readIndex(req Request) (*index.Index, []byte, error) {
-	data, info, err := index.ReadFile(req.Index)
+	data, info, err := index.ReadFileUpTo(req.Index, maxIndex)
 	if err != nil {
 		return nil, nil, err
-	}
-	if len(data) > maxIndex {
-		return nil, nil, ErrAskGit
 	}
 	x, err := index.Parse(data, req.Format.NewHash())
 	if err != nil {
