@@ -757,7 +757,7 @@ const maxPackageLines = 3000
 var packageLines = map[string]int{
 	".":                   4_900,  // the contract in prose: half of it is comments
 	"engine":              1_100,  // a line or three a call
-	"internal/cli":        11_800, // one file a command
+	"internal/cli":        12_900, // one file a command
 	"internal/dashboard":  8_000,  // one file a page
 	"internal/config":     3_100,  // a few lines a setting
 	"internal/fsx":        3_350,  // one small file for each way in which an agent could lead a write astray
@@ -765,7 +765,7 @@ var packageLines = map[string]int{
 	"internal/lane":       3_200,  // one queue: what waits, what is tried, what is published
 	"internal/git/gitcmd": 3_250,  // the one door, and all that it does not believe
 	"internal/journal":    3_700,  // the rows of every noun, beside the protocol of transactions
-	"internal/project":    3_050,  // what every room of the engine stands on
+	"internal/project":    3_100,  // what every room of the engine stands on
 	"servicetest":         14_000, // a suite: nothing but tests, and more with every promise
 }
 

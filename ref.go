@@ -4,7 +4,9 @@ import "strings"
 
 // Ref names one thing in a request. A bare word is looked up as an ID, then as a name, then
 // as a path, as far as the request takes them; [ByID], [ByName] and [ByPath] look nowhere
-// else. No name has a colon, so that none looks like another form.
+// else. No name has a colon, so that none looks like another form. If nothing is found, four
+// or more characters that only one ID of the project begins with name what has this ID, in
+// requests that take workspaces, acts, sessions, snapshots, or merges to revert.
 //
 // A project is named by a directory in it, or by its ID.
 type Ref = string

@@ -180,7 +180,7 @@ func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.
 			err = croft.AsError("close", closeErr)
 		}
 	}()
-	return a.sayOutside(cmd, codedError(cmd.Name(), use(ctx, svc)))
+	return a.sayOutside(cmd, a.suggestName(ctx, svc, codedError(cmd.Name(), use(ctx, svc))))
 }
 
 // isRecordHidden reports whether answers come from git alone, because this process cannot read Croft's record.

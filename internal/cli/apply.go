@@ -68,7 +68,7 @@ the target changed a chosen file in the meantime, nothing is applied.`,
 	flags.BoolVar(&isAll, "all", false, "take everything")
 	flags.StringVarP(&req.Message, "message", "m", "", "the commit's `message`")
 	flags.StringVar((*string)(&req.Review), "review", "", "choose from this review, by its `ID` (default: the work as it is now)")
-	flags.StringVar(&target, "target", "", "the target `branch` (default: the workspace's)")
+	addIntoFlag(cmd, &target, "another target")
 	addKeyFlag(cmd, &req.Key)
 	return cmd
 }

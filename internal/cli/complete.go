@@ -129,9 +129,12 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	registerCompletion(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// sameCall begins what the help says of --key.
+const sameCall = "the same call again returns the same"
+
 // addKeyFlag adds the flag --key to a command that changes something.
 func addKeyFlag(cmd *cobra.Command, key *string) {
-	cmd.Flags().StringVar(key, "key", "", "the same call with the same `key` does nothing more and returns the same; a dry run ignores it")
+	cmd.Flags().StringVar(key, "key", "", sameCall+" result")
 	registerCompletion(cmd, "key", cobra.NoFileCompletions)
 }
 

@@ -10,7 +10,7 @@ import (
 // shells are the shells that completion and shell-init know.
 func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 
-func newCompletionCommand() *cobra.Command {
+func newCompletionCommand(*app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print completions for a shell",

@@ -66,7 +66,7 @@ answer names the place where the next ones begin, for --after.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&isStat, "stat", false, "print how many lines of each file changed")
 	flags.BoolVar(&isNames, "name-only", false, "print the paths only")
-	flags.StringVar(&req.Target, "target", "", "compare with this `branch` (default: the workspace's target)")
+	addIntoFlag(cmd, &req.Target, "compare with this `branch`, instead of the workspace's target")
 	flags.StringVar(&review, "review", "", "show the work of the review with this `ID`")
 	flags.StringVar(&merge, "merge", "", "show the work of the merge with this `ID`")
 	flags.IntVarP(&req.Limit, "limit", "L", 0, "show at most `N` files")

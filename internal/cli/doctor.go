@@ -16,7 +16,7 @@ type doctor interface {
 
 func newDoctorCommand(a *app) *cobra.Command {
 	var req croft.DoctorRequest
-	var isImporting, isSure bool
+	var isImporting, isSure, isDryRun bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Compare records, refs and disk, and repair",
@@ -36,30 +36,35 @@ The exit status is 0 only when nothing is left to fix.`,
 			if req.Key != "" && isImporting && !isSure {
 				return usageError(cmd, "with --key say --yes")
 			}
+			asks := consentAsk
+			if isDryRun {
+				req.Fix, isSure, asks = "", false, consentDryRun
+			}
 			switch {
 			case isImporting && isSure:
 				req.Import = croft.ImportAll
 			case isImporting:
 				req.Import = croft.ImportShow
 			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return a.runDoctor(ctx, svc, req) })
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return a.runDoctor(ctx, svc, req, asks) })
 		},
 	}
 	addWordFlag(cmd, &req.Fix, croft.FixAll, "fix", "", "mend what can be mended")
 	cmd.Flags().BoolVar(&isImporting, "import", false, "show what git knows of workspaces without a record, and ask whether to bind it")
-	cmd.Flags().BoolVar(&isSure, "yes", false, "with --import, do not ask")
+	cmd.Flags().BoolVarP(&isSure, "yes", "y", false, "with --import, do not ask")
+	cmd.Flags().BoolVarP(&isDryRun, "dry-run", "n", false, "only tell what is wrong, also with --fix")
 	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
 
-func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest) error {
+func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest, how consent) error {
 	findings, err := svc.Doctor(ctx, req)
 	if err != nil {
 		return err
 	}
 	left := a.showFindings(findings.Findings)
 	question := importQuestion(findings.Findings)
-	if req.Import == croft.ImportShow && question != "" && a.canAsk() {
+	if req.Import == croft.ImportShow && question != "" && how == consentAsk && a.canAsk() {
 		yes, err := a.ask(ctx, question)
 		if err != nil {
 			return err

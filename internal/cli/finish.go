@@ -50,7 +50,8 @@ of files that git was told not to look at; they are named.`,
 	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")
 	addKeyFlag(cmd, &req.Key)
 	flags.BoolVar(&isMerge, "merge", false, "merge it if it succeeded, whatever the layout says")
-	flags.BoolVar(&isKeep, "keep", false, "do not merge it, whatever the layout says")
+	flags.BoolVar(&isKeep, "no-merge", false, "do not merge it, whatever the layout says")
+	formerFlag(cmd, "no-merge", "keep", "")
 	return cmd
 }
 

@@ -18,7 +18,8 @@ func newHistoryCommand(a *app) *cobra.Command {
 			return a.runHistory(ctx, svc, croft.HistoryRequest{Repo: a.dir(), Page: croft.Page{Limit: limit}})
 		}),
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "how many `operations` at the most")
+	cmd.Flags().IntVarP(&limit, "limit", "L", 20, "show at most `N`")
+	formerFlag(cmd, "limit", "number", "n")
 	return cmd
 }
 
@@ -80,6 +81,12 @@ goes further back. An undo can be undone by its name; "croft history" shows all.
 				return usageError(cmd, "with --key name the act, or say --yes")
 			}
 			return a.serveAgreed(cmd, agreement, reach, func(ctx context.Context, svc croft.Service, agreed consent) error {
+				if cmd.CalledAs() == redoName && req.Operation == "" {
+					var err error
+					if req.Operation, err = lastUndo(ctx, svc, req.Repo); err != nil {
+						return err
+					}
+				}
 				if key != "" && agreed == consentGiven { // what the first call found, which is not shown again
 					return a.undo(ctx, svc, req)
 				}
@@ -87,7 +94,7 @@ goes further back. An undo can be undone by its name; "croft history" shows all.
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&isForced, "force", false, "also what holds uncommitted work; it goes to the trash; does not ask")
+	cmd.Flags().BoolVarP(&isForced, "force", "f", false, "also what holds uncommitted work; it goes to the trash; does not ask")
 	agreement.addFlags(cmd)
 	addKeyFlag(cmd, &key)
 	return cmd

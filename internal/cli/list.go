@@ -24,9 +24,8 @@ func newListCommand(a *app) *cobra.Command {
 	var isAll, isFull bool
 	var conditions, recorded, meta []string
 	cmd := &cobra.Command{
-		Use:     "list",
-		Aliases: []string{"ls"},
-		Short:   "List workspaces and what each needs next",
+		Use:   "list",
+		Short: "List workspaces and what each needs next",
 		Long: `List workspaces: how each stands, why, and what it needs next. On a terminal commits
 and files are looked at for 0.3 seconds; what was not looked at is said. Without a
 terminal the list goes by the record and the branches alone, so that uncommitted work
@@ -47,7 +46,8 @@ has those that were not looked at.`,
 	}
 	flags := cmd.Flags()
 	addWordFlag(cmd, &filter.Repos, croft.ScopeAll, "all-repos", "A", "of all projects")
-	flags.BoolVar(&isAll, "all", false, "also the worktrees that are not Croft's")
+	flags.BoolVar(&isAll, "foreign", false, "also the worktrees that are not Croft's")
+	formerFlag(cmd, "foreign", "all", "")
 	addWordFlag(cmd, &filter.Asks, croft.AsksPerson, "needs-me", "", "only those whose agent waits for a person: for an answer, a permission or a login")
 	flags.BoolVar(&isFull, "full", false, "look at the files and commits of all, however long that takes")
 	flags.StringSliceVar(&conditions, "state", nil, "only those in these `states`, as the column says, such as conflict, check-failed, pending or merged; those that are gone too")

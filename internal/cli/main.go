@@ -125,10 +125,12 @@ func unknownCommandError(parent *cobra.Command, word string) *croft.Error {
 		Message: "unknown command " + quoted(word),
 		Hint:    parent.CommandPath() + " --help",
 	}
-	// A word of two letters is near to every other one.
-	if near := parent.SuggestionsFor(word); len(near) > 0 && len(word) > 2 {
-		e.Message += ", did you mean " + quoted(near[0]) + "?"
-		e.Hint = parent.CommandPath() + " " + near[0]
+	if word == "log" && !parent.HasParent() { // one letter apart from one of those that may be meant
+		e.Details, e.Hint = parent.CommandPath()+" logs NAME shows what a check or an agent printed", parent.CommandPath()+" history"
+		return e
+	}
+	if near := nearestCommand(parent, word); near != "" {
+		e.Hint = parent.CommandPath() + " " + near
 	}
 	return e
 }

@@ -26,13 +26,9 @@ func newMergeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge [NAME...]",
 		Short: "Bring work to its target branch",
-		Long: `Commit what is uncommitted in a workspace and bring its work to the target
-branch. Merges into one branch follow each other; what the target asks to be
-checked is checked on the merged result. The merge is computed apart: your
-checkout is only moved forward if the target is checked out there and none of
-your changes is touched.
-
-Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
+		Long: `Bring work to its target branch. What is not committed is committed first;
+the merge is computed apart and checked; then the branch moves, and the
+workspace goes to the trash.`,
 		Example: `  croft merge fix-login
   croft merge --strategy squash fix-login
   croft merge --resolve fix-login`,
@@ -64,16 +60,17 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&req.Target, "into", "", "the target `branch` (default: the workspace's)")
-	flags.StringVar((*string)(&req.Strategy), "strategy", "", "no-ff or squash (default: the target's configuration)")
-	flags.StringVarP(&req.Message, "message", "m", "", "the merge's `message`")
-	addKeyFlag(cmd, &req.Key)
-	flags.StringVar(&req.Head, "head", "", "only if the workspace is at this `commit`, with nothing uncommitted")
-	flags.StringVar((*string)(&req.Review), "review", "", "only if the work is that of this `review`")
-	flags.IntVar(&req.Priority, "priority", 0, "go before merges of a lower priority")
-	addWordFlag(cmd, &req.After, croft.AfterKeep, "keep", "", "keep the workspace afterwards")
-	flags.BoolVar(&isResolve, "resolve", false, "bring the target into the workspace instead, to resolve conflicts")
+	flags.BoolVar(&isResolve, "resolve", false, "bring the target in instead, to resolve conflicts")
+	addWordFlag(cmd, &req.After, croft.AfterKeep, "keep", "", "keep the workspace")
+	flags.StringVar(&req.Target, "into", "", "another target")
+	flags.StringVar((*string)(&req.Strategy), "strategy", "", "no-ff or squash")
+	flags.StringVarP(&req.Message, "message", "m", "", "of the merge")
 	flags.BoolVar(&isQueueOnly, "no-wait", false, "only put it in the queue")
+	flags.IntVar(&req.Priority, "priority", 0, "before merges of a lower one")
+	flags.StringVar(&req.Head, "head", "", "only if the workspace is at this `commit`, with nothing uncommitted")
+	flags.StringVar((*string)(&req.Review), "review", "", "only if the work is that of the review with this `id`")
+	addKeyFlag(cmd, &req.Key)
+	cmd.Flag("key").Usage = sameCall + " merge"
 	return cmd
 }
 

@@ -56,7 +56,7 @@ func conditionStyle(c croft.Condition) style {
 // workspacesResult has workspaces, the oldest first.
 type workspacesResult struct {
 	Workspaces []croft.Workspace `json:"workspaces"`
-	Worktrees  *[]croft.Worktree `json:"worktrees,omitempty"` // with list --all: git's worktrees that are not Croft's
+	Worktrees  *[]croft.Worktree `json:"worktrees,omitempty"` // with list --foreign: git's worktrees that are not Croft's
 	Cursor     croft.Cursor      `json:"cursor,omitempty"`    // with list: for events --after
 	Unseen     []croft.ID        `json:"unseen,omitempty"`    // with list: those that there was no time to look at; list --full takes it
 }

@@ -40,7 +40,7 @@ func newQueueCommand(a *app) *cobra.Command {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&req.Target, "into", "", "only the lane of this `branch`")
 	addWordFlag(cmd, &req.Scope, croft.ScopeAll, "all", "", "also those that have ended")
-	cmd.Flags().IntVar(&req.Limit, "limit", 0, "how many are shown at most (default: 100)")
+	cmd.Flags().IntVarP(&req.Limit, "limit", "L", 0, "show at most `N`, instead of 100")
 	cmd.AddCommand(
 		newQueueRunCommand(a, &req.Target),
 		newQueueAction(a, croft.QueueHold, "hold [NAME...]", "Keep merges waiting: all that wait, or those that are named", &req.Target),

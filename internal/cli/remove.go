@@ -27,9 +27,8 @@ func newRemoveCommand(a *app) *cobra.Command {
 	var isAll, isForced, isMissingOK bool
 	var agreement agreement
 	cmd := &cobra.Command{
-		Use:     "remove NAME...",
-		Aliases: []string{"rm"},
-		Short:   "Move workspaces to the trash",
+		Use:   "remove NAME...",
+		Short: "Move workspaces to the trash",
 		Long: `Move workspaces to the trash and delete their branches; the tips of the
 branches are kept.
 

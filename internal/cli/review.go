@@ -32,7 +32,7 @@ a part of it.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&req.Target, "target", "", "the target `branch` (default: the workspace's)")
+	addIntoFlag(cmd, &req.Target, "another target")
 	flags.StringVarP(&message, "message", "m", "", "the commit's `message`")
 	addKeyFlag(cmd, &req.Key)
 	return cmd

@@ -8,32 +8,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The groups of commands in the help.
-const (
-	groupWork   = "work"
-	groupMerge  = "merge"
-	groupUpkeep = "upkeep"
-	groupSetup  = "setup"
-)
-
 func newRootCommand(a *app) *cobra.Command {
 	list := newListCommand(a)
 	root := &cobra.Command{
-		Use:   "croft",
-		Short: "Isolated checkouts for coding agents",
-		Long: `Croft gives every coding agent a checkout and a branch of its own.
-
-Without a command it lists the workspaces of the repository.`,
-		Example: `  croft new researcher developer reviewer
-  croft sh researcher
-  croft remove researcher`,
+		Use:               "croft",
+		Short:             "Isolated checkouts for coding agents",
+		Long:              rootSummary,
 		Args:              takesNothing,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 
-		SuggestionsMinimumDistance: 2,
-		DisableAutoGenTag:          true,
+		DisableAutoGenTag: true,
 	}
 	isVersion := root.Flags().BoolP("version", "V", false, "print the program's version")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
@@ -62,51 +48,34 @@ Without a command it lists the workspaces of the repository.`,
 		}
 	})
 
-	root.AddGroup(
-		&cobra.Group{ID: groupWork, Title: "Workspaces:"},
-		&cobra.Group{ID: groupMerge, Title: "Bringing work back:"},
-		&cobra.Group{ID: groupUpkeep, Title: "Upkeep:"},
-		&cobra.Group{ID: groupSetup, Title: "Set-up:"},
-	)
-	root.SetHelpCommandGroupID(groupSetup)
-	addGroup(root, groupWork,
+	addCommands(
+		root,
 		newNewCommand(a), list, newShowCommand(a), newPathCommand(a), newEnvCommand(a), newPortsCommand(a),
-		newRunCommand(a), newStopCommand(a), newShCommand(a), newCdCommand(a), newHoldCommand(a), newMountsCommand(a), newLockCommand(a), newUnlockCommand(a), newMetaCommand(a), newReposCommand(a), newAdoptCommand(a), newProvisionCommand(a),
-		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a), newEventsCommand(a),
-		newRoleCommand(a), newSessionCommand(a), newRoundCommand(a), newAgentCommand(a), newHookCommand(a))
-	addGroup(root, groupMerge,
-		newSaveCommand(a), newFinishCommand(a), newMergeCommand(a), newPushCommand(a), newQueueCommand(a), newLogsCommand(a), newRevertCommand(a), newDiscardCommand(a),
-		newDiffCommand(a), newReviewCommand(a), newApplyCommand(a), newConflictsCommand(a))
-	addGroup(root, groupUpkeep,
-		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newPoolCommand(a), newDoctorCommand(a))
-	addGroup(root, groupSetup,
-		newInitCommand(a), newConfigCommand(a), newServeCommand(a), newMCPCommand(a), newTokenCommand(a), newSchemaCommand(a), newShellInitCommand(a),
-		newCompletionCommand(), newUninstallCommand(a), newVersionCommand(a))
+		newRunCommand(a), newStopCommand(a), newShCommand(a), newCdCommand(a), newHoldCommand(a), newMountsCommand(a),
+		newLockCommand(a), newUnlockCommand(a), newMetaCommand(a), newReposCommand(a), newAdoptCommand(a), newProvisionCommand(a),
+		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a),
+		newHistoryCommand(a), newEventsCommand(a),
+		newRoleCommand(a), newSessionCommand(a), newRoundCommand(a), newAgentCommand(a), newHookCommand(a),
+		newSaveCommand(a), newFinishCommand(a), newMergeCommand(a), newPushCommand(a), newQueueCommand(a), newLogsCommand(a),
+		newRevertCommand(a), newDiscardCommand(a), newDiffCommand(a), newReviewCommand(a), newApplyCommand(a), newConflictsCommand(a),
+		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newPoolCommand(a), newDoctorCommand(a),
+		newInitCommand(a), newConfigCommand(a), newServeCommand(a), newMCPCommand(a), newTokenCommand(a), newSchemaCommand(a),
+		newShellInitCommand(a), newCompletionCommand(a), newUninstallCommand(a), newVersionCommand(a),
+	)
+	addAliases(root)
+	a.setHelp(root)
 	root.InitDefaultHelpCmd()
-	for _, cmd := range root.Commands() {
-		if cmd.Name() == "help" {
-			cmd.Args = takesCommand
-		}
-	}
+	nameValues(root)
+	root.ValidArgsFunction = completeAliases
 	return root
 }
 
-// takesCommand refuses words that are no command of Croft's.
-func takesCommand(cmd *cobra.Command, args []string) error {
-	at := cmd.Root()
-	for _, word := range args {
-		if !hasCommand(at, word) {
-			return unknownCommandError(at, word)
-		}
-		at, _, _ = at.Find([]string{word})
-	}
-	return nil
-}
-
-func addGroup(root *cobra.Command, group string, commands ...*cobra.Command) {
+func addCommands(root *cobra.Command, commands ...*cobra.Command) {
 	for _, cmd := range commands {
-		cmd.GroupID = group
 		cmd.Flags().SortFlags = false
+		for _, sub := range cmd.Commands() {
+			sub.Flags().SortFlags = false
+		}
 		root.AddCommand(cmd)
 	}
 }

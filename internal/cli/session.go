@@ -40,10 +40,11 @@ func newSessionStart(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	addKeyFlag(cmd, &req.Key)
-	flags.StringVar((*string)(&req.Retention), "keep", "one", "how many branches of an agent are alive at once: one, all or a `number`")
+	flags.StringVar((*string)(&req.Retention), "branches", "one", "how many branches of an agent are alive at once: `one|all|N`")
+	formerFlag(cmd, "branches", "keep", "")
 	flags.StringVar(&req.Layout, "layout", "", "how branches and scratch directories are called: rounds or massgen")
 	addWordFlag(cmd, &req.Context, croft.ContextNone, "no-repo", "", "work on nothing: the session gets an empty project of its own")
-	completeWords(cmd, "keep", "one", "all")
+	completeWords(cmd, "branches", "one", "all")
 	completeWords(cmd, "layout", "rounds", "massgen")
 	return cmd
 }

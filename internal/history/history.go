@@ -73,7 +73,12 @@ func (svc *History) ShowOperation(ctx context.Context, s project.Location, req c
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(acts, func(ops []journal.Operation) bool { return ops[0].Act == croft.RefToID(req.Ref) })
+	whole, err := svc.WholeID(ctx, journal.IdentifiedActs, s.ID, req.Ref)
+	if err != nil {
+		return nil, err
+	}
+	whole = cmp.Or(whole, croft.RefToID(req.Ref))
+	at := slices.IndexFunc(acts, func(ops []journal.Operation) bool { return ops[0].Act == whole })
 	if at < 0 {
 		return nil, &croft.Error{Code: croft.OperationNotFound, Message: fmt.Sprintf("there is no operation %q", req.Ref), Hint: "croft history"}
 	}
@@ -329,7 +334,11 @@ type undoable struct {
 // act that was not undone and is not itself an undo.
 func (svc *History) findUndoable(ctx context.Context, r *project.Project, req croft.UndoRequest) (undoable, error) {
 	if req.Operation != "" {
-		ops, err := svc.Journal.Act(ctx, req.Operation)
+		whole, err := svc.WholeID(ctx, journal.IdentifiedActs, r.ID, string(req.Operation))
+		if err != nil {
+			return undoable{}, err
+		}
+		ops, err := svc.Journal.Act(ctx, cmp.Or(whole, req.Operation))
 		if err != nil {
 			return undoable{}, err
 		}

@@ -167,9 +167,22 @@ func (svc *Lanes) findMerge(ctx context.Context, r *project.Project, req croft.R
 		}
 	}
 	if len(named) == 0 {
-		return m, mergeNotFoundError(ref)
+		return svc.mergeBeginning(ctx, r, cmp.Or(string(req.Merge), req.Ref))
 	}
 	return svc.lastMergeWithChanges(ctx, r, named)
+}
+
+// mergeBeginning finds a merge by the beginning of its ID.
+func (svc *Lanes) mergeBeginning(ctx context.Context, r *project.Project, ref croft.Ref) (journal.Merge, error) {
+	_, text := croft.CutRef(ref)
+	id, err := svc.WholeID(ctx, journal.IdentifiedMerges, r.ID, ref)
+	if err != nil {
+		return journal.Merge{}, err
+	}
+	if id == "" {
+		return journal.Merge{}, mergeNotFoundError(text)
+	}
+	return svc.Journal.Merge(ctx, id)
 }
 
 // lastMergeWithChanges returns the last of a workspace's merges that brought changes, or

@@ -79,6 +79,13 @@ func (p *Projects) Find(ctx context.Context, s Location, ref string) (journal.Re
 			return rec, err
 		}
 	}
+	id, err := p.WholeID(ctx, journal.IdentifiedLive, s.ID, ref)
+	if err != nil {
+		return journal.Record{}, err
+	}
+	if id != "" {
+		return p.Journal.Record(ctx, id)
+	}
 	return journal.Record{}, p.notLiveError(ctx, s.Project, ref)
 }
 
@@ -117,13 +124,22 @@ func OnlyTrashed(all []journal.Record) []journal.Record {
 	return list
 }
 
-// Removed lists the removed workspaces that a Ref may mean: by ID or by name.
+// Removed lists the removed workspaces that a Ref may mean: by ID, by name, or by the beginning
+// of an ID.
 func (p *Projects) Removed(ctx context.Context, r *Project, ref croft.Ref) ([]journal.Record, error) {
 	_, text := croft.CutRef(ref)
 	list, err := p.Journal.Removed(ctx, r.ID, text)
-	return slices.DeleteFunc(list, func(rec journal.Record) bool {
+	list = slices.DeleteFunc(list, func(rec journal.Record) bool {
 		return !croft.RefNames(ref, rec.Workspace.ID, rec.Workspace.Name)
-	}), err
+	})
+	if err != nil || len(list) > 0 {
+		return list, err
+	}
+	id, err := p.WholeID(ctx, journal.IdentifiedTrashed, r.ID, ref)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	return p.Journal.Removed(ctx, r.ID, string(id))
 }
 
 // FindRemoved finds a removed workspace by its ID or its name; of several it returns

@@ -47,7 +47,7 @@ func (svc *Reviews) seenWork(ctx context.Context, r *project.Project, w croft.Wo
 	if to := cmp.Or(target, w.Target); to != work.Target {
 		return nil, &croft.Error{
 			Code: croft.InvalidRequest, Workspace: w.Name, Message: fmt.Sprintf("the review compares with %q, and the work goes to %q", work.Target, to),
-			Hint: fmt.Sprintf("croft review %s --target %s", w.Name, to),
+			Hint: fmt.Sprintf("croft review %s --into %s", w.Name, to),
 		}
 	}
 	head, err := r.Git.ReadCommit(ctx, work.Head)

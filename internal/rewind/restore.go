@@ -22,7 +22,7 @@ func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, re
 		return svc.Views.ViewOf(ctx, s.Project, restored)
 	}
 	rec, err := svc.Trash.FindTrashed(ctx, s.Project, req.Ref)
-	if kind, id := croft.CutRef(req.Ref); errors.Is(err, croft.WorktreeNotFound) && kind.Is(croft.RefID) && project.IsID(id) {
+	if kind, id := croft.CutRef(req.Ref); errors.Is(err, croft.WorktreeNotFound) && kind.Is(croft.RefID) {
 		snap, lost := svc.findSnapshot(ctx, s.Project, id)
 		if lost != nil {
 			return nil, lost

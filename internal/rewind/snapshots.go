@@ -204,7 +204,7 @@ func (svc *Rewinds) ListSnapshots(ctx context.Context, s project.Location, _ cro
 func (svc *Rewinds) ShowSnapshot(ctx context.Context, s project.Location, req croft.GetRequest) (*croft.Snapshot, error) {
 	var found *croft.Snapshot
 	var err error
-	if kind, id := croft.CutRef(req.Ref); kind.Is(croft.RefID) && project.IsID(id) {
+	if kind, id := croft.CutRef(req.Ref); kind.Is(croft.RefID) {
 		found, err = svc.findSnapshot(ctx, s.Project, id)
 	}
 	if err == nil && found == nil {
@@ -213,8 +213,24 @@ func (svc *Rewinds) ShowSnapshot(ctx context.Context, s project.Location, req cr
 	return found, err
 }
 
-// findSnapshot looks a snapshot up by its ID, and returns nil if there is none.
+// findSnapshot looks a snapshot up by its ID, or the beginning of it, and returns nil if there is
+// none.
 func (svc *Rewinds) findSnapshot(ctx context.Context, r *project.Project, id string) (*croft.Snapshot, error) {
+	whole, err := project.WholeIDAmong(id, func(beginning string) (ids []croft.ID, err error) {
+		pins, err := svc.Journal.Pins(ctx, r.ID, project.SnapshotRefs)
+		for _, p := range pins {
+			if _, of := project.PinOwner(p.Ref, project.SnapshotRefs); strings.HasPrefix(of, beginning) {
+				ids = append(ids, croft.ID(of))
+			}
+		}
+		return ids, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if id = cmp.Or(string(whole), id); !project.IsID(id) {
+		return nil, nil
+	}
 	list, err := svc.readSnapshots(ctx, r, project.SnapshotRefs, id)
 	if err != nil || len(list) == 0 {
 		return nil, err

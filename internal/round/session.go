@@ -280,7 +280,7 @@ func (svc *Rounds) sessionLockPath(id croft.ID) string {
 }
 
 func (svc *Rounds) findSession(ctx context.Context, ref croft.Ref) (*journal.Session, error) {
-	gone := &croft.Error{Code: croft.SessionNotFound, Message: fmt.Sprintf("there is no session %q", ref), Hint: "croft session list"}
+	gone := &croft.Error{Code: croft.SessionNotFound, Message: fmt.Sprintf("there is no session %q", ref), Hint: "croft session list", Fields: map[string]string{"ref": ref}}
 	if ref == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "no session was named", Hint: "croft session list"}
 	}
@@ -306,12 +306,30 @@ func (svc *Rounds) findSession(ctx context.Context, ref croft.Ref) (*journal.Ses
 	}
 	switch len(named) {
 	case 0:
-		return nil, gone
+		return svc.sessionBeginning(ctx, here.Project, ref, gone)
 	case 1:
 		return &named[0], nil
 	}
 	gone.Message, gone.Hint = fmt.Sprintf("several projects have a session %q", ref), "name it by its ID: croft session list --all"
 	return nil, gone
+}
+
+// sessionBeginning finds a session of a project by the beginning of its ID; without a project, one
+// of any. If there is none, it returns the error none.
+func (svc *Rounds) sessionBeginning(ctx context.Context, r *project.Project, ref croft.Ref, none error) (*journal.Session, error) {
+	var repo croft.ID
+	if r != nil {
+		repo = r.ID
+	}
+	id, err := svc.WholeID(ctx, journal.IdentifiedSessions, repo, ref)
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return nil, none
+	}
+	ses, err := svc.Journal.Session(ctx, id)
+	return &ses, err
 }
 
 // SessionNamed finds a session by its ID or name.

@@ -48,7 +48,7 @@ func RefuseMerge(last *croft.Run, inside croft.ID) error {
 		return nil
 	}
 	return &croft.Error{
-		Code: croft.AccessDenied, Message: "croft run --keep: the work is not to be merged by its agent", Details: "Nothing was merged. Who works inside of a workspace counts as its agent.",
+		Code: croft.AccessDenied, Message: "croft run --no-merge: the work is not to be merged by its agent", Details: "Nothing was merged. Who works inside of a workspace counts as its agent.",
 		Hint: "croft finish",
 	}
 }

@@ -157,7 +157,7 @@ func (h Hook) openNamed(ctx context.Context, svc croft.Service, dir string, want
 		name = fmt.Sprintf("%s-%d", want.Name, i)
 		h.Say(fmt.Sprintf("the name %q is taken by something else; trying %q", taken, name))
 	}
-	return nil, &croft.Error{Code: croft.WorktreeExists, Op: "hook", Message: fmt.Sprintf("the name %q and %d more like it are taken", want.Name, maxSuffix-2), Hint: "croft list --all"}
+	return nil, &croft.Error{Code: croft.WorktreeExists, Op: "hook", Message: fmt.Sprintf("the name %q and %d more like it are taken", want.Name, maxSuffix-2), Hint: "croft list --foreign"}
 }
 
 // The times of waiting for another process that makes the same workspace.

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+)
+
+// redoName is the name by which `croft undo` takes back the last undo.
+const redoName = "redo"
+
+// lastUndo finds the last undo that can be taken back.
+func lastUndo(ctx context.Context, svc croft.History, repo croft.Ref) (croft.ID, error) {
+	acts, err := svc.History(ctx, croft.HistoryRequest{Repo: repo})
+	if err != nil {
+		return "", err
+	}
+	for _, act := range acts.Items {
+		if act.Kind == "undo" && act.IsUndoable {
+			return act.ID, nil
+		}
+	}
+	return "", &croft.Error{Code: croft.OperationNotFound, Op: redoName, Message: "nothing was undone that could be done again", Hint: "croft history"}
+}

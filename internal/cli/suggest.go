@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// commandAliases are further names of commands: those that other tools have for the same.
+func commandAliases() map[string][]string {
+	return map[string][]string{
+		"list": {"ls", "status", "st"}, "new": {"add", "create"}, "remove": {"rm", "delete"}, "cd": {"switch"},
+		"show": {"info"}, "clean": {"prune"}, "merge": {"land"}, "sh": {"shell"}, "undo": {redoName},
+	}
+}
+
+func addAliases(root *cobra.Command) {
+	aliases := commandAliases()
+	for _, cmd := range root.Commands() {
+		cmd.Aliases = aliases[cmd.Name()]
+	}
+}
+
+// completeAliases completes further names of commands, once a part of one is typed.
+func completeAliases(root *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var offers []cobra.Completion
+	for _, cmd := range root.Commands() {
+		for _, alias := range cmd.Aliases {
+			if len(args) == 0 && word != "" && strings.HasPrefix(alias, word) {
+				offers = append(offers, cobra.CompletionWithDesc(alias, cmd.Short))
+			}
+		}
+	}
+	slices.Sort(offers)
+	return offers, cobra.ShellCompDirectiveNoFileComp
+}
+
+// harmless are commands that change nothing: of two names that are as near to a typed one, theirs
+// is suggested.
+func harmless() []string {
+	return []string{
+		"list", "show", "diff", "logs", "conflicts", "history", "trash", "queue", "path", "env", "events", "repos", "config", "help", "version",
+		"mounts", "ports", "schema",
+	}
+}
+
+// nearestCommand is the name of a command of parent's that a word is a mistyped form of; empty: none.
+func nearestCommand(parent *cobra.Command, word string) string {
+	var first, second []string
+	for _, cmd := range parent.Commands() {
+		if cmd.Hidden {
+			continue
+		}
+		names := append([]string{cmd.Name()}, cmd.Aliases...)
+		if slices.Contains(harmless(), cmd.Name()) {
+			first = append(first, names...)
+		} else {
+			second = append(second, names...)
+		}
+	}
+	return nearest(word, append(first, second...))
+}
+
+// nearest is the first of the names that are nearest to a word, if it is near enough to be meant:
+// two changes at the most, and a third of the word.
+func nearest(word string, names []string) string {
+	found, least := "", min(2, len([]rune(word))/3)+1
+	for _, name := range names {
+		if d := editDistance(word, name); d < least && d > 0 {
+			found, least = name, d
+		}
+	}
+	return found
+}
+
+// editDistance is how many letters have to be put in, taken out, replaced or swapped with their
+// neighbours to make one word of another.
+func editDistance(from, to string) int {
+	a, b := []rune(from), []rune(to)
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
+
+// suggestName has an error about a name that nothing has hint at the same command line with the
+// nearest name that something has. Nothing is run by guess.
+func (a *app) suggestName(ctx context.Context, svc croft.Service, err error) error {
+	e, ok := errors.AsType[*croft.Error](err)
+	if !ok || e.Fields["ref"] == "" {
+		return err
+	}
+	missing := e.Fields["ref"]
+	at := slices.Index(a.env.Args, missing)
+	if at < 0 {
+		return err
+	}
+	near := nearest(missing, a.namesLike(ctx, svc, e.Code))
+	if near == "" {
+		return err
+	}
+	suggested := *e
+	words := slices.Concat([]string{a.env.Program}, a.env.Args)
+	words[at+1] = near
+	for i, word := range words[1:] {
+		words[i+1] = shellWord(word)
+	}
+	suggested.Hint = strings.Join(words, " ")
+	return &suggested
+}
+
+// namesLike are the names of what an error did not find.
+func (a *app) namesLike(ctx context.Context, svc croft.Service, code croft.Code) (names []string) {
+	switch code {
+	case croft.WorktreeNotFound:
+		live, err := svc.Workspaces(ctx, croft.WorkspacesRequest{Repo: a.dir()})
+		if err != nil {
+			return nil
+		}
+		for _, ws := range live.Items {
+			names = append(names, ws.Name)
+		}
+	case croft.SessionNotFound:
+		sessions, err := svc.Sessions(ctx, croft.SessionsRequest{Repo: a.dir()})
+		if err != nil {
+			return nil
+		}
+		for _, ses := range sessions.Items {
+			names = append(names, sessionName(ses))
+		}
+	}
+	return names
+}
