@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"internal/pattern":   {},
 	"internal/plaintext": {},
 	"internal/scratch":   {"internal/fsx"},
+	"internal/screen":    {},
 	"internal/shellword": {},
 	"internal/tomltable": {},
 
@@ -283,7 +284,7 @@ var mayImport = map[string][]string{
 	"internal/dashboard": {".", "internal/caller", "internal/pattern"},
 
 	// The surfaces: they see the Service, never an engine.
-	"internal/cli":    {".", "internal/agentfile", "internal/plaintext"},
+	"internal/cli":    {".", "internal/agentfile", "internal/plaintext", "internal/screen"},
 	"internal/mcp":    {".", "internal/pattern", "internal/scope"},
 	"internal/caller": {"."},
 	// The daemon: the API over the Service, the streams of events, the process and its guard.
@@ -344,6 +345,7 @@ var onlyIn = map[string][]string{
 	"database/sql": {"internal/journal", "internal/journal/prepared", "internal/journal/readonly"},
 	"testing/...":  testSupport,
 
+	"github.com/clipperhouse/...":         {"internal/screen"},
 	"github.com/coder/websocket/...":      {"internal/browsertest", "internal/daemon/stream"},
 	"github.com/google/go-cmp/...":        testSupport,
 	"github.com/modelcontextprotocol/...": {"internal/mcp"},
@@ -665,8 +667,8 @@ func TestEnginePartsStayApart(t *testing.T) {
 			t.Errorf("%s: may import a package that is for tests only", pkg)
 		}
 	}
-	if reached := reachable("internal/cli"); !slices.Equal(reached, []string{".", "internal/agentfile", "internal/pattern", "internal/plaintext"}) {
-		t.Errorf("internal/cli reaches %v; a surface sees nothing but the vocabulary, and the texts of agents' files", reached)
+	if reached := reachable("internal/cli"); !slices.Equal(reached, []string{".", "internal/agentfile", "internal/pattern", "internal/plaintext", "internal/screen"}) {
+		t.Errorf("internal/cli reaches %v; a surface sees nothing but the vocabulary, the texts of agents' files, and the terminal", reached)
 	}
 }
 
@@ -757,7 +759,7 @@ const maxPackageLines = 3000
 var packageLines = map[string]int{
 	".":                   4_900,  // the contract in prose: half of it is comments
 	"engine":              1_100,  // a line or three a call
-	"internal/cli":        12_900, // one file a command
+	"internal/cli":        14_700, // one file a command
 	"internal/dashboard":  8_000,  // one file a page
 	"internal/config":     3_100,  // a few lines a setting
 	"internal/fsx":        3_350,  // one small file for each way in which an agent could lead a write astray

@@ -62,7 +62,12 @@ func run() int {
 		Stderr:   os.Stderr,
 		Terminal: display.terminal,
 		Color:    display.color,
+		ErrColor: display.errColor,
 		Width:    display.width,
+		ErrWidth: display.errWidth,
+		IsASCII:  display.isASCII,
+		IsDumb:   display.isDumb,
+		Size:     func() (width, height int) { return sizeOfTerminal(os.Stdout) },
 		Open: func(ctx context.Context, project string, flags map[string]string) (croft.Service, error) {
 			return connect.Open(ctx, project, &connect.Options{Environ: environ, Flags: flags, Actor: user(environ), From: dir, StartedIn: startedIn()})
 		},

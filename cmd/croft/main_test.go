@@ -3,7 +3,9 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +50,20 @@ func TestColorFor(t *testing.T) {
 				t.Errorf("colorFor(%v, %v) = %v, want %v", tt.environ, tt.isTerminal, got, tt.want)
 			}
 		})
+	}
+}
+
+// TestASCIIOnly: a locale without UTF-8 gets no other signs, and the first variable that is set says
+// which locale it is.
+func TestASCIIOnly(t *testing.T) {
+	for environ, want := range map[string]bool{
+		"LANG=en_US.UTF-8": false, "LANG=C.utf8": false, "LANG=C": true, "": runtime.GOOS != "windows",
+		"LC_ALL=C LANG=en_US.UTF-8": true, "LC_ALL=de_DE.UTF-8@euro LANG=C": false, "LC_CTYPE=C.UTF-8 LANG=C": false,
+		"LANG=en_US.UTF-8 CROFT_ASCII=1": true, "LANG=ja_JP.EUC-JP": true,
+	} {
+		if got := isASCIIOnly(strings.Fields(environ)); got != want {
+			t.Errorf("%q: %v, want %v", environ, got, want)
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ type app struct {
 
 	readOnly *croft.ReadOnlyState // how a state is read that cannot be written; nil: it can
 	plain    bool                 // no colour
+	color    colorFlag            // whether there is colour
 	quiet    bool
 	silent   bool // print nothing, not even errors: for upkeep in the background
 	repo     string

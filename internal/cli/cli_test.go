@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,7 +41,28 @@ type fake struct {
 	review     func(croft.ReviewRequest) (*croft.Review, error)
 	apply      func(croft.ApplyRequest) (*croft.Merge, error)
 	history    func(croft.HistoryRequest) ([]croft.Operation, error)
+	repos      []croft.Repo
+	events     chan struct{} // something happens whenever it is sent to
 	closed     int
+}
+
+func (f *fake) Repos(context.Context, croft.ReposRequest) (*croft.List[croft.Repo], error) {
+	return &croft.List[croft.Repo]{Items: f.repos}, nil
+}
+
+func (f *fake) Events(ctx context.Context, _ croft.EventsRequest) iter.Seq2[croft.Event, error] {
+	return func(yield func(croft.Event, error) bool) {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-f.events:
+				if !yield(croft.Event{}, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // listOf makes the items of an answer a list of one page.
@@ -51,6 +73,9 @@ func listOf[T any](items []T, err error) (*croft.List[T], error) {
 func (f *fake) Close() error { f.closed++; return nil }
 
 func (f *fake) Repo(_ context.Context, req croft.RepoRequest) (*croft.Repo, error) {
+	if f.repo == nil { // what a command says besides is left out
+		return nil, &croft.Error{Code: croft.NotARepo}
+	}
 	return f.repo(req.Repo)
 }
 

@@ -41,8 +41,14 @@ type Env struct {
 	Stdout, Stderr io.Writer // required
 
 	Terminal Terminal
-	Color    Color
-	Width    int // of the terminal on stdout; 0: stdout is no terminal
+	Color    Color // of stdout
+	ErrColor Color // of stderr
+	Width    int   // of the terminal on stdout; 0: stdout is no terminal
+	ErrWidth int   // of the terminal on stderr; 0: stderr is no terminal
+	IsASCII  bool  // the terminals show no more than ASCII
+	IsDumb   bool  // the terminals cannot write over a line
+	// Size returns the size of the terminal on stdout as it is now. Required for `list --watch`.
+	Size func() (width, height int)
 
 	// Open gives the Service for a directory. Flags are configuration keys
 	// that were set on the command line. Required.

@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,12 +15,29 @@ import (
 type overviewer interface {
 	lister
 	Worktrees(ctx context.Context, req croft.WorktreesRequest) (*croft.List[croft.Worktree], error)
+	Repos(ctx context.Context, req croft.ReposRequest) (*croft.List[croft.Repo], error)
+	repoFinder
 }
 
+// listOptions are the flags of `croft list`.
+type listOptions struct {
+	filter croft.WorkspacesRequest
+
+	isAll, isFull, isNames, isWatching bool
+
+	conditions, recorded, meta []string
+	sort                       string
+}
+
+// The values of --sort.
+const (
+	sortKind = "kind"
+	sortAge  = "age"
+	sortName = "name"
+)
+
 func newListCommand(a *app) *cobra.Command {
-	var filter croft.WorkspacesRequest
-	var isAll, isFull bool
-	var conditions, recorded, meta []string
+	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List workspaces and what each needs next",
@@ -30,42 +45,69 @@ func newListCommand(a *app) *cobra.Command {
 and files are looked at for 0.3 seconds; what was not looked at is said. Without a
 terminal the list goes by the record and the branches alone, so that uncommitted work
 does not show: --full looks at all. --state looks at all, too. With --json "unseen"
-has those that were not looked at.`,
+has those that were not looked at.
+
+On a terminal those that need you come first, and columns make room for the command.
+On a pipe all columns are there, the oldest workspace first, and nothing is cut.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			filter.Repo, filter.Look = a.dir(), a.lookTime(isFull)
-			var err error
-			if filter.Meta, err = parseMeta(cmd, meta); err != nil {
+			if err := o.complete(a, cmd); err != nil {
 				return err
 			}
-			if err := chooseStates(cmd, &filter, conditions, recorded); err != nil {
-				return err
-			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return a.runList(ctx, svc, filter, isAll) })
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				if o.isWatching {
+					return a.watchList(ctx, svc, o)
+				}
+				return a.runList(ctx, svc, o)
+			})
 		},
 	}
 	flags := cmd.Flags()
-	addWordFlag(cmd, &filter.Repos, croft.ScopeAll, "all-repos", "A", "of all projects")
-	flags.BoolVar(&isAll, "foreign", false, "also the worktrees that are not Croft's")
+	addWordFlag(cmd, &o.filter.Repos, croft.ScopeAll, "all-repos", "A", "of all projects")
+	flags.BoolVar(&o.isAll, "foreign", false, "also the worktrees that are not Croft's")
 	formerFlag(cmd, "foreign", "all", "")
-	addWordFlag(cmd, &filter.Asks, croft.AsksPerson, "needs-me", "", "only those whose agent waits for a person: for an answer, a permission or a login")
-	flags.BoolVar(&isFull, "full", false, "look at the files and commits of all, however long that takes")
-	flags.StringSliceVar(&conditions, "state", nil, "only those in these `states`, as the column says, such as conflict, check-failed, pending or merged; those that are gone too")
-	flags.StringSliceVar(&recorded, "record", nil, "only those with these `words` in their record, such as ready, trashed, pending or discarded; those that are gone too")
-	flags.StringVar(&filter.Session, "session", "", "only those of this session")
-	flags.StringVar(&filter.Role, "role", "", "only those with this role")
-	flags.StringVar(&filter.Agent, "agent", "", "only those of this agent")
-	flags.StringVar(&filter.Branch, "branch", "", "only those on this `branch`")
-	flags.StringVar(&filter.Target, "target", "", "only those whose work goes to this `branch`")
-	addMetaFlag(cmd, &meta, "only those with this `KEY=VALUE`; repeat it for more")
+	flags.BoolVar(&o.isWatching, "watch", false, "show it anew every second and with every change, until ctrl-c; with --json one object for each change")
+	flags.BoolVar(&o.isNames, "names", false, "print the names alone, one on a line")
+	flags.StringVar(&o.sort, "sort", "", "kind (those that need you first), age (the oldest first) or name (default: kind on a terminal, age elsewhere)")
+	addWordFlag(cmd, &o.filter.Asks, croft.AsksPerson, "needs-me", "", "only those whose agent waits for a person: for an answer, a permission or a login")
+	flags.BoolVar(&o.isFull, "full", false, "look at the files and commits of all, however long that takes")
+	flags.StringSliceVar(&o.conditions, "state", nil, "only those in these `states`, as the column says, such as conflict, check-failed, pending or merged; those that are gone too")
+	flags.StringSliceVar(&o.recorded, "record", nil, "only those with these `words` in their record, such as ready, trashed, pending or discarded; those that are gone too")
+	flags.StringVar(&o.filter.Session, "session", "", "only those of this session")
+	flags.StringVar(&o.filter.Role, "role", "", "only those with this role")
+	flags.StringVar(&o.filter.Agent, "agent", "", "only those of this agent")
+	flags.StringVar(&o.filter.Branch, "branch", "", "only those on this `branch`")
+	flags.StringVar(&o.filter.Target, "target", "", "only those whose work goes to this `branch`")
+	addMetaFlag(cmd, &o.meta, "only those with this `KEY=VALUE`; repeat it for more")
 	for _, flag := range []string{"agent", "branch", "target"} {
 		registerCompletion(cmd, flag, cobra.NoFileCompletions)
 	}
 	registerCompletion(cmd, "session", a.completeSession)
 	registerCompletion(cmd, "role", a.completeRole)
+	completeWords(cmd, "sort", sortKind, sortAge, sortName)
 	completeWords(cmd, "state", wordsOf(croft.Conditions())...)
 	completeWords(cmd, "record", append(wordsOf(workspaceStates()), wordsOf(mergeStatuses())...)...)
 	return cmd
+}
+
+// complete checks the flags, and makes the request of them.
+func (o *listOptions) complete(a *app, cmd *cobra.Command) (err error) {
+	o.filter.Repo, o.filter.Look = a.dir(), a.lookTime(o.isFull || o.isWatching)
+	if o.filter.Meta, err = parseMeta(cmd, o.meta); err != nil {
+		return err
+	}
+	switch o.sort {
+	case "", sortKind, sortAge, sortName:
+	default:
+		return usageError(cmd, "unknown order "+quoted(o.sort)+": kind, age or name")
+	}
+	if o.isWatching && (o.isNames || o.isAll) {
+		return usageError(cmd, "--watch shows workspaces in a table, without --names and --foreign")
+	}
+	if o.isWatching && !a.json && (a.env.Width == 0 || a.env.IsDumb || a.env.Size == nil) {
+		return usageError(cmd, "--watch needs a terminal that can be written over; with --json it prints each change")
+	}
+	return chooseStates(cmd, &o.filter, o.conditions, o.recorded)
 }
 
 // lookTime is how long a list may look at files and commits: a person at a terminal waits
@@ -124,118 +166,6 @@ func chooseStates(cmd *cobra.Command, f *croft.WorkspacesRequest, conditions, re
 	return nil
 }
 
-func (a *app) runList(ctx context.Context, svc overviewer, filter croft.WorkspacesRequest, isAll bool) error {
-	if filter.Asks != "" {
-		if err := a.needsRecord("list"); err != nil {
-			return err
-		}
-	}
-	workspaces, err := svc.Workspaces(ctx, filter)
-	if err != nil {
-		return err
-	}
-	a.settleRuns(workspaces.Items...)
-	result := workspacesResult{Workspaces: a.withCommands(workspaces.Items), Cursor: workspaces.Cursor, Unseen: workspaces.Unseen}
-	if filter.Repos == croft.ScopeAll || a.repo != "" {
-		nameRepos(result.Workspaces)
-	}
-	if isAll {
-		foreign, err := foreignWorktrees(ctx, svc, filter.Repo)
-		if err != nil {
-			return err
-		}
-		result.Worktrees = &foreign
-	}
-	if a.json {
-		a.emit(result)
-		return nil
-	}
-	if filter.Asks != "" && len(workspaces.Items) == 0 {
-		a.note("no agent waits for you, as far as agents say: croft init --claude, or --codex, has them say it")
-	} else if len(workspaces.Items) == 0 && isFiltered(filter) {
-		a.note("no such workspaces")
-	} else if len(workspaces.Items) == 0 {
-		a.note("no workspaces")
-		a.note("hint: croft new NAME")
-	} else {
-		rows := a.workspaceRows(result.Workspaces)
-		if filter.Repos == croft.ScopeAll {
-			addProjects(rows, result.Workspaces)
-		}
-		a.printYielding(rows, yield{"BRANCH", yieldWhole}, yield{"COLLIDES WITH", yieldName}, yield{"AGE", yieldWhole},
-			yield{"HEAD", yieldWhole}, yield{"WHY", yieldName}, yield{"WHY", yieldWhole}, yield{"COLLIDES WITH", yieldWhole}, yield{"NAME", yieldName})
-	}
-	a.noteUnseen(workspaces, filter)
-	if a.isRecordHidden() {
-		a.note("git knows worktrees that Croft made; isolated, adopted and finished workspaces are not listed")
-	}
-	if result.Worktrees != nil {
-		a.printTable(a.worktreeRows(*result.Worktrees))
-	}
-	return nil
-}
-
-// isFiltered reports whether a request leaves workspaces out.
-func isFiltered(f croft.WorkspacesRequest) bool {
-	return len(f.States)+len(f.MergeStatuses)+len(f.Conditions)+len(f.Meta) > 0 ||
-		strings.Join([]string{f.Session, f.Role, f.Agent, f.Branch, f.Target}, "") != ""
-}
-
-// addProjects adds a column with the project of each workspace.
-func addProjects(rows [][]cell, list []croft.Workspace) {
-	rows[0] = append(headingRow("PROJECT"), rows[0]...)
-	for i, ws := range list {
-		rows[i+1] = append(plainRow(strings.TrimSuffix(filepath.Base(ws.Repo), ".git")), rows[i+1]...)
-	}
-}
-
-// nameRepos adds the project to the commands for workspaces of several projects.
-func nameRepos(list []croft.Workspace) {
-	for i, ws := range list {
-		if ws.Next != nil && ws.Next.Command != "" {
-			next := *ws.Next
-			next.Command += " --repo " + shellWord(ws.Repo)
-			list[i].Next = &next
-		}
-	}
-}
-
-// workspaceRows returns the rows of the table of workspaces. There is a column for
-// collisions only if the last forecast saw one.
-func (a *app) workspaceRows(workspaces []croft.Workspace) [][]cell {
-	collides := slices.ContainsFunc(workspaces, func(ws croft.Workspace) bool { return len(ws.Collides) > 0 })
-	names := []string{"NAME", "STATE", "WHY", "BRANCH", "HEAD", "AGE"}
-	if collides {
-		names = append(names, "COLLIDES WITH")
-	}
-	rows := [][]cell{headingRow(append(names, "NEXT")...)}
-	now := a.env.Now()
-	for i := range workspaces {
-		ws := &workspaces[i]
-		state, why := conditionCells(ws)
-		row := []cell{
-			plainCell(ws.Name), state, why,
-			plainCell(orDash(ws.Branch)),
-			plainCell(orDash(shortCommit(ws.Head))),
-			plainCell(ageText(now, ws.CreatedAt)),
-		}
-		if collides {
-			row = append(row, styledCell(orDash(fewNames(ws.Collides)), styleYellow))
-		}
-		rows = append(rows, append(row, nextCell(ws)))
-	}
-	return rows
-}
-
-// fewNames names the first of several, and how many there are besides.
-func fewNames(names []string) string {
-	const shown = 2
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
-}
-
 func (a *app) worktreeRows(worktrees []croft.Worktree) [][]cell {
 	rows := [][]cell{headingRow("WORKTREE", "BRANCH", "HEAD", "NOT CROFT'S")}
 	for _, wt := range worktrees {
@@ -262,16 +192,3 @@ func foreignWorktrees(ctx context.Context, svc overviewer, repo string) ([]croft
 }
 
 func orDash(text string) string { return cmp.Or(text, "-") }
-
-// noteUnseen says how many workspaces were not looked at, of which uncommitted work does not
-// show.
-func (a *app) noteUnseen(list *croft.List[croft.Workspace], filter croft.WorkspacesRequest) {
-	if len(list.Unseen) == 0 || a.json {
-		return
-	}
-	command := "croft list --full"
-	if filter.Repos == croft.ScopeAll {
-		command = "croft list -A --full"
-	}
-	a.note("%d not looked at: %s", len(list.Unseen), command)
-}

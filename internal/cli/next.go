@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/screen"
 )
 
 // withCommands adapts the next steps of workspaces to where the person stands: checks are
@@ -32,25 +33,32 @@ func conditionCells(ws *croft.Workspace) (state, why cell) {
 	if ws.IsUnseen() {
 		return styledCell("not looked at", styleDim), plainCell("-")
 	}
-	return styledCell(strings.ReplaceAll(string(ws.Status), "-", " "), conditionStyle(ws.Status)), plainCell(orDash(ws.Why))
+	return styledCell(strings.ReplaceAll(string(ws.Status), "-", " "), kindOf(ws).Style()), plainCell(orDash(ws.Why))
 }
 
-// conditionStyle is the colour of a condition: red if a person must act, yellow if one
-// should look, green if it is ready for one, blue if it goes on by itself, and dim if there
-// is nothing to do.
-func conditionStyle(c croft.Condition) style {
-	switch c {
-	case croft.ConditionMissing, croft.ConditionBroken, croft.ConditionConflict, croft.ConditionCheckFailed, croft.ConditionStuck:
-		return styleRed
-	case croft.ConditionToReview, croft.ConditionPending, croft.ConditionAhead:
-		return styleGreen
-	case croft.ConditionMaking, croft.ConditionMerging, croft.ConditionChecking, croft.ConditionQueued, croft.ConditionWorking:
-		return styleBlue
-	case croft.ConditionMerged, croft.ConditionInPlace, croft.ConditionLocked, croft.ConditionUnseen, croft.ConditionEmpty, croft.ConditionRemoved,
-		croft.ConditionDiscarded, croft.ConditionReaped, croft.ConditionUndone:
-		return styleDim
+// kindOf is what the condition of a workspace asks of a person.
+func kindOf(ws *croft.Workspace) screen.Kind {
+	if ws.IsUnseen() {
+		return screen.Nothing
 	}
-	return styleYellow
+	switch ws.Status {
+	case croft.ConditionMissing, croft.ConditionBroken, croft.ConditionConflict, croft.ConditionCheckFailed, croft.ConditionStuck:
+		return screen.Stuck
+	case croft.ConditionToReview, croft.ConditionPending, croft.ConditionAhead:
+		return screen.Ready
+	case croft.ConditionMaking, croft.ConditionMerging, croft.ConditionChecking, croft.ConditionQueued, croft.ConditionWorking:
+		return screen.Going
+	case croft.ConditionMerged:
+		return screen.Done
+	case croft.ConditionInPlace, croft.ConditionLocked, croft.ConditionUnseen, croft.ConditionEmpty, croft.ConditionRemoved,
+		croft.ConditionDiscarded, croft.ConditionReaped, croft.ConditionUndone:
+		return screen.Nothing
+	case croft.ConditionWaiting:
+		if ws.Next == nil {
+			return screen.Going // what it waits for comes by itself
+		}
+	}
+	return screen.Look
 }
 
 // workspacesResult has workspaces, the oldest first.
@@ -59,4 +67,5 @@ type workspacesResult struct {
 	Worktrees  *[]croft.Worktree `json:"worktrees,omitempty"` // with list --foreign: git's worktrees that are not Croft's
 	Cursor     croft.Cursor      `json:"cursor,omitempty"`    // with list: for events --after
 	Unseen     []croft.ID        `json:"unseen,omitempty"`    // with list: those that there was no time to look at; list --full takes it
+	Gone       []croft.ID        `json:"gone,omitempty"`      // with list --watch, which prints a line for each change: those that are not in the list any more
 }

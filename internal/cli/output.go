@@ -47,6 +47,16 @@ func (a *app) emit(v any) {
 	_, _ = a.out.Write(text) // output remembers a failure
 }
 
+// emitLine prints a value like emit, on one line also for people: more follow.
+func (a *app) emitLine(v any) {
+	text, err := marshalAnswer(v, a.readOnly)
+	if err != nil {
+		a.out.err = cmp.Or(a.out.err, err)
+		return
+	}
+	_, _ = a.out.Write(text) // output remembers a failure
+}
+
 // MarshalAnswer returns the line that a command prints of a value of one of the types of
 // Answers.
 func MarshalAnswer(v any) ([]byte, error) { return marshalAnswer(v, nil) }

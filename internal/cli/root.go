@@ -37,6 +37,7 @@ func newRootCommand(a *app) *cobra.Command {
 	flags.BoolVar(&a.json, "json", a.json, "print one JSON object")
 	flags.StringVarP(&a.repo, "repo", "C", "", "the project's `directory`, or id:ID (default: this one)")
 	flags.StringArrayVar(&a.set, "set", nil, "set a configuration `key=value` for this call")
+	flags.Var(&a.color, "color", "print with colour: always, never or auto")
 	flags.BoolVar(&a.plain, "no-color", false, "print without colour")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no remarks, only results and errors")
 	_ = root.MarkPersistentFlagDirname("repo") // fails only for a flag that is not there

@@ -3,22 +3,22 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/croft-sh/croft/internal/screen"
 )
 
 // style is the colour of a cell.
-type style string
+type style = screen.Style
 
-// The styles, as the parameters of a terminal's escape sequence.
+// The styles.
 const (
-	styleNone   style = ""
-	styleBold   style = "1"
-	styleDim    style = "2"
-	styleRed    style = "31"
-	styleGreen  style = "32"
-	styleYellow style = "33"
-	styleBlue   style = "34"
-	styleCyan   style = "36"
+	styleNone   = screen.Plain
+	styleBold   = screen.Bold
+	styleDim    = screen.Dim
+	styleRed    = screen.Red
+	styleGreen  = screen.Green
+	styleYellow = screen.Yellow
+	styleCyan   = screen.Cyan
 )
 
 // cell is a text in a table.
@@ -69,7 +69,7 @@ func columnWidths(rows [][]cell) []int {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.line()))
+			widths[i] = max(widths[i], screen.Width(c.line()))
 		}
 	}
 	return widths
@@ -106,7 +106,7 @@ func (a *app) printSentences(rows [][]cell) {
 			b.WriteString(strings.TrimRight(lead, " ") + "\n")
 			lead, indent = columnGap, len(columnGap)
 		}
-		for i, line := range wrapText(last.line(), room-indent) {
+		for i, line := range screen.Wrap(last.line(), room-indent) {
 			if i > 0 {
 				lead = strings.Repeat(" ", indent)
 			}
@@ -121,27 +121,9 @@ func (a *app) paddedText(row []cell, widths []int) string {
 	var b strings.Builder
 	for i, c := range row {
 		text := c.line()
-		b.WriteString(a.paintText(text, c.style) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + columnGap)
+		b.WriteString(a.paintText(text, c.style) + strings.Repeat(" ", widths[i]-screen.Width(text)) + columnGap)
 	}
 	return b.String()
-}
-
-// wrapText breaks a text between its words. A word that is longer than a line has one for
-// itself.
-func wrapText(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
-			line += " " + word
-		default:
-			lines, line = append(lines, line), word
-		}
-	}
-	return append(lines, line)
 }
 
 func (a *app) rowText(row []cell, widths []int) string {
@@ -157,10 +139,7 @@ func (a *app) rowText(row []cell, widths []int) string {
 }
 
 func (a *app) paintText(text string, s style) string {
-	if s == styleNone || a.plain || a.env.Color == ColorNever || text == "" {
-		return text
-	}
-	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+	return a.stdout().Paint(text, s)
 }
 
 func headingRow(names ...string) []cell {

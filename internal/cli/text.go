@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/croft-sh/croft/internal/screen"
 )
 
 // quoted puts a word that came from outside in quotes.
@@ -14,14 +15,7 @@ func quoted(word string) string { return strconv.Quote(word) }
 
 // printable replaces what a terminal would act upon. Lock reasons and paths
 // may be written by an agent.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, text)
-}
+func printable(text string) string { return screen.Printable(text) }
 
 // shellWord makes a word safe to paste into a shell: git allows quotes,
 // semicolons and dollar signs in the names of branches.

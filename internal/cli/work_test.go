@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -117,16 +118,19 @@ func TestList(t *testing.T) {
 		}
 		return []croft.Workspace{fixLogin(), locked}, nil
 	}}
-	const want = "NAME       STATE         WHY       BRANCH           HEAD     AGE  NEXT\n" +
-		"fix-login  empty         -         croft/fix-login  1a2b3c4  3h   croft sh fix-login\n" +
-		"b          check failed  mine\uFFFD[2J  croft/b          ffff3c4  3h   -\n"
+	const want = "NAME       STATE         WHY       WORK  AHEAD  BEHIND  TARGET  IDLE  COLLIDES WITH  BRANCH           HEAD     AGE  NEXT\n" +
+		"fix-login  empty         -         -     ?      ?       main    -     -              croft/fix-login  1a2b3c4  3h   croft sh fix-login\n" +
+		"b          check failed  mine\uFFFD[2J  -     ?      ?       main    -     -              croft/b          ffff3c4  3h   -\n"
 	newRun(svc).call(t, "list", "--session", "s", "--role", "r").want(t, croft.ExitOK, want, "")
 }
 
 func TestListAlone(t *testing.T) {
 	svc := &fake{workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) { return nil, nil }}
 	r := newRun(svc)
-	r.call(t).want(t, croft.ExitOK, "", "no workspaces\nhint: croft new NAME\n")
+	r.call(t).want(t, croft.ExitOK, "", "no workspaces here yet\n"+
+		"  croft new fix-login       a checkout and a branch of its own, beside this one\n"+
+		"  croft new a b c           three of them, or none\n"+
+		"  croft --help              the rest\n")
 	r.call(t, "--json").wantJSON(t, croft.ExitOK, `{"version":1,"workspaces":[]}`)
 }
 
@@ -146,8 +150,8 @@ func TestListAll(t *testing.T) {
 	}
 	r := newRun(svc)
 	r.call(t, "list", "--all").want(t, croft.ExitOK,
-		"NAME       STATE  WHY  BRANCH           HEAD     AGE  NEXT\n"+
-			"fix-login  empty  -    croft/fix-login  1a2b3c4  3h   croft sh fix-login\n"+
+		"NAME       STATE  WHY  WORK  AHEAD  BEHIND  TARGET  IDLE  COLLIDES WITH  BRANCH           HEAD     AGE  NEXT\n"+
+			"fix-login  empty  -    -     ?      ?       main    -     -              croft/fix-login  1a2b3c4  3h   croft sh fix-login\n"+
 			"WORKTREE  BRANCH  HEAD     NOT CROFT'S\n"+
 			".         main    1a2b3c4  main checkout\n"+
 			"/x        -       1a2b3c4  git worktree, locked: usb\n", "")
@@ -162,53 +166,32 @@ func TestListInColour(t *testing.T) {
 	}}
 	r := newRun(svc)
 	r.env.Color, r.env.Width = ColorTerminal, 60
-	const head = "\x1b[2mNAME\x1b[0m       \x1b[2mSTATE\x1b[0m  " +
-		"\x1b[2mWHY\x1b[0m  \x1b[2mHEAD\x1b[0m     \x1b[2mAGE\x1b[0m  \x1b[2mNEXT\x1b[0m\n"
-	r.call(t, "list").want(t, croft.ExitOK, head+
-		"fix-login  \x1b[2mempty\x1b[0m  -    1a2b3c4  3h   croft sh fix-login\n", "")
+	r.call(t, "list").want(t, croft.ExitOK,
+		"    \x1b[2mNAME\x1b[0m       \x1b[2mSTATE\x1b[0m  \x1b[2mWHY\x1b[0m  \x1b[2mWORK\x1b[0m  \x1b[2m↑↓ main\x1b[0m  \x1b[2mIDLE\x1b[0m  \x1b[2mNEXT croft …\x1b[0m\n"+
+			"  \x1b[2m○\x1b[0m \x1b[2mfix-login\x1b[0m  \x1b[2mempty\x1b[0m                            \x1b[2;36msh\x1b[0m\n", "    1 empty\n")
+	r.call(t, "list", "--color=never").want(t, croft.ExitOK,
+		"    NAME       STATE  WHY  WORK  ↑↓ main  IDLE  NEXT croft …\n"+
+			"  ○ fix-login  empty                            sh\n", "    1 empty\n")
 	r.env.Width = 0
-	r.call(t, "list", "--no-color").want(t, croft.ExitOK,
-		"NAME       STATE  WHY  BRANCH           HEAD     AGE  NEXT\n"+
-			"fix-login  empty  -    croft/fix-login  1a2b3c4  3h   croft sh fix-login\n", "")
+	const plain = "NAME       STATE  WHY  WORK  AHEAD  BEHIND  TARGET  IDLE  COLLIDES WITH  BRANCH           HEAD     AGE  NEXT\n" +
+		"fix-login  empty  -    -     ?      ?       main    -     -              croft/fix-login  1a2b3c4  3h   croft sh fix-login\n"
+	r.call(t, "list", "--no-color").want(t, croft.ExitOK, plain, "")
+	r.env.Color = ColorNever
+	r.call(t, "list").want(t, croft.ExitOK, plain, "")
+	if r.call(t, "list", "--color=always"); !strings.Contains(r.stdout.String(), "\x1b[2mempty\x1b[0m") {
+		t.Errorf("no colour, although it was asked for: %q", r.stdout.String())
+	}
+	r.call(t, "list", "--color=some").want(t, croft.ExitUsage, "", "croft: invalid argument \"some\" for \"--color\" flag: \"some\" is none of always, never and auto\nhint: croft list --help\n")
 }
 
-// TestCommandsAreNotCut: at a terminal of any width the other columns are shortened, in
-// their order, so that commands can be run as they are printed.
-func TestCommandsAreNotCut(t *testing.T) {
-	long := fixLogin()
-	long.Name, long.Branch = "upgrade-dependencies-of-the-frontend", "croft/upgrade-dependencies-of-the-frontend"
-	long.Collides, long.Status, long.Why = []string{"fix-login"}, croft.ConditionConflict, "src/f1.txt with fix-login"
-	long.Next = &croft.Next{Action: croft.ActionResolve, Command: "croft merge --resolve " + long.Name}
+// TestHistoryFits: at a narrow terminal names are shortened, so that commands can be run as they
+// are printed.
+func TestHistoryFits(t *testing.T) {
 	acts := []croft.Operation{
-		{ID: "gzy7bmqt6k8vx0g5", Kind: "remove", Actor: "user", WorkspaceName: long.Name, State: "done", StartedAt: noon, IsUndoable: true},
+		{ID: "gzy7bmqt6k8vx0g5", Kind: "remove", Actor: "user", WorkspaceName: "upgrade-dependencies-of-the-frontend", State: "done", StartedAt: noon, IsUndoable: true},
 		{ID: "eyy1axmknmmkx4fv", Kind: "lock", Actor: "user", WorkspaceName: "fix-login", State: "done", StartedAt: noon},
 	}
-	r := newRun(&fake{
-		workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) {
-			return []croft.Workspace{fixLogin(), long}, nil
-		},
-		history: func(croft.HistoryRequest) ([]croft.Operation, error) { return acts, nil },
-	})
-	for width, want := range map[int]string{
-		220: "NAME                                  STATE     WHY                        BRANCH                                      HEAD     AGE  COLLIDES WITH  NEXT\n" +
-			"fix-login                             empty     -                          croft/fix-login                             1a2b3c4  3h   -              croft sh fix-login\n" +
-			"upgrade-dependencies-of-the-frontend  conflict  src/f1.txt with fix-login  croft/upgrade-dependencies-of-the-frontend  1a2b3c4  3h   fix-login      croft merge --resolve upgrade-dependencies-of-the-frontend\n",
-		150: "NAME                                  STATE     WHY                        COLLIDES WITH  NEXT\n" +
-			"fix-login                             empty     -                          -              croft sh fix-login\n" +
-			"upgrade-dependencies-of-the-frontend  conflict  src/f1.txt with fix-login  fix-login      croft merge --resolve upgrade-dependencies-of-the-frontend\n",
-		140: "NAME                                  STATE     WHY               COLLIDES WITH  NEXT\n" +
-			"fix-login                             empty     -                 -              croft sh fix-login\n" +
-			"upgrade-dependencies-of-the-frontend  conflict  src/f1.t…x-login  fix-login      croft merge --resolve upgrade-dependencies-of-the-frontend\n",
-		125: "NAME                                  STATE     COLLIDES WITH  NEXT\n" +
-			"fix-login                             empty     -              croft sh fix-login\n" +
-			"upgrade-dependencies-of-the-frontend  conflict  fix-login      croft merge --resolve upgrade-dependencies-of-the-frontend\n",
-		90: "NAME              STATE     NEXT\n" +
-			"fix-login         empty     croft sh fix-login\n" +
-			"upgrade-…rontend  conflict  croft merge --resolve upgrade-dependencies-of-the-frontend\n",
-	} {
-		r.env.Width = width
-		r.call(t, "list").want(t, croft.ExitOK, want, "")
-	}
+	r := newRun(&fake{history: func(croft.HistoryRequest) ([]croft.Operation, error) { return acts, nil }})
 	r.env.Width = 80
 	r.call(t, "history").want(t, croft.ExitOK, "WHEN    WHAT    WORKSPACES        STATE  UNDO\n"+
 		"0s ago  remove  upgrade-…rontend  done   croft undo gzy7bmqt6k8vx0g5\n"+

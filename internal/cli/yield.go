@@ -2,7 +2,8 @@ package cli
 
 import (
 	"slices"
-	"unicode/utf8"
+
+	"github.com/croft-sh/croft/internal/screen"
 )
 
 // What stands between the text of a cell and its command, and the columns that are kept of
@@ -19,34 +20,26 @@ const (
 // terminal. A command is whole, however little that is.
 func (c cell) cutTo(width, used int) string {
 	line, room := c.line(), max(width-used, leastLast)
-	if width == 0 || utf8.RuneCountInString(line) <= room {
+	if width == 0 || screen.Width(line) <= room {
 		return line
 	}
 	if c.command == "" {
 		return cutEnd(line, room)
 	}
 	command := printable(c.command)
-	if room = width - used - utf8.RuneCountInString(commandGap+command); room < leastText || c.text == "" {
+	if room = width - used - screen.Width(commandGap+command); room < leastText || c.text == "" {
 		return command
 	}
 	return cutEnd(printable(c.text), room) + commandGap + command
 }
 
-func cutEnd(text string, room int) string {
-	if utf8.RuneCountInString(text) <= room {
-		return text
-	}
-	return string([]rune(text)[:room-1]) + "…"
-}
+// cut stands for what was cut off.
+const cut = "…"
+
+func cutEnd(text string, room int) string { return screen.CutEnd(text, room, cut) }
 
 // cutMiddle shortens a name so that its beginning and its end are still seen.
-func cutMiddle(text string, room int) string {
-	runes, end := []rune(printable(text)), (room-1)/2
-	if len(runes) <= room {
-		return text
-	}
-	return string(runes[:room-1-end]) + "…" + string(runes[len(runes)-end:])
-}
+func cutMiddle(text string, room int) string { return screen.CutMiddle(printable(text), room, cut) }
 
 // yield says how a column of a table makes room in a narrow terminal.
 type yield struct {

@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/screen"
+)
+
+func (a *app) runList(ctx context.Context, svc overviewer, o listOptions) error {
+	if o.filter.Asks != "" {
+		if err := a.needsRecord("list"); err != nil {
+			return err
+		}
+	}
+	result, err := a.readList(ctx, svc, o)
+	if err != nil {
+		return err
+	}
+	if o.isAll {
+		foreign, err := foreignWorktrees(ctx, svc, o.filter.Repo)
+		if err != nil {
+			return err
+		}
+		result.Worktrees = &foreign
+	}
+	switch {
+	case a.json:
+		a.emit(*result)
+		return nil
+	case len(result.Workspaces) == 0:
+		a.noteNoWorkspaces(ctx, svc, o)
+	case o.isNames:
+		for _, ws := range result.Workspaces {
+			a.printLine(printable(ws.Name))
+		}
+	case a.env.Width == 0:
+		a.printPipeList(result.Workspaces, o.filter.Repos == croft.ScopeAll)
+	default:
+		a.printShownList(ctx, svc, result.Workspaces, o)
+	}
+	if len(result.Unseen) > 0 && !o.isNames {
+		a.noteUnseen(len(result.Unseen), o.filter)
+	}
+	if a.isRecordHidden() {
+		a.note("git knows worktrees that Croft made; isolated, adopted and finished workspaces are not listed")
+	}
+	if result.Worktrees != nil {
+		a.printTable(a.worktreeRows(*result.Worktrees))
+	}
+	return nil
+}
+
+// readList asks for the workspaces, and puts them into the order in which they are printed.
+func (a *app) readList(ctx context.Context, svc overviewer, o listOptions) (*workspacesResult, error) {
+	list, err := svc.Workspaces(ctx, o.filter)
+	if err != nil {
+		return nil, err
+	}
+	a.settleRuns(list.Items...)
+	result := workspacesResult{Workspaces: a.withCommands(list.Items), Cursor: list.Cursor, Unseen: list.Unseen}
+	if o.filter.Repos == croft.ScopeAll || a.repo != "" {
+		nameRepos(result.Workspaces)
+	}
+	switch order := o.sort; {
+	case order == sortName:
+		slices.SortStableFunc(result.Workspaces, func(x, y croft.Workspace) int { return cmp.Compare(x.Name, y.Name) })
+	case order == sortKind, order == "" && a.env.Width > 0 && !a.json:
+		slices.SortStableFunc(result.Workspaces, byKind)
+	}
+	return &result, nil
+}
+
+// noteNoWorkspaces says that there are none, and how one begins.
+func (a *app) noteNoWorkspaces(ctx context.Context, svc repoFinder, o listOptions) {
+	switch {
+	case o.filter.Asks != "":
+		a.note("no agent waits for you, as far as agents say: croft init --claude, or --codex, has them say it")
+		return
+	case isFiltered(o.filter):
+		a.note("no such workspaces")
+		return
+	case o.filter.Repos == croft.ScopeAll:
+		a.note("no workspaces in any project")
+		return
+	}
+	where := "here"
+	if repo, err := svc.Repo(ctx, croft.RepoRequest{Repo: o.filter.Repo}); err == nil {
+		where = "in " + cmp.Or(repo.Name, filepath.Base(repo.Path))
+	}
+	a.note("no workspaces %s yet", where)
+	begin := "croft "
+	if a.repo != "" {
+		begin += "-C " + shellWord(a.repo) + " "
+	}
+	for _, line := range [][2]string{
+		{begin + "new fix-login", "a checkout and a branch of its own, beside this one"},
+		{begin + "new a b c", "three of them, or none"},
+		{"croft --help", "the rest"},
+	} {
+		pad := strings.Repeat(" ", max(24-screen.Width(line[0]), 0))
+		a.remark(screen.Span{Text: "  "}, screen.Span{Text: line[0], Style: styleCyan}, screen.Span{Text: pad + "  " + line[1], Style: styleDim})
+	}
+}
+
+// isFiltered reports whether a request leaves workspaces out.
+func isFiltered(f croft.WorkspacesRequest) bool {
+	return len(f.States)+len(f.MergeStatuses)+len(f.Conditions)+len(f.Meta) > 0 ||
+		strings.Join([]string{f.Session, f.Role, f.Agent, f.Branch, f.Target}, "") != ""
+}
+
+// nameRepos adds the project to the commands for workspaces of several projects.
+func nameRepos(list []croft.Workspace) {
+	for i, ws := range list {
+		if ws.Next != nil && ws.Next.Command != "" {
+			next := *ws.Next
+			next.Command += repoFlag + shellWord(ws.Repo)
+			list[i].Next = &next
+		}
+	}
+}
+
+// repoFlag stands before the project in a command for a workspace of another one.
+const repoFlag = " --repo "
+
+// printPipeList prints workspaces for a program: all columns, nothing cut.
+func (a *app) printPipeList(list []croft.Workspace, areProjectsNamed bool) {
+	rows := [][]cell{headingRow(pipeColumns()...)}
+	for i := range list {
+		rows = append(rows, a.pipeRow(&list[i]))
+	}
+	if areProjectsNamed {
+		rows[0] = append(headingRow("PROJECT"), rows[0]...)
+		for i, ws := range list {
+			rows[i+1] = append(plainRow(projectName(ws.Repo)), rows[i+1]...)
+		}
+	}
+	a.printTable(rows)
+}
+
+func projectName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".git") }
+
+// printShownList prints workspaces on a terminal, and says how many there are of each kind.
+func (a *app) printShownList(ctx context.Context, svc overviewer, list []croft.Workspace, o listOptions) {
+	var repos []croft.Repo
+	if o.filter.Repos == croft.ScopeAll {
+		if known, err := svc.Repos(ctx, croft.ReposRequest{}); err == nil {
+			repos = known.Items // without them a project has its path alone
+		}
+	}
+	s := a.showList(list)
+	lines := s.lines(a.stdout(), repos, o.filter.Repos == croft.ScopeAll)
+	fmt.Fprint(a.out, strings.Join(lines, "\n")+"\n") // output remembers a failure
+	for _, line := range s.countLines(a.env.Width, "") {
+		a.remark(line...)
+	}
+	if n := countCollisions(list); n > 0 {
+		a.remark(screen.Span{Text: fmt.Sprintf("    %d will collide: ", n), Style: styleDim}, screen.Span{Text: "croft conflicts", Style: styleCyan})
+	}
+}
+
+// countCollisions counts the workspaces that will collide with another one, which is not yet merged.
+func countCollisions(list []croft.Workspace) int {
+	n := 0
+	for _, ws := range list {
+		if slices.ContainsFunc(ws.Collides, func(name string) bool { return name != ws.Target }) {
+			n++
+		}
+	}
+	return n
+}
+
+// lines are the table as wide as the terminal. Those of several projects stand below the name of
+// each.
+func (s *shownList) lines(to screen.Stream, repos []croft.Repo, areProjectsNamed bool) []string {
+	t := s.fit(s.table(), to.Width)
+	if !areProjectsNamed {
+		return append([]string{t.Heading(to)}, t.Body(to)...)
+	}
+	rows := t.Rows
+	var lines []string
+	for _, path := range s.projects() {
+		lines = append(lines, s.a.projectLine(to, path, repos))
+		part := *t
+		part.Rows = nil
+		for i, ws := range s.rows {
+			if ws.Repo == path {
+				part.Rows = append(part.Rows, rows[i])
+			}
+		}
+		lines = append(lines, part.BodyLike(t, to)...)
+	}
+	return lines
+}
+
+// projects are the directories of the projects, in the order in which they come.
+func (s *shownList) projects() []string {
+	var paths []string
+	for _, ws := range s.rows {
+		if !slices.Contains(paths, ws.Repo) {
+			paths = append(paths, ws.Repo)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// projectLine is the line above the workspaces of a project.
+func (a *app) projectLine(to screen.Stream, path string, repos []croft.Repo) string {
+	spans := []screen.Span{{Text: printable(projectName(path)), Style: styleBold}, {Text: columnGap + printable(a.homePath(path))}}
+	for _, r := range repos {
+		if r.Path == path && r.Branch != "" && r.Head != "" {
+			spans = append(spans, screen.Span{Text: columnGap + printable(r.Branch) + "@" + shortCommit(r.Head), Style: styleDim})
+		}
+	}
+	return to.Line(spans...)
+}
+
+// homePath is a path with a tilde for the user's home directory.
+func (a *app) homePath(path string) string {
+	if a.env.Home != "" && isWithin(path, a.env.Home) {
+		return "~" + strings.TrimPrefix(path, a.env.Home)
+	}
+	return path
+}
+
+// noteUnseen says how many workspaces were not looked at, of which uncommitted work does not
+// show.
+func (a *app) noteUnseen(n int, filter croft.WorkspacesRequest) {
+	command := "croft list --full"
+	if filter.Repos == croft.ScopeAll {
+		command = "croft list -A --full"
+	}
+	a.note("%d not looked at: %s", n, command)
+}

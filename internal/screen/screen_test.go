@@ -1,0 +1,121 @@
+package screen
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestWidth: a text is as wide as it is on a terminal, not as long as it is in memory.
+func TestWidth(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "fix-login": 9, "検索": 4, "e\u0301": 1, "🚀": 2, "👩‍🚀": 2, "🇩🇪": 2, "✗●◐○✓›…→−↑↓·│◓◑◒": 16, "\uFFFD": 1,
+	} {
+		if got := Width(text); got != want {
+			t.Errorf("Width(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestCut: what is left fits, and no character is divided.
+func TestCut(t *testing.T) {
+	for _, tt := range []struct{ got, want string }{
+		{CutEnd("fix-login", 9, "…"), "fix-login"},
+		{CutEnd("fix-login", 8, "…"), "fix-log…"},
+		{CutEnd("検索検索", 6, "…"), "検索…"},
+		{CutEnd("a👩‍🚀b👩‍🚀", 4, ".."), "a.."},
+		{CutMiddle("upgrade-dependencies-2026", 16, "…"), "upgrade-…es-2026"},
+		{CutMiddle("upgrade-dependencies-2026", 16, ".."), "upgrade..es-2026"},
+		{CutMiddle("検索検索検索", 7, "…"), "検…索"},
+		{CutMiddle("検索検索検索", 12, "…"), "検索検索検索"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+	for _, text := range []string{"plain-name-of-a-workspace", "検索検索検索検索検索", strings.Repeat("👩‍🚀🇩🇪e\u0301", 9)} {
+		for room := 3; room < Width(text); room++ {
+			for _, cut := range []string{CutEnd(text, room, "…"), CutMiddle(text, room, "…")} {
+				if got := Width(cut); got > room || got < room-2 {
+					t.Errorf("%q in %d columns is %q, %d wide", text, room, cut, got)
+				}
+			}
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	got := strings.Join(Wrap("its work  goes back to 検索検索検索検索 again", 11), "|")
+	if want := "its work|goes back|to|検索検索検索検索|again"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestPrintable: nothing of a text that an agent wrote is a command to the terminal, changes the
+// direction of writing, or is invisible.
+func TestPrintable(t *testing.T) {
+	if got, want := Printable("a\x1b[2J\u202eb\u200bc\u0007\u009b"), "a\uFFFD[2J\uFFFDb\uFFFDc\uFFFD\uFFFD"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestSigns: a program reads the same signs in every locale, and a terminal without Unicode gets
+// none of it.
+func TestSigns(t *testing.T) {
+	for _, s := range []Stream{{}, {Width: 80, IsASCII: true}} {
+		signs := s.Signs()
+		text := signs.Spell("a → b … −1 ↑2 ↓3 · │ ›")
+		for _, k := range Kinds() {
+			text += signs.Of(k)
+		}
+		if want := "a -> b .. -1 ^2 v3 . | >x!*~.="; text != want {
+			t.Errorf("%+v: %q, want %q", s, text, want)
+		}
+	}
+	seen := map[string]bool{}
+	for _, k := range Kinds() {
+		sign := Stream{Width: 80}.Signs().Of(k)
+		if seen[sign] || Width(sign) != 1 || k.Style() == Plain {
+			t.Errorf("kind %d has the sign %q and the style %q", k, sign, k.Style())
+		}
+		seen[sign] = true
+	}
+	if got := (Stream{}).Mark(Done) + (Stream{Width: 80, IsColor: true}).Mark(Stuck); got != "\x1b[31m✗\x1b[0m " {
+		t.Errorf("marks %q", got)
+	}
+}
+
+// TestTableYields: columns go in the order of the steps, and no further than they must.
+func TestTableYields(t *testing.T) {
+	table := func() *Table {
+		return &Table{
+			Columns: []Column{{Key: "A", Heading: "A"}, {Key: "N", Heading: "N", IsRight: true}, {Key: "B", Heading: "B"}, {Key: "C", Heading: "C"}},
+			Rows: [][]Cell{
+				{Text("検索検索", Plain), Text("7", Plain), Text("because", Dim), Text("run this", Cyan)},
+				{Text("ab", Plain), Text("123", Plain), nil, nil},
+			},
+		}
+	}
+	steps := []Step{
+		Shrink("B", 4, func(text string, room int) string { return CutEnd(text, room, "…") }),
+		Drop("B"), Change("C", "C2", func(string, int) string { return "this" }), Below("C"),
+	}
+	for width, want := range map[int]string{
+		40: "A           N  B        C|検索検索    7  because  run this|ab        123",
+		30: "A           N  B      C|検索検索    7  beca…  run this|ab        123",
+		23: "A           N  C|検索検索    7  run this|ab        123",
+		20: "A           N  C2|検索検索    7  this|ab        123",
+		13: "A           N|検索検索    7|      this|ab        123",
+	} {
+		got := table()
+		if !got.Fit(width, steps...) {
+			t.Errorf("%d columns are not enough", width)
+		}
+		text := strings.Join(append([]string{got.Heading(Stream{})}, got.Body(Stream{})...), "|")
+		if text != want {
+			t.Errorf("%d columns:\n got %q\nwant %q", width, text, want)
+		}
+	}
+	if table().Fit(5, steps...) {
+		t.Error("5 columns are enough")
+	}
+}
