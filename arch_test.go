@@ -279,6 +279,7 @@ var mayImport = map[string][]string{
 	"examples/pool":       {".", "connect"},
 	"examples/spawn":      {".", "connect"},
 	"examples/tournament": {".", "connect"},
+	"packaging/sbom":      {},
 
 	// The web pages, for people.
 	"internal/dashboard": {".", "internal/caller", "internal/pattern"},

@@ -136,8 +136,14 @@ func configView(environ []string, root string, flags map[string]string) (cli.Con
 	return view, nil
 }
 
-// version returns the module's version, or else the commit that the build recorded.
+// release is the version of a release, which the linker sets; empty in other builds.
+var release string
+
+// version returns the version of the release or of the module, or else the commit that the build recorded.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

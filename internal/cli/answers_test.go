@@ -8,7 +8,7 @@ import (
 )
 
 // withoutAnswer are the commands that print no JSON: what they print is for a shell, or help.
-var withoutAnswer = []string{"sh", "cd", "shell-init", "completion", "help", "role", "round", "agent", "mcp", "hook"}
+var withoutAnswer = []string{"sh", "cd", "shell-init", "completion", "help", "role", "round", "agent", "mcp", "hook", "manual"}
 
 // TestEveryCommandHasAnAnswer: what a command prints with --json has a schema.
 func TestEveryCommandHasAnAnswer(t *testing.T) {

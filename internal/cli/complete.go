@@ -48,20 +48,6 @@ func (a *app) completeRole(cmd *cobra.Command, _ []string, _ string) ([]cobra.Co
 	})
 }
 
-// completeTrash completes the name of a removed workspace.
-func (a *app) completeTrash(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
-		items, err := keeper(svc).Trash(ctx, croft.TrashRequest{Repo: a.dir()})
-		if err != nil {
-			return nil, err
-		}
-		for _, item := range items.Items {
-			offers = append(offers, cobra.CompletionWithDesc(item.Name, "removed "+ageText(a.env.Now(), item.RemovedAt)+" ago"))
-		}
-		return offers, err
-	})
-}
-
 // completeLane completes the name of a target that moved outside of its lane.
 func (a *app) completeLane(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {

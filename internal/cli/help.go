@@ -204,13 +204,27 @@ func flagRows(cmd *cobra.Command) []helpRow {
 		if flag.Hidden || flag.Name == "help" || flag.Name == "version" || everywhere.Lookup(flag.Name) == flag {
 			return
 		}
-		words := "      --" + flag.Name
-		if flag.Shorthand != "" {
-			words = "  -" + flag.Shorthand + ", --" + flag.Name
-		}
-		rows = append(rows, helpRow{words + valueWord(flag), flag.Usage})
+		rows = append(rows, flagRow(flag))
 	})
 	return rows
+}
+
+// globalFlagRows are the flags that all commands have.
+func globalFlagRows(root *cobra.Command) (rows []helpRow) {
+	root.PersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden {
+			rows = append(rows, flagRow(flag))
+		}
+	})
+	return rows
+}
+
+func flagRow(flag *pflag.Flag) helpRow {
+	words := "      --" + flag.Name
+	if flag.Shorthand != "" {
+		words = "  -" + flag.Shorthand + ", --" + flag.Name
+	}
+	return helpRow{words + valueWord(flag), flag.Usage}
 }
 
 // valueAnnotation has the word for the value of a flag, which its usage had in backquotes.

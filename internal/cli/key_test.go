@@ -11,7 +11,7 @@ import (
 var keyless = map[string]string{
 	"list": reads, "logs": reads, "repos": reads, "show": reads, "path": reads, "mounts": reads, "trash": reads, "history": reads, "events": reads, "diff": reads,
 	"conflicts": reads, "queue": reads, "session": reads, "session list": reads, "round": reads, "round prompt": reads, "role": reads,
-	"config": reads, "config schema": reads, "schema": reads, "shell-init": reads, "completion": reads, "version": reads, "help": reads,
+	"config": reads, "config schema": reads, "schema": reads, "shell-init": reads, "completion": reads, "manual": reads, "version": reads, "help": reads,
 
 	"run": "runs a program in a workspace, one at a time", "stop": "stopping again changes nothing",
 	"sh": "runs a program in a workspace", "cd": "a function of the shell",

@@ -79,9 +79,7 @@ On a pipe all columns are there, the oldest workspace first, and nothing is cut.
 	flags.StringVar(&o.filter.Branch, "branch", "", "only those on this `branch`")
 	flags.StringVar(&o.filter.Target, "target", "", "only those whose work goes to this `branch`")
 	addMetaFlag(cmd, &o.meta, "only those with this `KEY=VALUE`; repeat it for more")
-	for _, flag := range []string{"agent", "branch", "target"} {
-		registerCompletion(cmd, flag, cobra.NoFileCompletions)
-	}
+	registerCompletion(cmd, "agent", cobra.NoFileCompletions)
 	registerCompletion(cmd, "session", a.completeSession)
 	registerCompletion(cmd, "role", a.completeRole)
 	completeWords(cmd, "sort", sortKind, sortAge, sortName)

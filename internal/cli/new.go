@@ -98,7 +98,7 @@ before the answer, for several workspaces at a time. With --no-provision they do
 	completeWords(cmd, "mode", modeWords()...)
 	registerCompletion(cmd, "session", a.completeSession)
 	registerCompletion(cmd, "role", a.completeRole)
-	for _, flag := range []string{"base", "branch", "target", "agent", "pr", "remote"} {
+	for _, flag := range []string{"agent", "pr", "remote"} {
 		registerCompletion(cmd, flag, cobra.NoFileCompletions)
 	}
 	return cmd

@@ -61,12 +61,13 @@ func newRootCommand(a *app) *cobra.Command {
 		newRevertCommand(a), newDiscardCommand(a), newDiffCommand(a), newReviewCommand(a), newApplyCommand(a), newConflictsCommand(a),
 		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newPoolCommand(a), newDoctorCommand(a),
 		newInitCommand(a), newConfigCommand(a), newServeCommand(a), newMCPCommand(a), newTokenCommand(a), newSchemaCommand(a),
-		newShellInitCommand(a), newCompletionCommand(a), newUninstallCommand(a), newVersionCommand(a),
+		newShellInitCommand(a), newCompletionCommand(a), newManualCommand(a), newUninstallCommand(a), newVersionCommand(a),
 	)
 	addAliases(root)
 	a.setHelp(root)
 	root.InitDefaultHelpCmd()
 	nameValues(root)
+	a.addCompletions(root)
 	root.ValidArgsFunction = completeAliases
 	return root
 }

@@ -133,7 +133,6 @@ or with --merge not be merged, it is that of "croft finish" or "croft merge".`,
 	_, _ = flags.MarkHidden("supervise"), flags.MarkHidden("settle")
 	cmd.MarkFlagsMutuallyExclusive("merge", "no-merge", "keep", "no-finish")
 	registerCompletion(cmd, "role", a.completeRole)
-	registerCompletion(cmd, "base", cobra.NoFileCompletions)
 	return cmd
 }
 

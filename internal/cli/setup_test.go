@@ -141,9 +141,9 @@ func TestCompletionOfNames(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"show", ""}, "b\tcroft/b\nfix-login\tcroft/fix-login\n:4\n"},
+		{[]string{"show", ""}, "b\tempty\nfix-login\tempty\n:4\n"},
 		{[]string{"show", "b", ""}, ":4\n"},
-		{[]string{"remove", "b", ""}, "fix-login\tcroft/fix-login\n:4\n"},
+		{[]string{"remove", "b", ""}, "fix-login\tempty\n:4\n"},
 		{[]string{"list", "--session", ""}, "s1\n:4\n"},
 		{[]string{"new", "--layout", ""}, "default\nagents\nswarm\nsibling\nclaude\nrounds\nmassgen\n:4\n"},
 	} {

@@ -12,7 +12,7 @@ import (
 // function leaves every other command, and --help, to the program.
 const (
 	posixFunction = `croft() {
-  if [ "${1-}" = cd ] && [ "${2-}" != --help ] && [ "${2-}" != -h ]; then
+  if { [ "${1-}" = cd ] || [ "${1-}" = switch ]; } && [ "${2-}" != --help ] && [ "${2-}" != -h ]; then
     shift
     local croft_dir
     croft_dir="$(command croft path "$@")" || return
@@ -31,7 +31,7 @@ COMPLETION
 fi
 `
 	fishInit = `function croft --description 'Isolated checkouts for coding agents'
-    if test (count $argv) -gt 0; and test "$argv[1]" = cd; and not contains -- --help $argv; and not contains -- -h $argv
+    if test (count $argv) -gt 0; and contains -- "$argv[1]" cd switch; and not contains -- --help $argv; and not contains -- -h $argv
         set -l croft_dir (command croft path $argv[2..-1])
         or return
         builtin cd -- $croft_dir
@@ -43,7 +43,7 @@ COMPLETION
 `
 	powershellInit = `function croft {
   $croftProgram = Get-Command -Name croft -CommandType Application -ErrorAction Stop | Select-Object -First 1
-  if ($args.Count -gt 0 -and $args[0] -eq 'cd' -and -not ($args -contains '--help') -and -not ($args -contains '-h')) {
+  if ($args.Count -gt 0 -and $args[0] -in 'cd', 'switch' -and -not ($args -contains '--help') -and -not ($args -contains '-h')) {
     $croftRest = @($args | Select-Object -Skip 1)
     $croftDir = & $croftProgram path @croftRest
     if ($LASTEXITCODE -eq 0 -and $croftDir) { Set-Location -LiteralPath $croftDir }
