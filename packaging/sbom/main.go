@@ -56,13 +56,13 @@ func main() {
 	version := flag.String("version", "", "the release's version")
 	at := flag.Int64("time", 0, "when it was made, in seconds since 1970")
 	flag.Parse()
-	if err := print(flag.Arg(0), *version, time.Unix(*at, 0).UTC()); err != nil {
+	if err := write(flag.Arg(0), *version, time.Unix(*at, 0).UTC()); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
 }
 
-func print(program, version string, at time.Time) error {
+func write(program, version string, at time.Time) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return err
