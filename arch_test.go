@@ -64,11 +64,12 @@ var mayImport = map[string][]string{
 	"internal/git/object":    {"internal/fsx"},
 	"internal/git/index":     {"internal/fsx", "internal/git/object"},
 	"internal/git/walk":      {"internal/fsx", "internal/git/index", "internal/git/object"},
+	"internal/git/watch":     {},
 	"internal/git/gitconfig": {"internal/fsx"},
 	"internal/git/gitdir":    {"internal/fsx", "internal/git/gitconfig", "internal/git/object"},
 	"internal/git/writers":   {"internal/flock", "internal/fsx", "internal/git/gitdir", "internal/proc"},
 	"internal/git/gitcmd": {
-		"internal/fsx", "internal/git/gitconfig", "internal/git/gitdir", "internal/git/index", "internal/git/object", "internal/git/writers",
+		"internal/fsx", "internal/git/gitconfig", "internal/git/gitdir", "internal/git/index", "internal/git/object", "internal/git/watch", "internal/git/writers",
 		"internal/proc",
 	},
 	"internal/git/odb": {
@@ -312,7 +313,7 @@ var mayImport = map[string][]string{
 	"docs/schema":    {},
 	"docs/openapi":   {},
 	"cmd/croft": {
-		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/background", "internal/cli", "internal/config", "internal/daemon", "internal/daemon/process", "internal/hook", "internal/hook/act",
+		".", "connect", "docs/openapi", "docs/schema", "engine", "internal/api", "internal/background", "internal/cli", "internal/config", "internal/daemon", "internal/daemon/metrics", "internal/daemon/process", "internal/hook", "internal/hook/act",
 		"internal/daemon/stream", "internal/daemon/watcher", "internal/daemon/web", "internal/mcp", "internal/proc", "internal/run", "internal/socket", "internal/supervise", "internal/token",
 	},
 }
@@ -759,12 +760,12 @@ const maxPackageLines = 3000
 // packageLines are other limits.
 var packageLines = map[string]int{
 	".":                   4_900,  // the contract in prose: half of it is comments
-	"engine":              1_100,  // a line or three a call
+	"engine":              1_150,  // a line or three a call, and what walks again what is watched
 	"internal/cli":        14_700, // one file a command
 	"internal/dashboard":  8_000,  // one file a page
 	"internal/config":     3_100,  // a few lines a setting
 	"internal/fsx":        3_350,  // one small file for each way in which an agent could lead a write astray
-	"internal/git":        7_000,
+	"internal/git":        7_150,  // the statuses that are walked, remembered and watched among them
 	"internal/lane":       3_250,  // one queue: what waits, what is tried, what is published
 	"internal/git/gitcmd": 3_250,  // the one door, and all that it does not believe
 	"internal/journal":    3_700,  // the rows of every noun, beside the protocol of transactions

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/watch"
 	"github.com/croft-sh/croft/internal/history"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
@@ -72,6 +74,8 @@ type Options struct {
 	// Drain is how long Close waits for calls that are at work before it cancels them.
 	// Default: 30 seconds.
 	Drain time.Duration
+	// Watch says whether the files of workspaces are watched. Default: they are not.
+	Watch Watching
 
 	// networkFS returns the name of the network file system that a directory lies on.
 	// Tests replace it.
@@ -108,6 +112,9 @@ type Engine struct {
 	history     *history.History
 
 	drain time.Duration
+
+	watches  *watch.Watches // nil: nothing is watched
+	watching sync.WaitGroup
 
 	scratch access.Scratch // for answers where the state cannot be written; empty: there is none
 	hidden  string         // the state directory that cannot be read, of an engine that knows only what git knows
@@ -164,14 +171,20 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		}
 		configDir = e.scratch.GitDir()
 	}
+	if given.Watch == WatchFiles {
+		e.watch()
+	}
 	e.projects.Git = gitcmd.New(gitcmd.Options{
 		Path: cfg.Git.Path, Environ: e.projects.Environ, ConfigDir: configDir, Scratch: string(e.scratch), Filters: cfg.Git.Filters,
 		Lending: gitcmd.Lending(cfg.Checkout.IsolatedObjects), ManyPacks: e.upkeep.JoinPacks,
 		Timeout: time.Duration(cfg.Git.Timeout), Unfenced: cfg.Git.Fence == "off",
+		Watches: e.watches,
 	})
 	e.projects.Host, _ = os.Hostname()
 	e.projects.Ops = e.newOplog()
 	if e.projects.Who, err = e.projects.FindActor(ctx, given.Actor, given.StartedIn); err != nil {
+		_, _ = e.projects.Lifetime.Close(0)
+		e.closeWatches()
 		return nil, e.scratch.Remove(explain.Error("open", "", err), e.projects.Journal.Close())
 	}
 	return e, nil
@@ -229,6 +242,7 @@ func (e *Engine) Close() error {
 	defer e.projects.Lifetime.Cancel()
 	errs = append(errs, e.workspaces.ReleaseAll(context.Background())...)
 	e.projects.Lifetime.Wait()
+	e.closeWatches()
 	for _, r := range e.projects.EverOpened() {
 		errs = append(errs, r.Git.Close())
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/cli"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/daemon"
+	"github.com/croft-sh/croft/internal/daemon/metrics"
 	"github.com/croft-sh/croft/internal/daemon/process"
 	"github.com/croft-sh/croft/internal/daemon/stream"
 	"github.com/croft-sh/croft/internal/daemon/watcher"
@@ -122,7 +123,7 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 	err = process.Serve(ctx, process.Options{
 		StateDir: at.StateDir, Environ: at.Environ, TCP: addressesOf(opts), User: user(at.Environ), Version: version(), Log: log,
 		Open: func(ctx context.Context) (croft.Service, error) {
-			e, err := engine.Open(ctx, rootDir(at.StateDir), &engine.Options{Environ: withoutManager(at.Environ), Actor: user(at.Environ)})
+			e, err := engine.Open(ctx, rootDir(at.StateDir), &engine.Options{Environ: withoutManager(at.Environ), Actor: user(at.Environ), Watch: engine.WatchFiles})
 			if err != nil {
 				return nil, err
 			}
@@ -130,6 +131,7 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 		},
 		Background: func(ctx context.Context, svc croft.Service) {
 			go watchSettings(ctx, set, log)
+			go tellWatched(ctx, svc.(served).engine.Watched, time.Minute, log)
 			watcher.Run(ctx, watcher.Options{Service: svc, Tell: svc.(served).engine.Observe, Log: log, Wanted: wanted})
 		},
 		Web: func(svc croft.Service, stopping <-chan struct{}) daemon.Handlers {
@@ -180,7 +182,10 @@ type served struct {
 // handlers are the API and the pages over a Service.
 func handlers(svc served, opts web.Options) daemon.Handlers {
 	opts.Document, opts.Notices = openapi.Document(), svc.engine.Notices
-	return web.New(svc.Hub, opts)
+	h := web.New(svc.Hub, opts)
+	own := h.Gauges
+	h.Gauges = func() []metrics.Gauge { return append(own(), watchedGauges(svc.engine.Watched())...) }
+	return h
 }
 
 // tokenStore gives the tokens of the state directory to the dashboard.

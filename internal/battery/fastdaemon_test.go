@@ -50,7 +50,7 @@ func runFastDaemon() int {
 		StateDir: state, Environ: os.Environ(), User: "ada", Log: log,
 		Times: keeper.Times{Look: fast(10 * time.Minute), Retry: fast(time.Minute), Upkeep: fast(time.Hour), Again: fast(time.Second)},
 		Open: func(ctx context.Context) (croft.Service, error) {
-			e, err := engine.Open(ctx, "/", &engine.Options{Environ: os.Environ(), Actor: "ada"})
+			e, err := engine.Open(ctx, "/", &engine.Options{Environ: os.Environ(), Actor: "ada", Watch: engine.WatchFiles})
 			if err != nil {
 				return nil, err
 			}

@@ -22,6 +22,7 @@ type Statuses struct {
 	rules gitcmd.FileRules
 	heads *refs.Reader
 	known *statusMemory // nil: nothing is remembered
+	sound func() bool   // whether git would be started in the repository, whatever the checkout
 
 	mu    sync.Mutex
 	files *object.Files
@@ -32,6 +33,9 @@ type Statuses struct {
 // caller closes it.
 func (r *Repository) Statuses(ctx context.Context) *Statuses {
 	s := &Statuses{repo: r, heads: r.RefSnapshot(), trees: map[string]string{}}
+	s.sound = sync.OnceValue(func() bool {
+		return r.CheckTarget(gitcmd.Target{Repo: r.Core(), GitDir: r.CommonDir}, gitcmd.Call{}) == nil
+	})
 	if r.HasNativeRefs() && runtime.GOOS != "windows" {
 		s.rules, _ = r.FileRules(ctx) // without them git is asked, and says what is wrong
 	}
@@ -66,54 +70,81 @@ func (s *Statuses) Of(ctx context.Context, w *Worktree, untracked Untracked) ([]
 		return nil, err
 	}
 	at := checkoutAt{w.Admin, w.Path, w.Inherit}
+	if entries, ok := s.watched(w, untracked); ok {
+		return entries, nil
+	}
 	head, ok := s.headOf(w)
 	if !ok || untracked == UntrackedNone {
 		return s.repo.status(ctx, at, untracked, RefreshNothing)
 	}
-	began := time.Now()
 	was, isKnown := s.recall(w, untracked)
-	req := walk.Request{Work: w.Path, Index: filepath.Join(w.Admin, "index"), Format: s.repo.ObjectFormat()}
-	if isKnown {
-		req.Ignored = was.ignoredSet()
-	}
-	seen, err := walk.Look(req)
-	if err == nil && isKnown && seen.IsWhole && was.Key == s.keyOf(seen, w, head) {
-		return was.Entries, nil
-	}
-	if err == nil && s.provesClean(ctx, seen, head) {
-		s.remember(w, untracked, seen, head, began, statusAnswer{})
-		return nil, ctx.Err()
+	if entries, ok := s.walked(ctx, w, untracked, head, was, isKnown); ok {
+		return entries, ctx.Err()
 	}
 	if s.known == nil || untracked != UntrackedAll {
 		return s.repo.status(ctx, at, untracked, RefreshNothing)
 	}
-	return s.ask(ctx, w, at, head, req)
+	return s.ask(ctx, w, at, head)
+}
+
+// walked walks a checkout, and returns its status if that is what was remembered of it, or if it is clean.
+func (s *Statuses) walked(ctx context.Context, w *Worktree, untracked Untracked, head string, was statusAnswer, isKnown bool) ([]odb.StatusEntry, bool) {
+	began := time.Now()
+	req := s.walkOf(w)
+	if isKnown {
+		req.Ignored = was.ignoredSet()
+	}
+	mark := s.begin(w, untracked)
+	defer mark.Drop()
+	req.Enter = mark.Enter
+	seen, err := walk.Look(req)
+	switch {
+	case err != nil:
+		return nil, false
+	case isKnown && seen.IsWhole && was.Key == s.keyOf(seen, w, head):
+	case s.provesClean(ctx, seen, head):
+		was = s.remember(w, untracked, seen, head, began, statusAnswer{})
+	default:
+		return nil, false
+	}
+	s.keep(mark, w, seen, head, was)
+	return was.Entries, true
+}
+
+func (s *Statuses) walkOf(w *Worktree) walk.Request {
+	return walk.Request{Work: w.Path, Index: filepath.Join(w.Admin, "index"), Format: s.repo.ObjectFormat()}
 }
 
 // ask asks git, and walks the checkout once more, so that what git said can be remembered.
-func (s *Statuses) ask(ctx context.Context, w *Worktree, at checkoutAt, head string, req walk.Request) ([]odb.StatusEntry, error) {
+func (s *Statuses) ask(ctx context.Context, w *Worktree, at checkoutAt, head string) ([]odb.StatusEntry, error) {
 	began := time.Now()
 	entries, ignored, err := s.repo.statusIgnoring(ctx, at, UntrackedAll, RefreshNothing, []string{"--ignored=matching"})
 	if err != nil || s.rules.HasFilters {
 		return entries, err
 	}
 	answer := statusAnswer{Entries: entries, Ignored: ignored}
+	req := s.walkOf(w)
 	req.Ignored = answer.ignoredSet()
+	mark := s.begin(w, UntrackedAll)
+	defer mark.Drop()
+	req.Enter = mark.Enter
 	seen, err := walk.Look(req)
 	if now, ok := s.headOf(w); err == nil && ok && now == head {
-		s.remember(w, UntrackedAll, seen, head, began, answer)
+		if answer = s.remember(w, UntrackedAll, seen, head, began, answer); answer.Key != "" { // it is about what was walked
+			s.keep(mark, w, seen, head, answer)
+		}
 	}
 	return entries, nil
 }
 
-// provesClean reports whether nothing differs: no name is unknown, every file is as it is staged,
+// provesClean reports whether nothing differs: no name is unknown, or was left out by rules that may have been others, every file is as it is staged,
 // and what is staged is HEAD's tree.
 func (s *Statuses) provesClean(ctx context.Context, seen *walk.Seen, head string) bool {
 	how := walk.Unconverted
 	if s.rules.HasAttributes {
 		how = walk.Converted
 	}
-	return seen.IsWhole && len(seen.Unknown) == 0 && seen.AreAsStaged(ctx, how, s.repo.ObjectFormat()) &&
+	return seen.IsWhole && !seen.HasIgnored && len(seen.Unknown) == 0 && seen.AreAsStaged(ctx, how, s.repo.ObjectFormat()) &&
 		seen.IsTree(s.treeOf(ctx, head), s.repo.ObjectFormat())
 }
 

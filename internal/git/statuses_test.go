@@ -110,7 +110,7 @@ func TestAnswersAreRemembered(t *testing.T) {
 	write("build/deep/y", "y\n")()
 	write("y.log", "y\n")()
 	write("own/.gitignore", "*\n")()
-	if _, needs := changesIn(t, repo.RememberedStatuses(t.Context()), w); needs || len(repo.readStatusMemory().known) > 0 {
+	if _, needs := changesIn(t, repo.RememberedStatuses(t.Context()), w); needs || len(repo.readStatusMemory().known()) > 0 {
 		t.Error("an answer about what was written a moment ago is remembered")
 	}
 	want := []string{".M dir/a", "?? new/x"}
@@ -158,5 +158,27 @@ func TestAnswersAreRemembered(t *testing.T) {
 	}
 	if b, err := os.ReadFile(repo.statusMemoryFile()); err == nil && strings.Contains(string(b), "changed") {
 		t.Error("content was remembered")
+	}
+}
+
+// TestIgnoredNoMore: a checkout in which there was nothing but what git ignored is not clean any more
+// when the rule is gone that ignored it.
+func TestIgnoredNoMore(t *testing.T) {
+	r := gittest.New(t)
+	r.Write("dir/a", "a\n")
+	r.Commit("files")
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	r.Write(".git/info/exclude", "build/\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "build/deep/y"), "y\n")
+	time.Sleep(100 * time.Millisecond)
+	for range 2 {
+		if list, _ := changesIn(t, repo.RememberedStatuses(t.Context()), w); len(list) > 0 {
+			t.Fatalf("ignored: %q", list)
+		}
+	}
+	r.Write(".git/info/exclude", "other\n")
+	if list, _ := changesIn(t, repo.RememberedStatuses(t.Context()), w); !slices.Equal(list, []string{"?? build/deep/y"}) {
+		t.Errorf("ignored no more: %q", list)
 	}
 }

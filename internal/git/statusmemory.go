@@ -17,9 +17,9 @@ import (
 // statusMemory has what git said of checkouts, and the keys of what it was said of. It is a file in
 // the state directory, where no agent can write. If it is lost, git is asked again.
 type statusMemory struct {
-	file  string
+	file  string                         // empty: nothing is written
+	known func() map[string]statusAnswer // by git directory; read when it is first needed
 	mu    sync.Mutex
-	known map[string]statusAnswer // by git directory
 	added map[string]statusAnswer
 }
 
@@ -47,13 +47,14 @@ func (a statusAnswer) ignoredSet() map[string]bool {
 
 func (r *Repository) statusMemoryFile() string { return filepath.Join(r.Dir, "statuses.json") }
 
-// readStatusMemory reads the file. One that cannot be read has nothing.
+// readStatusMemory returns what the file has. One that cannot be read has nothing.
 func (r *Repository) readStatusMemory() *statusMemory {
-	m := &statusMemory{file: r.statusMemoryFile(), added: map[string]statusAnswer{}}
+	file := r.statusMemoryFile()
+	m := &statusMemory{file: file, added: map[string]statusAnswer{}}
+	m.known = sync.OnceValue(func() map[string]statusAnswer { return readStatusAnswers(file) })
 	if r.Core().Scratch != "" {
 		m.file = "" // the state can only be read
 	}
-	m.known = readStatusAnswers(r.statusMemoryFile())
 	return m
 }
 
@@ -95,21 +96,22 @@ func (s *Statuses) recall(w *Worktree, untracked Untracked) (statusAnswer, bool)
 	}
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
-	was, ok := s.known.known[w.Admin]
+	was, ok := s.known.known()[w.Admin]
 	return was, ok
 }
 
 // remember notes an answer, if what it is about had not changed for a while at a moment before
-// git, or this process, read it.
-func (s *Statuses) remember(w *Worktree, untracked Untracked, seen *walk.Seen, head string, since time.Time, answer statusAnswer) {
+// git, or this process, read it. It returns the answer, with its key if it is noted.
+func (s *Statuses) remember(w *Worktree, untracked Untracked, seen *walk.Seen, head string, since time.Time, answer statusAnswer) statusAnswer {
 	isLong := len(answer.Entries)+len(answer.Ignored) > maxAnswer
 	if s.known == nil || untracked != UntrackedAll || isLong || !seen.IsWhole || !seen.IsSettledBefore(since) {
-		return
+		return answer
 	}
 	answer.Key = s.keyOf(seen, w, head)
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
-	s.known.known[w.Admin], s.known.added[w.Admin] = answer, answer
+	s.known.known()[w.Admin], s.known.added[w.Admin] = answer, answer
+	return answer
 }
 
 // keyOf returns the key of a checkout: all that git's answer depends on.

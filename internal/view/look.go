@@ -135,13 +135,14 @@ func (l *looker) byActivity(wanted func(croft.Workspace) bool) []int {
 // was last written.
 func (l *looker) lastActive(i int) time.Time {
 	tree := l.r.Trees.At(project.SpecOf(l.records[i]))
-	var last time.Time
-	for _, path := range []string{tree.Path, filepath.Join(tree.Admin, "index"), filepath.Join(tree.Admin, "logs", "HEAD")} {
-		if info, err := os.Lstat(path); err == nil && info.ModTime().After(last) {
-			last = info.ModTime()
+	log := filepath.Join(tree.Admin, "logs", "HEAD")
+	if s, ok := l.stands.Load(l.list[i].ID); ok {
+		if last := lastWritten(log); last.After(s.(standing).active) {
+			return last
 		}
+		return s.(standing).active
 	}
-	return last
+	return lastWritten(tree.Path, filepath.Join(tree.Admin, "index"), log)
 }
 
 // inParallel calls f for each index, in order, until the time is over.

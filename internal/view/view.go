@@ -41,6 +41,7 @@ type Views struct {
 	Queues    Queues           // required
 
 	lists turn
+	known standings
 }
 
 // view turns the records of a project into workspaces as callers see them: with what
@@ -55,6 +56,8 @@ type view struct {
 	queue     map[croft.ID]condition.Queue                 // the places of the merges that wait
 	landed    func() (map[croft.ID][]journal.Merge, error) // see [journal.Journal.Landed]
 	radar     *radar.Radar
+	known     *standings
+	stands    sync.Map // the standings of this view that are known, by workspace
 
 	isListing   bool // all live workspaces are in the list
 	isShown     bool // the caller asks what the workspace is like, and no act on it is answered
@@ -85,7 +88,7 @@ func (svc *Views) newView(ctx context.Context, r *project.Project, only ...croft
 	if err != nil {
 		return nil, err
 	}
-	v := &view{r: r, leases: leases, merges: map[croft.ID]journal.Merge{}, unsettled: unsettled, here: proc.Here(), now: svc.Now()}
+	v := &view{r: r, leases: leases, merges: map[croft.ID]journal.Merge{}, unsettled: unsettled, here: proc.Here(), now: svc.Now(), known: &svc.known}
 	for _, m := range last {
 		v.merges[m.Workspace] = m
 	}
@@ -131,16 +134,15 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 		w.Env["CROFT_HOME"] = rec.Home
 	}
 	tree := v.r.Trees.At(project.SpecOf(rec))
-	if reason, personal, err := project.IsLockedByPerson(tree); err == nil && personal {
-		w.IsLocked, w.LockReason = true, reason
-	}
+	stands := v.standingOf(rec, tree)
+	w.IsLocked, w.LockReason = stands.isLocked, stands.lockReason
 	if w.State == croft.Creating {
 		if why, is := v.unsettled.Rewinding[w.ID]; is {
 			w.Fault, w.FaultReason = croft.FaultRewinding, why
 		}
 		return w
 	}
-	if h := v.r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
+	if h := stands.health; h != checkout.Intact {
 		w.State, w.Fault = croft.Broken, faults[h]
 		if h == checkout.Foreign && fsx.Identity(rec.Identity).IsAt(w.Path) { // the workspace's directory, whose .git is lost or replaced
 			w.Fault = croft.FaultUnregistered
@@ -151,7 +153,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 	if w.State == croft.Ready && rec.Boot != v.here.Boot {
 		w.State = croft.Stopped
 	}
-	if branch, head, err := v.head(ctx, tree); err == nil {
+	if branch, head, err := v.headIn(ctx, stands, tree); err == nil {
 		w.Branch, w.Head = branch, head
 	}
 	w.MergeReason, w.MergeMessage = v.whyPending(w, tree)

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/watch"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -47,6 +48,8 @@ type Options struct {
 	// ManyPacks, if not nil, is called with the common directory of a repository after a
 	// batch has added a pack and there are many small ones.
 	ManyPacks func(commonDir string)
+	// Watches, if not nil, tell whether checkouts were touched since they were walked.
+	Watches *watch.Watches
 }
 
 // Git is an installed git.

@@ -12,6 +12,8 @@ type FileStat struct {
 	Mode    fs.FileMode
 	Size    int64
 	ModTime time.Time
+	// IsShared says that a file has other names, by which it may be written. On Windows it is not known.
+	IsShared bool
 
 	noted [10]uint32 // in the form and order of an index entry
 }

@@ -78,6 +78,7 @@ func fileStat(st *unix.Stat_t) FileStat {
 	csec, cnsec := st.Ctim.Unix()
 	return FileStat{
 		Mode: fileMode(uint32(st.Mode)), Size: st.Size, ModTime: time.Unix(sec, nsec),
+		IsShared: st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1,
 		noted: [10]uint32{
 			uint32(csec), uint32(cnsec), uint32(sec), uint32(nsec), 0,
 			uint32(st.Ino), 0, st.Uid, st.Gid, uint32(st.Size),

@@ -44,6 +44,8 @@ type Request struct {
 	// Ignored are paths that git was seen to ignore; those of directories end in a slash, and
 	// are not entered. Nil: the walk ends at the first name that the index does not have.
 	Ignored map[string]bool
+	// Enter, if not nil, is called with each open directory before its names are read.
+	Enter func(dir int)
 }
 
 // Seen is what a walk saw.
@@ -53,6 +55,11 @@ type Seen struct {
 	// IsWhole says that the walk came to its end. If not, there is a name that the index does not
 	// have, and no key.
 	IsWhole bool
+	// HasIgnored says that names were left out because the request has them as ignored. They are, as long as
+	// the rules are what they were.
+	HasIgnored bool
+	// HasShared says that one of the files has another name, by which it may be written.
+	HasShared bool
 
 	index  *index.Index
 	work   string

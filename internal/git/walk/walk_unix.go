@@ -61,16 +61,26 @@ func (w *walker) note(kind byte, path string) {
 	w.seen.key = append(append(append(w.seen.key, kind), path...), 0)
 }
 
+// ignored notes a path that is left out.
+func (w *walker) ignored(path string) {
+	w.note(ofIgnored, path)
+	w.seen.HasIgnored = true
+}
+
 // age notes when something last changed.
 func (w *walker) age(st index.FileStat) {
 	if n := &w.seen.newest; n.Changed().Before(st.Changed()) {
 		*n = st
 	}
+	w.seen.HasShared = w.seen.HasShared || st.IsShared
 }
 
 // dir compares an open directory with the entries below it; depth is how many directories above
 // it the index does not have.
 func (w *walker) dir(fd int, prefix string, entries []index.Entry, depth int) error {
+	if w.req.Enter != nil {
+		w.req.Enter(fd)
+	}
 	st, err := index.FstatDir(fd)
 	if err != nil {
 		return err
@@ -188,10 +198,10 @@ func (w *walker) unknownName(fd int, prefix, name string, depth int) error {
 	isRule := strings.EqualFold(name, ".gitignore") || strings.EqualFold(name, ".gitattributes")
 	switch {
 	case isDir && w.req.Ignored[path+"/"]:
-		w.note(ofIgnored, path+"/")
+		w.ignored(path + "/")
 		return nil
 	case !isDir && w.req.Ignored[path] && !isRule: // rules hold, also where they say that they are ignored
-		w.note(ofIgnored, path)
+		w.ignored(path)
 		return nil
 	}
 	w.age(now)
