@@ -4,40 +4,25 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 // TestLooksAreRemembered: a second look starts no git for commits and files that are as they were,
 // and sees what changed since.
 func TestLooksAreRemembered(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("no script in the place of git")
-	}
 	r := gittest.New(t)
 	r.Write("f", "1\n2\n3\n")
 	r.Commit("files")
 	log := filepath.Join(r.Home, "log")
-	gittest.WriteFile(t, filepath.Join(r.Home, "bin", "git"), "#!/bin/sh\necho \"$@\" >> "+log+"\nPATH=${PATH#*:} exec git \"$@\"\n")
-	if err := os.Chmod(filepath.Join(r.Home, "bin", "git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	env := slices.Clone(r.Env)
-	for i, kv := range env {
-		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
-			env[i] = "PATH=" + filepath.Join(r.Home, "bin") + ":" + path
-		}
-	}
-	e := open(t, r.Dir, &engine.Options{Environ: env})
+	e := scriptedGit(t, r, `echo "$@" >> `+log)
 	var made []croft.Workspace
-	for _, name := range []string{"work", "clean", "landed"} {
+	for _, name := range []string{"work", "clean", "landed", "open"} {
 		made = append(made, create(t, e, croft.CreateRequest{Name: name}))
 	}
 	commit := func(w croft.Workspace, text string) {
@@ -49,6 +34,7 @@ func TestLooksAreRemembered(t *testing.T) {
 	commit(made[2], "one\n")
 	r.Git("merge", "--quiet", "--squash", made[2].Branch)
 	r.Git("commit", "--quiet", "-m", "squashed")
+	gittest.WriteFile(t, filepath.Join(made[3].Path, "new/file"), "one\ntwo\n")
 	look := func() (seen []string, asked []string) {
 		t.Helper()
 		_ = os.Remove(log)
@@ -70,7 +56,10 @@ func TestLooksAreRemembered(t *testing.T) {
 	if len(asked) == 0 {
 		t.Error("git was not asked at first: the test sees nothing")
 	}
-	for _, want := range []string{"work ahead +1 -1, 1 lines in 1 files, 0 uncommitted", "landed merged +1 -1, 1 lines in 1 files, 0 uncommitted"} {
+	for _, want := range []string{
+		"work ahead +1 -1, 1 lines in 1 files, 0 uncommitted", "landed merged +1 -1, 1 lines in 1 files, 0 uncommitted",
+		"open dirty +0 -1, 2 lines in 1 files, 1 uncommitted",
+	} {
 		if !slices.Contains(first, want) {
 			t.Errorf("%q, want %q", first, want)
 		}
@@ -80,9 +69,13 @@ func TestLooksAreRemembered(t *testing.T) {
 		t.Errorf("first %q, then %q, for which git was asked %q", first, again, asked)
 	}
 	commit(made[0], "one\ntwo\n")
+	gittest.WriteFile(t, filepath.Join(made[3].Path, "new/file"), "one\n2\n\n\n")
 	r.Write("f", "2\n")
 	r.Commit("the target moves")
-	want := []string{"work ahead +2 -2, 2 lines in 1 files, 0 uncommitted", "clean empty +0 -2, 0 lines in 0 files, 0 uncommitted", "landed merged +1 -2, 1 lines in 1 files, 0 uncommitted"}
+	want := []string{
+		"work ahead +2 -2, 2 lines in 1 files, 0 uncommitted", "clean empty +0 -2, 0 lines in 0 files, 0 uncommitted", "landed merged +1 -2, 1 lines in 1 files, 0 uncommitted",
+		"open dirty +0 -2, 4 lines in 1 files, 1 uncommitted",
+	}
 	if now, _ := look(); !slices.Equal(now, want) {
 		t.Errorf("after changes %q, want %q", now, want)
 	}

@@ -22,27 +22,14 @@ import (
 func TestForecastCost(t *testing.T) {
 	n, runs := size(60, 1000), size(3, 5)
 	p := bigProject(t, 100)
-	for at := 0; at < n; at += 20 {
-		names := make([]string, 20)
-		for i := range names {
-			names[i] = agentName(at + i)
-		}
-		p.mustCroft(append([]string{"new"}, names...)...)
-	}
-	for i := 0; i < n; i += 10 {
-		dir := filepath.Join(p.workspaces(), agentName(i))
-		for k := range 3 { // with other workspaces, and seldom in the same place
-			p.litterAt(dir, fmt.Sprintf("work/of%d.txt", (i*7+k*13)%n), fmt.Sprint("by ", i))
-		}
-		if i%20 == 0 {
-			p.git(dir, "add", "--all")
-			p.git(dir, "commit", "--quiet", "--message", "work")
-		}
-	}
+	p.makeFleet(n)
 	var cold, warm, changed, statuses, coldRest, warmRest, changedRest []time.Duration
 	pairs := 0
 	for run := range runs {
 		p.forget()
+		if run > 0 {
+			p.forgetLooks()
+		}
 		f := p.conflicts()
 		if len(f.Order) != n/10 || f.Effort.Remembered != 0 {
 			t.Fatalf("run %d: %d in order, %+v", run, len(f.Order), f.Effort)
@@ -73,6 +60,28 @@ func TestForecastCost(t *testing.T) {
 	}
 	if most := 3*median(statuses) + 200*time.Millisecond; median(warm) > most || median(changed) > most {
 		t.Errorf("a forecast that remembers took %s and %s, the statuses %s", ms(median(warm)), ms(median(changed)), ms(median(statuses)))
+	}
+}
+
+// makeFleet makes workspaces of which a tenth has work, half of it committed, half not.
+func (p *project) makeFleet(n int) {
+	p.t.Helper()
+	for at := 0; at < n; at += 20 {
+		names := make([]string, 20)
+		for i := range names {
+			names[i] = agentName(at + i)
+		}
+		p.mustCroft(append([]string{"new"}, names...)...)
+	}
+	for i := 0; i < n; i += 10 {
+		dir := filepath.Join(p.workspaces(), agentName(i))
+		for k := range 3 { // with other workspaces, and seldom in the same place
+			p.litterAt(dir, fmt.Sprintf("work/of%d.txt", (i*7+k*13)%n), fmt.Sprint("by ", i))
+		}
+		if i%20 == 0 {
+			p.git(dir, "add", "--all")
+			p.git(dir, "commit", "--quiet", "--message", "work")
+		}
 	}
 }
 

@@ -261,6 +261,7 @@ type workspace struct {
 	Branch string `json:"branch"`
 	Role   string `json:"role"`
 	State  string `json:"state"`
+	Status string `json:"status"`
 }
 
 func (a answer) code() string {

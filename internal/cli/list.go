@@ -42,10 +42,10 @@ func newListCommand(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List workspaces and what each needs next",
 		Long: `List workspaces: how each stands, why, and what it needs next. On a terminal commits
-and files are looked at for 0.3 seconds; what was not looked at is said. Without a
-terminal the list goes by the record and the branches alone, so that uncommitted work
-does not show: --full looks at all. --state looks at all, too. With --json "unseen"
-has those that were not looked at.
+and files are looked at for 0.3 seconds, those of a few workspaces for longer if need
+be; what was not looked at is said. Without a terminal the list goes by the record and
+the branches alone, so that uncommitted work does not show: --full looks at all.
+--state looks at all, too. With --json "unseen" has those that were not looked at.
 
 On a terminal those that need you come first, and columns make room for the command.
 On a pipe all columns are there, the oldest workspace first, and nothing is cut.`,

@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -26,7 +25,8 @@ type Statuses struct {
 
 	mu    sync.Mutex
 	files *object.Files
-	trees map[string]string // of commits
+	trees map[string]string   // of commits
+	roots map[[32]byte]string // the trees of staged files
 }
 
 // Statuses returns what compares checkouts now, and believes nothing that was found before. The
@@ -90,18 +90,22 @@ func (s *Statuses) Of(ctx context.Context, w *Worktree, untracked Untracked) ([]
 // walked walks a checkout, and returns its status if that is what was remembered of it, or if it is clean.
 func (s *Statuses) walked(ctx context.Context, w *Worktree, untracked Untracked, head string, was statusAnswer, isKnown bool) ([]odb.StatusEntry, bool) {
 	began := time.Now()
-	req := s.walkOf(w)
+	mark := s.begin(w, untracked)
+	defer mark.Drop()
+	if mark == nil && isKnown && s.isAsRemembered(w, was, head) {
+		return was.Entries, true
+	}
+	req := s.requestOf(w)
 	if isKnown {
 		req.Ignored = was.ignoredSet()
 	}
-	mark := s.begin(w, untracked)
-	defer mark.Drop()
 	req.Enter = mark.Enter
 	seen, err := walk.Look(req)
 	switch {
 	case err != nil:
 		return nil, false
 	case isKnown && seen.IsWhole && was.Key == s.keyOf(seen, w, head):
+		s.retrace(w, seen, head, began, was)
 	case s.provesClean(ctx, seen, head):
 		was = s.remember(w, untracked, seen, head, began, statusAnswer{})
 	default:
@@ -109,10 +113,6 @@ func (s *Statuses) walked(ctx context.Context, w *Worktree, untracked Untracked,
 	}
 	s.keep(mark, w, seen, head, was)
 	return was.Entries, true
-}
-
-func (s *Statuses) walkOf(w *Worktree) walk.Request {
-	return walk.Request{Work: w.Path, Index: filepath.Join(w.Admin, "index"), Format: s.repo.ObjectFormat()}
 }
 
 // ask asks git, and walks the checkout once more, so that what git said can be remembered.
@@ -123,7 +123,7 @@ func (s *Statuses) ask(ctx context.Context, w *Worktree, at checkoutAt, head str
 		return entries, err
 	}
 	answer := statusAnswer{Entries: entries, Ignored: ignored}
-	req := s.walkOf(w)
+	req := s.requestOf(w)
 	req.Ignored = answer.ignoredSet()
 	mark := s.begin(w, UntrackedAll)
 	defer mark.Drop()
@@ -145,7 +145,22 @@ func (s *Statuses) provesClean(ctx context.Context, seen *walk.Seen, head string
 		how = walk.Converted
 	}
 	return seen.IsWhole && !seen.HasIgnored && len(seen.Unknown) == 0 && seen.AreAsStaged(ctx, how, s.repo.ObjectFormat()) &&
-		seen.IsTree(s.treeOf(ctx, head), s.repo.ObjectFormat())
+		s.isStaged(seen, s.treeOf(ctx, head))
+}
+
+// isStaged reports whether the staged files are those of a tree. Most checkouts of a repository have the same.
+func (s *Statuses) isStaged(seen *walk.Seen, tree string) bool {
+	key := seen.Staged()
+	s.mu.Lock()
+	root, isKnown := s.roots[key]
+	s.mu.Unlock()
+	if !isKnown {
+		root = seen.Tree(s.repo.ObjectFormat())
+		s.mu.Lock()
+		s.roots[key] = root
+		s.mu.Unlock()
+	}
+	return tree != "" && root == tree
 }
 
 // headOf returns the commit that a checkout has checked out, if the checkout may be walked: git

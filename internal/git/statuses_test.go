@@ -82,6 +82,17 @@ func TestCleanIsKnownWithoutGit(t *testing.T) {
 			write("dir/a", "a\n")()
 		}, true},
 		{"none of the user", func() { _ = os.Remove(filepath.Join(r.Home, ".config/git/attributes")) }, false},
+		{"attributes of line ends, committed", func() {
+			write(".gitattributes", "* text=auto\n")()
+			in("add", "--all")()
+			in("commit", "--quiet", "-m", "d")()
+		}, false},
+		{"attributes that convert, committed", func() {
+			write(".gitattributes", "* ident\n")()
+			in("add", "--all")()
+			in("commit", "--quiet", "-m", "e")()
+		}, true},
+		{"none in the checkout", func() { in("rm", "--quiet", ".gitattributes")(); in("commit", "--quiet", "-m", "f")() }, false},
 		{"sparse", in("sparse-checkout", "set", "--no-cone", "/*"), true},
 	} {
 		k.change()

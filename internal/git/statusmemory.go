@@ -28,6 +28,10 @@ type statusAnswer struct {
 	Key     string            `json:"key"`
 	Entries []odb.StatusEntry `json:"entries,omitempty"`
 	Ignored []string          `json:"ignored,omitempty"`
+
+	// Names and Trace tell without a walk that nothing has changed; empty where that takes a walk.
+	Names walk.Names `json:"names,omitzero"`
+	Trace string     `json:"trace,omitempty"`
 }
 
 // Bounds of what is remembered.
@@ -108,14 +112,58 @@ func (s *Statuses) remember(w *Worktree, untracked Untracked, seen *walk.Seen, h
 		return answer
 	}
 	answer.Key = s.keyOf(seen, w, head)
-	s.known.mu.Lock()
-	defer s.known.mu.Unlock()
-	s.known.known()[w.Admin], s.known.added[w.Admin] = answer, answer
+	answer.Names, answer.Trace = s.traceOf(w, seen, head, since)
+	s.note(w, answer)
 	return answer
 }
 
+// retrace notes how a checkout is told to be as an answer of git's says, if a walk found that it is.
+func (s *Statuses) retrace(w *Worktree, seen *walk.Seen, head string, since time.Time, was statusAnswer) {
+	names, trace := s.traceOf(w, seen, head, since)
+	if s.known != nil && trace != "" && trace != was.Trace {
+		was.Names, was.Trace = names, trace
+		s.note(w, was)
+	}
+}
+
+func (s *Statuses) note(w *Worktree, answer statusAnswer) {
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	s.known.known()[w.Admin], s.known.added[w.Admin] = answer, answer
+}
+
+// traceOf returns what tells later, without a walk, that a checkout is as a walk saw it; nothing if that
+// cannot be told, or if something has changed since.
+func (s *Statuses) traceOf(w *Worktree, seen *walk.Seen, head string, since time.Time) (walk.Names, string) {
+	trace, names := seen.Trace()
+	if trace == nil || len(names.Dirs)+len(names.Files) > maxAnswer || !trace.IsSettledBefore(since) {
+		return walk.Names{}, ""
+	}
+	return names, s.keyOf(trace, w, head)
+}
+
+// isAsRemembered reports whether nothing has changed in a checkout since an answer was remembered, without a
+// walk.
+func (s *Statuses) isAsRemembered(w *Worktree, was statusAnswer, head string) bool {
+	if was.Trace == "" {
+		return false
+	}
+	trace, err := walk.Again(s.requestOf(w), was.Names)
+	return err == nil && was.Trace == s.keyOf(trace, w, head)
+}
+
+// requestOf returns the request to walk a checkout of which nothing is known.
+func (s *Statuses) requestOf(w *Worktree) walk.Request {
+	return walk.Request{Work: w.Path, Index: filepath.Join(w.Admin, "index"), Format: s.repo.ObjectFormat()}
+}
+
+// keyed is a key of what was found in a checkout.
+type keyed interface {
+	Key(more ...string) [32]byte
+}
+
 // keyOf returns the key of a checkout: all that git's answer depends on.
-func (s *Statuses) keyOf(seen *walk.Seen, w *Worktree, head string) string {
-	key := seen.Key("1", s.rules.Digest, head, w.Path)
+func (s *Statuses) keyOf(found keyed, w *Worktree, head string) string {
+	key := found.Key("1", s.rules.Digest, head, w.Path)
 	return hex.EncodeToString(key[:])
 }

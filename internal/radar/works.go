@@ -60,17 +60,32 @@ func (d *Draft) writeTo(ctx context.Context, commit string) error {
 	return d.err
 }
 
-// WorkCommit returns the last commit of a workspace, and a commit of its uncommitted
-// work on top of that, or the same commit if there is none.
-func WorkCommit(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) (head, commit string, err error) {
-	statuses := r.Git.Statuses(ctx)
-	defer statuses.Close()
+// Uncommitted is the work of a workspace that is not committed, as it is when it is read.
+type Uncommitted struct{ of workspace }
+
+// ReadUncommitted reads it, as statuses of many workspaces know it. It writes to the session only when the work is
+// committed.
+func ReadUncommitted(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record, statuses *git.Statuses) (Uncommitted, error) {
 	w, err := readWorkspace(ctx, statuses, r, a, rec)
-	if err != nil || len(w.status) == 0 {
-		return w.head, w.head, err
+	return Uncommitted{w}, err
+}
+
+// Stamp returns a digest of all that the commit of the work follows from, without reading a file of it. It may be
+// remembered only if it is not empty.
+func (u Uncommitted) Stamp(ctx context.Context) string {
+	stamp, mayRemember := u.of.stamp(ctx, time.Now())
+	if !mayRemember || u.of.rec.Resolving != nil {
+		return ""
 	}
-	commit, err = w.commit(ctx)
-	return w.head, commit, err
+	return stamp
+}
+
+// Commit commits the work in the session; without any it is the head of the workspace.
+func (u Uncommitted) Commit(ctx context.Context) (string, error) {
+	if len(u.of.status) == 0 {
+		return u.of.head, nil
+	}
+	return u.of.commit(ctx)
 }
 
 // workspace is the state of a workspace, for the commit of its work.

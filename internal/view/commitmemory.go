@@ -33,6 +33,7 @@ type comparison struct {
 	Added, Deleted, Changed int
 	Fork                    string
 	IsIn                    bool // its work is in the target, if no revert is in force
+	Uncommitted             uncommittedLines
 }
 
 // maxCommitMemory bounds the file.
@@ -104,7 +105,8 @@ func (l *looker) keep(m *commitMemory, i int, tip string, isIn bool) {
 	defer m.mu.Unlock()
 	m.isNew = true
 	m.known[l.list[i].ID] = comparison{
-		Key: l.keyOf(m, i, tip), Ahead: s.work.Ahead, Behind: s.work.Behind, Fork: s.fork,
+		Uncommitted: m.known[l.list[i].ID].Uncommitted,
+		Key:         l.keyOf(m, i, tip), Ahead: s.work.Ahead, Behind: s.work.Behind, Fork: s.fork,
 		Added: s.work.Added, Deleted: s.work.Deleted, Changed: s.work.Changed, IsIn: isIn,
 	}
 }

@@ -13,12 +13,11 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/condition"
 	"github.com/croft-sh/croft/internal/git/mergetree"
-	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/parallel"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
-	"github.com/croft-sh/croft/internal/radar"
 	"github.com/croft-sh/croft/internal/work"
 )
 
@@ -48,6 +47,13 @@ type looker struct {
 	compared *commitMemory
 }
 
+// The time for a look is for lists in which there is much to look at. A few workspaces get more of it, so that
+// those who have three are not told, on a busy machine, to list them again.
+const (
+	fewToLookAt = 10
+	graceOfFew  = 4
+)
+
 // lookAt looks at processes, commits and files of workspaces for a time: at the commits of
 // all by a few processes, at the files of each by its own, those that were active last
 // first. What could not be read or is late is not in the sights.
@@ -57,6 +63,9 @@ func (v *view) lookAt(ctx context.Context, records []journal.Record, list []crof
 		l.sights[i].isDue = v.isDue(w)
 	}
 	if within != croft.NoLimit {
+		if len(list) <= fewToLookAt {
+			within *= graceOfFew
+		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(within))
 		defer cancel()
@@ -72,8 +81,10 @@ func (v *view) lookAt(ctx context.Context, records []journal.Record, list []crof
 	defer session.Close()
 	l.session = session
 	l.pullIsolated(ctx)
+	l.compared = l.readCommitMemory(ctx)
 	l.lookAtCommits(ctx)
 	l.lookAtFiles(ctx)
+	l.writeCommitMemory(l.compared)
 	return l.sights
 }
 
@@ -121,12 +132,13 @@ func (l *looker) pullIsolated(ctx context.Context) {
 // first.
 func (l *looker) byActivity(wanted func(croft.Workspace) bool) []int {
 	var order []int
-	active := make([]time.Time, len(l.list))
 	for i, w := range l.list {
 		if l.sights[i].isDue && wanted(w) {
-			order, active[i] = append(order, i), l.lastActive(i)
+			order = append(order, i)
 		}
 	}
+	active := make([]time.Time, len(l.list))
+	parallel.Each(len(order), func(k int) { active[order[k]] = l.lastActive(order[k]) })
 	slices.SortStableFunc(order, func(a, b int) int { return active[b].Compare(active[a]) })
 	return order
 }
@@ -172,11 +184,13 @@ func (l *looker) inParallel(ctx context.Context, order []int, f func(i int)) {
 // lookAtFiles counts the uncommitted changes of each workspace, and then the lines of those
 // that have some.
 func (l *looker) lookAtFiles(ctx context.Context) {
-	var mu sync.Mutex
-	var spans []odb.Span
-	var of []int
 	statuses := l.r.Git.RememberedStatuses(ctx)
 	defer statuses.Close()
+	changed := changedLines{looker: l, statuses: statuses}
+	changed.under = sync.OnceValue(func() string {
+		under, _ := l.r.Git.MergeConditions(ctx) // if they are not known, nothing is remembered
+		return under
+	})
 	l.inParallel(ctx, l.byActivity(func(croft.Workspace) bool { return true }), func(i int) {
 		rec, s := l.records[i], &l.sights[i]
 		changes, err := l.r.Trees.ChangesBy(ctx, statuses, project.SpecOf(rec))
@@ -187,22 +201,11 @@ func (l *looker) lookAtFiles(ctx context.Context) {
 		s.work.Seen = append(s.work.Seen, croft.AspectFiles)
 		s.files.Marked = l.countMarked(ctx, rec, changes)
 		s.work.Uncommitted, s.work.Unmerged = s.files.Changed, s.files.Unmerged+s.files.Marked
-		if s.files.Changed == 0 || s.files.Unmerged > 0 || s.fork == "" {
-			return
-		}
-		if _, commit, err := radar.WorkCommit(ctx, l.r, l.session, rec); err == nil {
-			mu.Lock()
-			defer mu.Unlock()
-			spans, of = append(spans, odb.Span{From: s.fork, To: commit}), append(of, i)
+		if s.files.Changed > 0 && s.files.Unmerged == 0 && s.fork != "" {
+			changed.find(ctx, i)
 		}
 	})
-	counts, err := l.session.CountChanges(ctx, spans)
-	if err != nil {
-		return // the lines of what is committed stay
-	}
-	for k, i := range of {
-		l.sights[i].setLines(counts[k])
-	}
+	changed.count(ctx)
 }
 
 func (s *sight) setLines(c mergetree.Changes) {

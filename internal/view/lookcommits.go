@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/mergetree"
@@ -25,8 +26,6 @@ func (l *looker) lookAtCommits(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	l.compared = l.readCommitMemory(ctx)
-	defer func() { l.writeCommitMemory(l.compared) }()
 	targets, commits := l.findTargets(landed)
 	if len(commits) == 0 { // all is known
 		return
@@ -62,7 +61,7 @@ func (l *looker) findTargets(landed map[croft.ID][]journal.Merge) (targets map[s
 			s.isCompared = true
 			continue
 		}
-		if l.recall(l.compared, i, tip, isRevertedOn(landed[w.ID], w.Target)) {
+		if l.isAtTip(i, tip) || l.recall(l.compared, i, tip, isRevertedOn(landed[w.ID], w.Target)) {
 			continue
 		}
 		t := targets[w.Target]
@@ -74,6 +73,17 @@ func (l *looker) findTargets(landed map[croft.ID][]journal.Merge) (targets map[s
 		commits = append(commits, l.tipsOf(i)...)
 	}
 	return targets, commits
+}
+
+// isAtTip sets what is known of a new workspace whose target has not moved, and reports whether it is one: git need
+// not be asked.
+func (l *looker) isAtTip(i int, tip string) bool {
+	if l.records[i].Workspace.Base != tip || slices.ContainsFunc(l.tipsOf(i), func(own string) bool { return own != tip }) {
+		return false
+	}
+	l.sights[i].fork = tip
+	l.sights[i].setCompared(false)
+	return true
 }
 
 // tipsOf returns the commits of a workspace that have to be in its target for its work to

@@ -116,7 +116,7 @@ func (d Target) checkGitDir() error {
 		}
 		return nil
 	}
-	if leads, err := gitdir.ReadCommonDir(dir); err != nil || leads != common {
+	if !gitdir.LeadsTo(dir, common) {
 		return fmt.Errorf("%s: %w", dir, ErrForeignAdmin)
 	}
 	return nil

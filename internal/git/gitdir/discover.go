@@ -142,6 +142,31 @@ func resolveGitFile(at, dotGit string) (Place, error) {
 // links resolved. It fails with os.ErrNotExist only if the admin directory has no file
 // commondir, and with ErrDeadWorktree if that file is empty or names no existing path.
 func ReadCommonDir(admin string) (string, error) {
+	common, err := writtenCommonDir(admin)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(common)
+	if err != nil {
+		return "", ErrDeadWorktree
+	}
+	return real, nil
+}
+
+// LeadsTo reports whether the common directory of an admin directory is one that has no link in its path.
+func LeadsTo(admin, common string) bool {
+	written, err := writtenCommonDir(admin)
+	if err != nil {
+		return false
+	}
+	if written == common {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(written)
+	return err == nil && real == common
+}
+
+func writtenCommonDir(admin string) (string, error) {
 	b, err := fsx.ReadSmall(filepath.Join(admin, "commondir"))
 	if err != nil {
 		return "", err
@@ -153,11 +178,7 @@ func ReadCommonDir(admin string) (string, error) {
 	if !filepath.IsAbs(common) {
 		common = filepath.Join(admin, common)
 	}
-	real, err := filepath.EvalSymlinks(common)
-	if err != nil {
-		return "", ErrDeadWorktree
-	}
-	return real, nil
+	return common, nil
 }
 
 // findMain finds the main checkout of a common directory. An agent can write core.worktree,

@@ -135,36 +135,37 @@ func Parse(data []byte, h hash.Hash) (*Index, error) {
 	if h.Write(body); !bytes.Equal(sum, make([]byte, hashLen)) && !bytes.Equal(sum, h.Sum(nil)) {
 		return nil, ErrUnreadable // index.skipHash: git leaves the checksum out
 	}
-	count := min(int(binary.BigEndian.Uint32(data[8:])), len(data)/(40+hashLen))
-	x := &Index{Entries: make([]Entry, 0, count)}
-	oids, names := make([]byte, 0, 2*hashLen*count), make([]byte, 0, len(data))
-	r, err := scanIndex(bytes.NewReader(body), hashLen, func(e rawEntry) {
-		x.Entries = append(x.Entries, e.decode())
-		oids, names = hex.AppendEncode(oids, e.oid()), append(append(names, e.name...), 0)
-	})
+	s, err := newScan(body, hashLen)
 	if err != nil {
 		return nil, err
 	}
-	x.name(string(oids), string(names), 2*hashLen)
-	for {
-		var head [8]byte
-		if _, err := io.ReadFull(r, head[:]); errors.Is(err, io.EOF) {
-			x.leaveOutFaults()
-			return x, nil
-		} else if err != nil {
-			return nil, ErrUnreadable
+	count := min(int(s.count), len(body)/s.fixed)
+	x := &Index{Entries: make([]Entry, 0, count)}
+	oids, names := make([]byte, 0, 2*hashLen*count), make([]byte, 0, len(data))
+	for range s.count {
+		if err := s.next(); err != nil {
+			return nil, err
 		}
-		if head[0] < 'A' || head[0] > 'Z' { // a required extension, which changes the meaning of the entries
-			return nil, ErrUnreadable
-		}
-		ext := make([]byte, min(int(binary.BigEndian.Uint32(head[4:])), len(body)))
-		if _, err := io.ReadFull(r, ext); err != nil {
-			return nil, ErrUnreadable
-		}
-		if string(head[:4]) == "TREE" {
-			x.Tree, _ = readTreeExtension(bytes.NewReader(ext), hashLen)
-		}
+		e := s.entry
+		x.Entries = append(x.Entries, e.decode())
+		oids, names = hex.AppendEncode(oids, e.oid()), append(append(names, e.name...), 0)
 	}
+	x.name(string(oids), string(names), 2*hashLen)
+	for ext := s.rest; len(ext) > 0; {
+		if len(ext) < 8 || ext[0] < 'A' || ext[0] > 'Z' { // a required extension, which changes the meaning of the entries
+			return nil, ErrUnreadable
+		}
+		size := binary.BigEndian.Uint32(ext[4:])
+		if uint64(size) > uint64(len(ext)-8) {
+			return nil, ErrUnreadable
+		}
+		if string(ext[:4]) == "TREE" {
+			x.Tree, _ = readTreeExtension(bytes.NewReader(ext[8:8+size]), hashLen)
+		}
+		ext = ext[8+size:]
+	}
+	x.leaveOutFaults()
+	return x, nil
 }
 
 // name gives the entries their objects and paths, which are substrings of two long

@@ -23,15 +23,22 @@ func Lstat(path string) (FileStat, error) {
 // LstatAt stats an entry of an open directory and does not follow a symbolic link.
 func LstatAt(dir int, name string) (FileStat, error) {
 	var st unix.Stat_t
-	err := retryEINTR(func() error { return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	err := FstatAt(dir, name, &st)
 	return fileStat(&st), err
 }
 
-// FstatDir stats an open directory.
-func FstatDir(dir int) (FileStat, error) {
-	var st unix.Stat_t
-	err := retryEINTR(func() error { return unix.Fstat(dir, &st) })
-	return fileStat(&st), err
+// FstatAt stats an entry of an open directory as the kernel does, and does not follow a symbolic link.
+func FstatAt(dir int, name string, st *unix.Stat_t) error {
+	for { // without a closure: this is called for every file of every checkout
+		if err := unix.Fstatat(dir, name, st, unix.AT_SYMLINK_NOFOLLOW); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// Fstat stats an open file as the kernel does.
+func Fstat(fd int, st *unix.Stat_t) error {
+	return retryEINTR(func() error { return unix.Fstat(fd, st) })
 }
 
 // ReadDir stats everything in a directory. The kernel looks up the directory once and not

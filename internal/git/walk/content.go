@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/object"
@@ -22,7 +24,7 @@ type Conversions string
 
 // The conversions of a repository.
 const (
-	// Unconverted says that no attribute is set, so that only line endings may be converted.
+	// Unconverted says that no attribute is set outside of the checkout, so that those in it tell.
 	Unconverted Conversions = "none"
 	// Converted says that git has to be asked for the content of a file.
 	Converted Conversions = ""
@@ -34,7 +36,7 @@ func (s *Seen) AreAsStaged(ctx context.Context, how Conversions, format object.F
 	if len(s.Changed) == 0 {
 		return true
 	}
-	if how != Unconverted || s.HasAttributes() {
+	if how != Unconverted {
 		return false
 	}
 	var all int64
@@ -54,12 +56,43 @@ func (s *Seen) AreAsStaged(ctx context.Context, how Conversions, format object.F
 		return false
 	}
 	defer top.Close()
+	if !s.keepsBytes(top) {
+		return false
+	}
 	for _, c := range s.Changed {
 		if ctx.Err() != nil || !isAsStaged(top, c, format) {
 			return false
 		}
 	}
 	return true
+}
+
+// converting are parts of the names of all attributes by which a file without a carriage return is staged as
+// something else. A file of attributes without them only says how lines end.
+var converting = [][]byte{[]byte("filter"), []byte("ident"), []byte("encoding")}
+
+// keepsBytes reports whether no file of attributes in the checkout may change what a file without a carriage
+// return becomes when it is staged. One that is not staged is an unknown name.
+func (s *Seen) keepsBytes(top *fsx.Dir) bool {
+	for _, e := range s.index.Entries {
+		if !isAttributes(e.Path) {
+			continue
+		}
+		dir, err := top.OpenBelow(path.Dir(e.Path))
+		if err != nil {
+			return false
+		}
+		data, err := dir.ReadFile(path.Base(e.Path), maxFile)
+		dir.Close()
+		if err != nil || slices.ContainsFunc(converting, func(word []byte) bool { return bytes.Contains(data, word) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func isAttributes(name string) bool {
+	return strings.EqualFold(name[strings.LastIndexByte(name, '/')+1:], ".gitattributes")
 }
 
 // isAsStaged compares the content of one file.

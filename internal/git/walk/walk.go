@@ -4,7 +4,8 @@
 // It has two answers. A checkout is clean, by the same evidence that git takes for it, or git has
 // to be asked; there is no third. What was seen has a key, too: as long as a later walk has the
 // same key, git's last answer still holds, so a caller may remember it ([Seen.Key],
-// [Seen.IsSettledBefore]).
+// [Seen.IsSettledBefore]). [Again] finds out with less whether nothing has changed since a walk: it believes
+// the times of directories, on file systems where they tell.
 //
 // The directory is an agent's. It is read below open directories, so no link is followed; nothing
 // but a regular file is opened, and nothing waits. Names, sizes and the index are bounded. An agent
@@ -14,7 +15,6 @@ package walk
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -64,7 +64,15 @@ type Seen struct {
 	index  *index.Index
 	work   string
 	key    []byte
+	digest []byte // of the index
+	names  Names
 	newest index.FileStat // of files and directories, the one that changed last
+
+	// For a trace: the stat data of directories and of the files that the index does not have, and whether
+	// the times of directories tell.
+	dirs    map[string]index.FileStat
+	files   []index.FileStat
+	isDated bool
 }
 
 // Suspect is a tracked file that may have changed.
@@ -76,15 +84,7 @@ type Suspect struct {
 
 // Key returns a digest of all that git's status of the checkout depends on, with words for what
 // the walk does not see: HEAD, the configuration.
-func (s *Seen) Key(more ...string) [32]byte {
-	sum := sha256.New()
-	for _, word := range more {
-		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(word))))
-		sum.Write([]byte(word))
-	}
-	sum.Write(s.key)
-	return [32]byte(sum.Sum(nil))
-}
+func (s *Seen) Key(more ...string) [32]byte { return keyOf(s.key, more) }
 
 // IsSettledBefore reports whether nothing that the walk saw has changed since some time before a
 // moment, so that what git answered after it is about the same state, and any change after
@@ -93,16 +93,25 @@ func (s *Seen) IsSettledBefore(at time.Time) bool { return s.newest.IsSince(at) 
 
 // IsTree reports whether the staged files are those of a tree.
 func (s *Seen) IsTree(oid string, format object.Format) bool {
-	root, err := s.index.Trees(format)
-	return err == nil && oid != "" && hexOf(root.OID) == oid
+	return oid != "" && s.Tree(format) == oid
 }
 
-// HasAttributes reports whether a file of attributes is staged. What is not staged is unknown.
-func (s *Seen) HasAttributes() bool {
-	return slices.ContainsFunc(s.index.Entries, func(e index.Entry) bool {
-		at := strings.LastIndexByte(e.Path, '/') + 1
-		return strings.EqualFold(e.Path[at:], ".gitattributes")
-	})
+// Tree returns the tree of the staged files, or "".
+func (s *Seen) Tree(format object.Format) string {
+	root, err := s.index.Trees(format)
+	if err != nil {
+		return ""
+	}
+	return hexOf(root.OID)
+}
+
+// Staged returns a digest of the staged files: checkouts that have the same have the same tree.
+func (s *Seen) Staged() [32]byte {
+	var all []byte
+	for _, e := range s.index.Entries {
+		all = append(append(append(append(append(all, e.Mode...), ' '), e.OID...), e.Path...), 0)
+	}
+	return sha256.Sum256(all)
 }
 
 // readIndex reads the index, and refuses what this package does not understand.
@@ -124,8 +133,7 @@ func readIndex(req Request) (*index.Index, []byte, error) {
 			return nil, nil, ErrAskGit
 		}
 	}
-	sum := sha256.Sum256(data)
-	return x, binary.BigEndian.AppendUint64(sum[:], uint64(x.Written.UnixNano())), nil
+	return x, digestOf(data, x.Written), nil
 }
 
 // child is an entry of a tracked directory: a file, or a directory with the entries below it.

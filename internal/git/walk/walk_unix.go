@@ -22,7 +22,7 @@ var errEnough = errors.New("enough is seen")
 // Look walks a checkout. It fails with [ErrAskGit], or with another error, where its answer would
 // not be git's.
 func Look(req Request) (*Seen, error) {
-	x, key, err := readIndex(req)
+	x, digest, err := readIndex(req)
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +31,13 @@ func Look(req Request) (*Seen, error) {
 		return nil, err
 	}
 	defer top.Close()
-	w := &walker{req: req, x: x, seen: &Seen{index: x, work: req.Work, key: key}, buf: make([]byte, 8<<10)}
-	err = w.dir(int(top.File().Fd()), "", x.Entries, 0)
+	fd := int(top.File().Fd())
+	seen := &Seen{
+		index: x, work: req.Work, key: slices.Clone(digest), digest: digest, names: Names{Index: nameOf(digest)},
+		dirs: map[string]index.FileStat{}, isDated: datesDirs(fd),
+	}
+	w := &walker{req: req, x: x, seen: seen, buf: make([]byte, 8<<10)}
+	err = w.dir(fd, "", x.Entries, 0)
 	if errors.Is(err, errEnough) {
 		return w.seen, nil
 	}
@@ -45,16 +50,9 @@ type walker struct {
 	x       *index.Index
 	seen    *Seen
 	unknown int
+	device  uint64
 	buf     []byte
 }
-
-// The kinds of what the key is made of.
-const (
-	ofTracked = 't'
-	ofGone    = 'g'
-	ofUnknown = 'u'
-	ofIgnored = 'i'
-)
 
 // note adds a path to the key.
 func (w *walker) note(kind byte, path string) {
@@ -81,11 +79,9 @@ func (w *walker) dir(fd int, prefix string, entries []index.Entry, depth int) er
 	if w.req.Enter != nil {
 		w.req.Enter(fd)
 	}
-	st, err := index.FstatDir(fd)
-	if err != nil {
+	if err := w.dated(fd, prefix); err != nil {
 		return err
 	}
-	w.age(st)
 	names, err := w.names(fd)
 	if err != nil {
 		return err
@@ -109,6 +105,23 @@ func (w *walker) dir(fd int, prefix string, entries []index.Entry, depth int) er
 	for _, c := range known {
 		w.gone(c)
 	}
+	return nil
+}
+
+// dated notes the times of an open directory. One of another file system tells nothing.
+func (w *walker) dated(fd int, prefix string) error {
+	var raw unix.Stat_t
+	if err := index.Fstat(fd, &raw); err != nil {
+		return err
+	}
+	st := index.StatOf(&raw)
+	st.IsShared = false // a directory has as many links as directories
+	w.age(st)
+	if prefix == "" {
+		w.device = uint64(raw.Dev)
+	}
+	w.seen.isDated = w.seen.isDated && uint64(raw.Dev) == w.device
+	w.seen.dirs[strings.TrimSuffix(prefix, "/")] = st
 	return nil
 }
 
@@ -208,8 +221,10 @@ func (w *walker) unknownName(fd int, prefix, name string, depth int) error {
 	w.seen.Unknown = append(w.seen.Unknown, path)
 	w.note(ofUnknown, path)
 	if isDir {
+		w.seen.names.Dirs = append(w.seen.names.Dirs, path)
 		return w.enter(fd, path+"/", name, nil, depth+1)
 	}
+	w.seen.names.Files, w.seen.files = append(w.seen.names.Files, path), append(w.seen.files, now)
 	w.seen.key = now.AppendTo(w.seen.key)
 	return nil
 }

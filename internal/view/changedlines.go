@@ -1,0 +1,93 @@
+package view
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/radar"
+)
+
+// uncommittedLines are the lines of a workspace whose work is not committed, by all that they follow from.
+type uncommittedLines struct {
+	Key                     string `json:",omitempty"`
+	Added, Deleted, Changed int    `json:",omitempty"`
+}
+
+// changedLines counts the lines of workspaces with uncommitted work, of all together.
+type changedLines struct {
+	*looker
+	statuses *git.Statuses
+	under    func() string // what the lines depend on besides the work; empty: nothing may be remembered
+
+	mu    sync.Mutex
+	spans []odb.Span
+	of    []int
+	keys  []string
+}
+
+// find finds the lines of a workspace, or notes what they have to be counted of.
+func (c *changedLines) find(ctx context.Context, i int) {
+	work, err := radar.ReadUncommitted(ctx, c.r, c.session, c.records[i], c.statuses)
+	if err != nil {
+		return
+	}
+	s := &c.sights[i]
+	key := c.keyOf(work.Stamp(ctx), s.fork)
+	if was, known := c.recallLines(i, key); known {
+		s.work.Added, s.work.Deleted, s.work.Changed = was.Added, was.Deleted, was.Changed
+		return
+	}
+	commit, err := work.Commit(ctx)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spans, c.of, c.keys = append(c.spans, odb.Span{From: s.fork, To: commit}), append(c.of, i), append(c.keys, key)
+}
+
+// count counts the lines of what was found. If it fails, the lines of what is committed stay.
+func (c *changedLines) count(ctx context.Context) {
+	counts, err := c.session.CountChanges(ctx, c.spans)
+	if err != nil {
+		return
+	}
+	for k, i := range c.of {
+		c.sights[i].setLines(counts[k])
+		c.keepLines(i, c.keys[k], counts[k])
+	}
+}
+
+// keyOf returns the key of the lines of work with a stamp since a commit, or "".
+func (c *changedLines) keyOf(stamp, fork string) string {
+	if stamp == "" || c.under() == "" || c.compared.file == "" {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "1 %q %q %q %q\n", c.under(), c.compared.rules, fork, stamp))
+	return hex.EncodeToString(sum[:])
+}
+
+func (c *changedLines) recallLines(i int, key string) (uncommittedLines, bool) {
+	c.compared.mu.Lock()
+	defer c.compared.mu.Unlock()
+	was := c.compared.known[c.list[i].ID].Uncommitted
+	return was, key != "" && was.Key == key
+}
+
+func (c *changedLines) keepLines(i int, key string, found mergetree.Changes) {
+	m, id := c.compared, c.list[i].ID
+	if key == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.known[id]
+	was.Uncommitted = uncommittedLines{Key: key, Added: found.Added, Deleted: found.Deleted, Changed: len(found.Paths)}
+	m.known[id], m.isNew = was, true
+}
