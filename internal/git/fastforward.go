@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -161,9 +160,7 @@ func (a *FastForward) checkCheckout(ctx context.Context) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	// An agent may have forged the stat data in the index. Git trusts cached stat data by
-	// the index's mtime, so an old mtime makes git read the files.
-	if err := os.Chtimes(a.copyPath(), time.Unix(1, 0), time.Unix(1, 0)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := a.forgetFiles(paths); err != nil {
 		return err
 	}
 	if err := a.updatePaths(ctx, paths); err != nil {

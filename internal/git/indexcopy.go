@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
@@ -115,6 +116,30 @@ func (c *indexCopy) updatePaths(ctx context.Context, paths []string) error {
 	}
 	_, err := c.run(ctx, string(list), "update-index", "--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin")
 	return err
+}
+
+// forgetFiles makes git read the files at some paths, instead of trusting the stat data of their
+// entries in the copy: an agent may have forged it. Git trusts stat data by the mtime of the index,
+// so where the entries cannot be changed here an old mtime makes it read all files.
+func (c *indexCopy) forgetFiles(paths []string) error {
+	data, info, err := index.ReadFile(c.copyPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	is := make(map[string]bool, len(paths))
+	for _, p := range paths {
+		is[p] = true
+	}
+	at := info.ModTime()
+	if data, err = index.Forget(data, c.repo.ObjectFormat(), func(path []byte) bool { return is[string(path)] }); err == nil {
+		err = os.WriteFile(c.copyPath(), data, 0o600)
+	} else if errors.Is(err, index.ErrUnreadable) {
+		at, err = time.Unix(1, 0), nil
+	}
+	return errors.Join(err, os.Chtimes(c.copyPath(), at, at))
 }
 
 // isBelowLink reports whether a directory of the checkout is a symbolic link, or is below

@@ -115,7 +115,6 @@ func (w *walker) dated(fd int, prefix string) error {
 		return err
 	}
 	st := index.StatOf(&raw)
-	st.IsShared = false // a directory has as many links as directories
 	w.age(st)
 	if prefix == "" {
 		w.device = uint64(raw.Dev)
