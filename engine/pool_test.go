@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -40,6 +41,41 @@ func created(t *testing.T, e croft.Service, name string, by croft.MadeBy) *croft
 		t.Fatalf("%s was made by %s (%s), want %s", name, w.MadeBy, w.MadeWhy, by)
 	}
 	return w
+}
+
+// TestPoolStartsNoGit: a workspace from the stock takes no process, in a clone as in a project without a remote.
+func TestPoolStartsNoGit(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere no spare is copied, and no script may stand for git")
+	}
+	for _, from := range []string{"no remote", "a clone"} {
+		r := gittest.New(t)
+		if from == "a clone" {
+			origin := gittest.New(t)
+			r.Git("remote", "add", "origin", origin.Dir)
+			r.Git("fetch", "--quiet")
+			r.Git("reset", "--quiet", "--hard", "origin/main")
+			r.Git("branch", "--quiet", "--set-upstream-to=origin/main")
+		}
+		env, log := loggedGit(t, r)
+		first := open(t, r.Dir, &engine.Options{Environ: env})
+		fillPool(t, first, 3)
+		created(t, first, "warm", croft.MadeFromPool)
+		if b, err := os.ReadFile(log); err != nil || !strings.Contains(string(b), "update-index") {
+			t.Fatalf("the test does not see git: %q, %v", b, err)
+		}
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
+		}
+		second := open(t, r.Dir, &engine.Options{Environ: env}) // as another command
+		w := created(t, second, "one", croft.MadeFromPool)
+		if b, err := os.ReadFile(log); err == nil {
+			t.Errorf("%s: git was started: %s", from, b)
+		}
+		if got := r.GitIn(w.Path, "status", "--porcelain=v2", "--branch"); !strings.Contains(got, "# branch.head croft/one") {
+			t.Errorf("%s: %s", from, got)
+		}
+	}
 }
 
 // checkoutOf is all that a fresh checkout consists of, as git and the file system say it.

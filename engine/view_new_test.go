@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-// scriptedGit opens an engine whose git is a script that runs lines of shell before it is git.
-func scriptedGit(t *testing.T, r *gittest.Repo, lines string) *engine.Engine {
+// scriptInPlaceOfGit returns an environment in which git is a script that runs lines of shell before it is git.
+func scriptInPlaceOfGit(t *testing.T, r *gittest.Repo, lines string) []string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("no script in the place of git")
@@ -31,7 +31,7 @@ func scriptedGit(t *testing.T, r *gittest.Repo, lines string) *engine.Engine {
 			env[i] = "PATH=" + filepath.Join(r.Home, "bin") + ":" + path
 		}
 	}
-	return open(t, r.Dir, &engine.Options{Environ: env})
+	return env
 }
 
 // TestNewWorkspacesAreLookedAtWithoutGit: whoever lists the workspaces that they just made is shown what they are
@@ -44,7 +44,7 @@ func TestNewWorkspacesAreLookedAtWithoutGit(t *testing.T) {
 	r.Write(".gitignore", "*.log\n")
 	r.Commit("files")
 	log := filepath.Join(r.Home, "log")
-	e := scriptedGit(t, r, `echo "$@" >> `+log)
+	e := open(t, r.Dir, &engine.Options{Environ: scriptInPlaceOfGit(t, r, `echo "$@" >> `+log)})
 	for _, name := range []string{"a", "b", "c"} {
 		create(t, e, croft.CreateRequest{Name: name})
 	}
@@ -71,7 +71,9 @@ func TestFewAreLookedAt(t *testing.T) {
 	r := gittest.New(t)
 	r.Write("f", "1\n")
 	r.Commit("files")
-	e := scriptedGit(t, r, `case " $* " in *" status "*) [ -e `+r.Home+`/slow ] && sleep 0.4;; esac`)
+	e := open(t, r.Dir, &engine.Options{
+		Environ: scriptInPlaceOfGit(t, r, `case " $* " in *" status "*) [ -e `+r.Home+`/slow ] && sleep 0.4;; esac`),
+	})
 	for _, name := range []string{"a", "b", "c"} {
 		w := create(t, e, croft.CreateRequest{Name: name})
 		gittest.WriteFile(t, filepath.Join(w.Path, "new"), "1\n")

@@ -10,8 +10,16 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
+
+// loggedGit returns an environment in which git writes its arguments to a file.
+func loggedGit(t *testing.T, r *gittest.Repo) (env []string, log string) {
+	t.Helper()
+	log = filepath.Join(r.Home, "log")
+	return scriptInPlaceOfGit(t, r, `echo "$@" >> `+log), log
+}
 
 // TestLooksAreRemembered: a second look starts no git for commits and files that are as they were,
 // and sees what changed since.
@@ -19,8 +27,8 @@ func TestLooksAreRemembered(t *testing.T) {
 	r := gittest.New(t)
 	r.Write("f", "1\n2\n3\n")
 	r.Commit("files")
-	log := filepath.Join(r.Home, "log")
-	e := scriptedGit(t, r, `echo "$@" >> `+log)
+	env, log := loggedGit(t, r)
+	e := open(t, r.Dir, &engine.Options{Environ: env})
 	var made []croft.Workspace
 	for _, name := range []string{"work", "clean", "landed", "open"} {
 		made = append(made, create(t, e, croft.CreateRequest{Name: name}))

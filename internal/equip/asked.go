@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/provision/foreign"
@@ -42,7 +43,8 @@ func AskedAt(ctx context.Context, r *project.Project, commit string) (Asked, err
 	if r.Git == nil || commit == "" {
 		return Asked{}, nil
 	}
-	files := commitFiles{ctx, r, commit}
+	files := filesOf(ctx, r, commit)
+	defer files.of.Close()
 	text, err := files.Read(settingsFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Asked{}, err
@@ -269,6 +271,11 @@ type commitFiles struct {
 	ctx    context.Context
 	r      *project.Project
 	commit string
+	of     *odb.CommitFiles // to be closed
+}
+
+func filesOf(ctx context.Context, r *project.Project, commit string) commitFiles {
+	return commitFiles{ctx, r, commit, r.Git.FilesOf(commit)}
 }
 
 // Read returns the content of a file at a path with slashes.
@@ -279,7 +286,7 @@ func (f commitFiles) Read(name string) ([]byte, error) {
 
 // readFile returns the content of a file, and its mode.
 func (f commitFiles) readFile(name string) (text []byte, mode string, err error) {
-	o, mode, err := f.r.Git.ReadEntryAt(f.ctx, f.commit, name)
+	o, mode, err := f.of.Entry(f.ctx, name)
 	if err == nil && (o.Type != "blob" || mode == linkMode) {
 		err = fs.ErrNotExist
 	}

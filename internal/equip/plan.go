@@ -296,8 +296,11 @@ func (p *planning) isChanged(from *fsx.Tree, dir string) (bool, error) {
 // keyReader reads the files that decide whether a path fits: of the workspace, or of the commit of one that would be made.
 func (p *planning) keyReader(ctx context.Context) func(name string, most int64) ([]byte, error) {
 	if p.rec.Workspace.ID == "" {
-		files := commitFiles{ctx, p.s.Project, p.rec.Workspace.Base}
-		return func(name string, _ int64) ([]byte, error) { return files.Read(name) }
+		return func(name string, _ int64) ([]byte, error) {
+			files := filesOf(ctx, p.s.Project, p.rec.Workspace.Base)
+			defer files.of.Close()
+			return files.Read(name)
+		}
 	}
 	return func(name string, most int64) ([]byte, error) {
 		tree := fsx.OpenTree(p.rec.Workspace.Path)

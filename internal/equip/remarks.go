@@ -36,7 +36,9 @@ func (a *Asked) noteUncommitted(files commitFiles) {
 	if err != nil {
 		return // a checkout without a commit
 	}
-	text, err = commitFiles{files.ctx, files.r, head}.Read(settingsFile)
+	now := filesOf(files.ctx, files.r, head)
+	defer now.of.Close()
+	text, err = now.Read(settingsFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return
 	}

@@ -85,7 +85,7 @@ func (f commitFiles) readThrough(name string) (text []byte, mode string, err err
 			continue
 		}
 		next := path.Join(at, part)
-		o, mode, err := f.r.Git.ReadEntryAt(f.ctx, f.commit, next)
+		o, mode, err := f.of.Entry(f.ctx, next)
 		switch target := string(o.Data); {
 		case err != nil:
 			return nil, "", err

@@ -15,7 +15,10 @@ import (
 
 // Sync syncs a worktree to disk: its registration, its index and the directory entry of
 // its checkout. It does not sync the files of the checkout, which can be written again.
-func (w *Worktree) Sync() error {
+func (w *Worktree) Sync() error { return fsx.SyncAll(w.SyncPaths()...) }
+
+// SyncPaths returns what Sync syncs, for a caller that has more to sync at the same time.
+func (w *Worktree) SyncPaths() []string {
 	paths := []string{w.PrivateDir()}
 	if w.IsIsolated() {
 		for _, name := range []string{"HEAD", "config", "index", worktree.PointerFile, "objects/info/alternates", "objects/info"} {
@@ -25,5 +28,5 @@ func (w *Worktree) Sync() error {
 	for _, name := range []string{"HEAD", "gitdir", "commondir", "index"} {
 		paths = append(paths, filepath.Join(w.Admin, name))
 	}
-	return fsx.SyncAll(append(paths, w.Admin, filepath.Dir(w.Admin), w.Repo.CommonDir, w.Path, filepath.Dir(w.Path), filepath.Dir(filepath.Dir(w.Path)))...)
+	return append(paths, w.Admin, filepath.Dir(w.Admin), w.Repo.CommonDir, w.Path, filepath.Dir(w.Path), filepath.Dir(filepath.Dir(w.Path)))
 }

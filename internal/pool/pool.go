@@ -50,20 +50,20 @@ func stockOf(r *project.Project) (*stock, error) {
 
 // The files of a spare in Croft's own directory.
 const (
-	lockFile  = "lock"
-	indexFile = "index"
-	wholeFile = "whole" // the facts; there as long as the spare can be handed out
+	lockFile    = "lock"
+	indexFile   = "index"
+	samplesFile = "samples" // of its files; read when it is taken
+	wholeFile   = "whole"   // the facts; there as long as the spare can be handed out
 )
 
 // facts are what is known of a spare that is whole.
 type facts struct {
-	Commit  string         `json:"commit"`
-	Stamp   string         `json:"stamp"` // how git wrote the files; see [gitcmd.Repository.FileStamp]
-	User    string         `json:"user"`  // whose files they are, with which permissions
-	Boot    string         `json:"boot"`  // the start of the machine: the files were not synced
-	Samples []spare.Sample `json:"samples"`
-	Files   int64          `json:"files"`
-	Bytes   int64          `json:"bytes"`
+	Commit string `json:"commit"`
+	Stamp  string `json:"stamp"` // how git wrote the files; see [gitcmd.Repository.FileStamp]
+	User   string `json:"user"`  // whose files they are, with which permissions
+	Boot   string `json:"boot"`  // the start of the machine: the files were not synced
+	Files  int64  `json:"files"`
+	Bytes  int64  `json:"bytes"`
 }
 
 // item is a spare of a stock.
@@ -111,10 +111,16 @@ func (s *stock) ids() ([]string, error) {
 
 // whole lists the spares that can be handed out: written as git would write them now.
 func (s *stock) whole(stamp string) ([]*item, error) {
+	return s.wholeUntil(stamp, func([]*item) bool { return false })
+}
+
+// wholeUntil is whole, but reads no further spares once enough returns true for those that it has.
+func (s *stock) wholeUntil(stamp string, enough func([]*item) bool) ([]*item, error) {
 	ids, err := s.ids()
 	if err != nil {
 		return nil, err
 	}
+	user, boot := proc.Writer(), proc.Here().Boot
 	var list []*item
 	for _, id := range ids {
 		i := s.item(id)
@@ -122,21 +128,38 @@ func (s *stock) whole(stamp string) ([]*item, error) {
 		if err != nil || json.Unmarshal(text, &i.facts) != nil || i.tree.Path == "" || i.tree.Identity == "" {
 			continue
 		}
-		if i.Stamp == stamp && i.User == proc.Writer() && i.Boot == proc.Here().Boot && filepath.Dir(i.tree.Path) == s.at {
+		if i.Stamp == stamp && i.User == user && i.Boot == boot && filepath.Dir(i.tree.Path) == s.at {
 			list = append(list, i)
+		}
+		if enough(list) {
+			break
 		}
 	}
 	return list, nil
 }
 
 // setWhole marks a spare as whole, with its facts.
-func (i *item) setWhole(f facts) error {
-	text, err := json.Marshal(f)
-	if err != nil {
-		return err
+func (i *item) setWhole(f facts, samples []spare.Sample) error {
+	for _, file := range []struct {
+		name string
+		v    any
+	}{{samplesFile, samples}, {wholeFile, f}} { // in this order: the last one is the mark
+		text, err := json.Marshal(file.v)
+		if err == nil {
+			err = fsx.ReplaceFile(i.own(file.name), text, 0o600)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	i.facts = f
-	return fsx.ReplaceFile(i.own(wholeFile), text, 0o600)
+	return nil
+}
+
+// samples returns some files of the spare as they were when it was made.
+func (i *item) samples() (list []spare.Sample, ok bool) {
+	text, err := os.ReadFile(i.own(samplesFile))
+	return list, err == nil && json.Unmarshal(text, &list) == nil
 }
 
 // newItem makes an empty spare, which the caller holds until it unlocks it.

@@ -112,26 +112,42 @@ func (p *Pool) fill(ctx context.Context, l project.Location, s *stock, how croft
 	if err != nil {
 		return err
 	}
-	why := ""
-	for why == "" {
-		if why = s.limit(stamp); why != "" {
+	why, err := s.fillTo(ctx, stamp, commit, how)
+	if err != nil {
+		return err
+	}
+	return fsx.ReplaceFile(filepath.Join(s.dir, whyFile), []byte(why), 0o600)
+}
+
+// together is how many spares are written before the first of them is finished: that waits for the next second.
+const together = 8
+
+// fillTo brings spares to a commit and makes others, as long as it may. It says why it stopped before the pool was full.
+func (s *stock) fillTo(ctx context.Context, stamp, commit string, how croft.PoolAct) (why string, err error) {
+	var open []*unfinished
+	for why == "" && err == nil {
+		if why = s.limit(stamp, len(open)); why != "" {
 			break
 		}
 		if how == croft.PoolTopUp && proc.IsBusy() {
 			why = "the machine is busy"
 			break
 		}
-		more, err := s.step(ctx, stamp, commit)
-		if errors.Is(err, spare.ErrDiffers) {
-			why = "any fresh checkout differs from its commit: " + err.Error()
-		} else if err != nil {
-			return err
-		}
-		if !more {
+		var next *unfinished
+		next, err = s.begin(ctx, stamp, commit, len(open))
+		if next == nil {
 			break
 		}
+		if open = append(open, next); next.isFirst || len(open) == together {
+			err = errors.Join(err, s.finishAll(ctx, open))
+			open = nil
+		}
 	}
-	return fsx.ReplaceFile(filepath.Join(s.dir, whyFile), []byte(why), 0o600)
+	err = errors.Join(err, s.finishAll(ctx, open))
+	if errors.Is(err, spare.ErrDiffers) {
+		return "any fresh checkout differs from its commit: " + err.Error(), nil
+	}
+	return why, err
 }
 
 // startOf returns the commit that a new workspace of the project would start from.
@@ -220,8 +236,8 @@ func (s *stock) empty(ctx context.Context) error {
 	return nil
 }
 
-// limit says why no further spare may be made, or returns nothing.
-func (s *stock) limit(stamp string) string {
+// limit says why no further spare may be made beside those that are whole or unfinished, or returns nothing.
+func (s *stock) limit(stamp string, unfinished int) string {
 	list, err := s.whole(stamp)
 	if err != nil {
 		return err.Error()
@@ -231,8 +247,8 @@ func (s *stock) limit(stamp string) string {
 	for _, i := range list {
 		files, bytes = i.Files, i.Bytes
 	}
-	n := int64(len(list) + 1)
-	if len(list) >= cfg.Size {
+	n := int64(len(list) + unfinished + 1)
+	if n > int64(cfg.Size) {
 		return ""
 	}
 	if cfg.MaxInodes > 0 && n*files > cfg.MaxInodes {
@@ -251,54 +267,81 @@ func (s *stock) limit(stamp string) string {
 // reserve is how many checkouts have to have room after another spare was made.
 const reserve = 10
 
-// step brings one spare to a commit, or makes one. It reports false if there is nothing left to do.
-func (s *stock) step(ctx context.Context, stamp, commit string) (more bool, err error) {
+// unfinished is a spare whose files are written, and which is not marked as whole yet.
+type unfinished struct {
+	*item
+	lock          *flock.Lock
+	stamp, commit string
+	written       time.Time
+	isFirst       bool // of the commit, so that others can be copied from it
+}
+
+// begin brings one spare to a commit, or makes one. It returns nil if there is nothing left to do.
+func (s *stock) begin(ctx context.Context, stamp, commit string, others int) (*unfinished, error) {
 	list, err := s.whole(stamp)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	u := &unfinished{stamp: stamp, commit: commit}
+	u.isFirst = !slices.ContainsFunc(list, func(i *item) bool { return i.Commit == commit })
 	for _, i := range list {
 		if i.Commit == commit {
 			continue
 		}
-		lock, err := flock.TryExisting(i.own(lockFile))
-		if err != nil {
+		if u.lock, err = flock.TryExisting(i.own(lockFile)); err != nil {
 			continue
 		}
-		err = s.bring(ctx, i, lock, commit)
-		return err == nil, errors.Join(err, lock.Unlock())
+		isThere := false
+		u.item = i
+		if isThere, err = s.bring(ctx, i, u.lock, commit); isThere && err == nil {
+			u.written = time.Now()
+			return u, nil
+		}
+		if err = errors.Join(err, u.lock.Unlock()); err != nil {
+			return nil, err
+		}
 	}
-	if len(list) >= s.r.Config.Pool.Size {
-		return false, nil
+	if len(list)+others >= s.r.Config.Pool.Size {
+		return nil, nil
 	}
-	i, lock, err := s.newItem()
-	if err != nil {
-		return false, err
+	if u.item, u.lock, err = s.newItem(); err != nil {
+		return nil, err
 	}
-	if err = s.write(ctx, i, list, stamp, commit); err != nil {
-		err = errors.Join(err, i.remove())
+	if err = s.write(ctx, u.item, list, commit); err != nil {
+		return nil, errors.Join(err, u.remove(), u.lock.Unlock())
 	}
-	return err == nil, errors.Join(err, lock.Unlock())
+	u.written = time.Now()
+	return u, nil
 }
 
-// bring brings a spare, which the caller holds, to another commit.
-func (s *stock) bring(ctx context.Context, i *item, lock *flock.Lock, commit string) error {
+// finishAll finishes spares. Those that differ from their commit are deleted.
+func (s *stock) finishAll(ctx context.Context, list []*unfinished) error {
+	var errs []error
+	for _, u := range list {
+		errs = append(errs, u.finish(ctx), u.lock.Unlock())
+	}
+	return errors.Join(errs...)
+}
+
+// bring brings a spare, which the caller holds, to another commit. It reports false if the spare was handed out, or had
+// to be deleted.
+func (s *stock) bring(ctx context.Context, i *item, lock *flock.Lock, commit string) (isThere bool, err error) {
 	if err := os.Remove(i.own(wholeFile)); errors.Is(err, os.ErrNotExist) {
-		return nil // it was handed out
+		return false, nil
 	}
 	i.tree.Inherit = []*os.File{lock.ForChild()}
-	err := i.tree.MoveTo(ctx, i.Commit, commit, s.workers())
+	err = i.tree.MoveTo(ctx, i.Commit, commit, s.workers())
 	if errors.Is(err, spare.ErrAttributes) {
-		return i.remove()
+		return false, i.remove()
 	}
 	if err != nil {
-		return errors.Join(err, i.remove())
+		return false, errors.Join(err, i.remove())
 	}
-	return s.finish(ctx, i, i.Stamp, commit)
+	return true, nil
 }
 
 // write writes the files of a new spare: as a copy of one of the same commit, or by git.
-func (s *stock) write(ctx context.Context, i *item, others []*item, stamp, commit string) error {
+func (s *stock) write(ctx context.Context, i *item, others []*item, commit string) error {
 	for _, o := range others {
 		if o.Commit != commit {
 			continue
@@ -309,10 +352,9 @@ func (s *stock) write(ctx context.Context, i *item, others []*item, stamp, commi
 		}
 		err = o.tree.CopyTo(ctx, i.tree, s.workers())
 		_ = lock.Unlock()
-		if err == nil {
-			return s.finish(ctx, i, stamp, commit)
-		}
 		switch {
+		case err == nil:
+			return nil
 		case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, index.ErrUnreadable): // nothing was written
 		case errors.Is(err, spare.ErrDiffers): // it was damaged
 			return errors.Join(fmt.Errorf("%s: %w", o.tree.Path, fsx.ErrOther), os.Remove(o.own(wholeFile)))
@@ -320,27 +362,25 @@ func (s *stock) write(ctx context.Context, i *item, others []*item, stamp, commi
 			return err
 		}
 	}
-	if err := i.tree.Fill(ctx, commit, s.workers()); err != nil {
-		return err
-	}
-	return s.finish(ctx, i, stamp, commit)
+	return i.tree.Fill(ctx, commit, s.workers())
 }
 
 // finish compares the files with the commit, and marks the spare as whole.
-func (s *stock) finish(ctx context.Context, i *item, stamp, commit string) error {
+func (u *unfinished) finish(ctx context.Context) error {
 	if err := failpoint.Hit("pool.written"); err != nil {
 		return err
 	}
-	if err := i.tree.Settle(ctx); err != nil {
-		return errors.Join(err, i.remove())
+	if err := u.tree.Settle(ctx, u.written); err != nil {
+		return errors.Join(err, u.remove())
 	}
 	if err := failpoint.Hit("pool.settled"); err != nil {
 		return err
 	}
-	f := facts{Commit: commit, Stamp: stamp, User: proc.Writer(), Boot: proc.Here().Boot}
+	f := facts{Commit: u.commit, Stamp: u.stamp, User: proc.Writer(), Boot: proc.Here().Boot}
+	var samples []spare.Sample
 	var err error
-	if f.Samples, f.Files, f.Bytes, err = i.tree.Samples(); err != nil {
-		return errors.Join(err, i.remove())
+	if samples, f.Files, f.Bytes, err = u.tree.Samples(); err != nil {
+		return errors.Join(err, u.remove())
 	}
-	return i.setWhole(f)
+	return u.setWhole(f, samples)
 }

@@ -95,23 +95,21 @@ func (s *stock) choose(ctx context.Context, stamp, commit string) (i *item, lock
 		return nil, nil, false, err.Error()
 	}
 	defer func() { _ = l.Unlock() }()
-	list, err := s.whole(stamp)
+	// One of the commit, and another one that stays: to know all of them would take the longer, the larger the stock is.
+	list, err := s.wholeUntil(stamp, func(some []*item) bool {
+		return len(some) > 1 && slices.ContainsFunc(some, func(i *item) bool { return i.Commit == commit })
+	})
 	if err != nil {
 		return nil, nil, false, err.Error()
 	}
-	slices.SortStableFunc(list, func(a, b *item) int { return distance(a, commit) - distance(b, commit) })
-	for n, i := range list {
-		if len(list)-n == 1 { // what is left is copied
-			break
-		}
-		lock, err := flock.TryExisting(i.own(lockFile))
-		if err != nil {
-			continue
-		}
-		if err := os.Remove(i.own(wholeFile)); err == nil && i.isIntact() && failpoint.Hit("pool.claimed") == nil {
-			return i, lock, false, ""
-		}
-		_ = lock.Unlock() // Refill deletes it
+	if i, lock := takeOf(list, commit); i != nil {
+		return i, lock, false, ""
+	}
+	if list, err = s.whole(stamp); err != nil {
+		return nil, nil, false, err.Error()
+	}
+	if i, lock := takeOf(list, commit); i != nil {
+		return i, lock, false, ""
 	}
 	for _, i := range slices.Backward(list) {
 		lock, err := flock.TryShared(i.own(lockFile))
@@ -130,6 +128,25 @@ func (s *stock) choose(ctx context.Context, stamp, commit string) (i *item, lock
 	return nil, nil, false, "the pool is empty"
 }
 
+// takeOf takes one of several spares, of the commit if there is one. It leaves one.
+func takeOf(list []*item, commit string) (*item, *flock.Lock) {
+	slices.SortStableFunc(list, func(a, b *item) int { return distance(a, commit) - distance(b, commit) })
+	for n, i := range list {
+		if len(list)-n == 1 { // what is left is copied
+			break
+		}
+		lock, err := flock.TryExisting(i.own(lockFile))
+		if err != nil {
+			continue
+		}
+		if err := os.Remove(i.own(wholeFile)); err == nil && i.isIntact() && failpoint.Hit("pool.claimed") == nil {
+			return i, lock
+		}
+		_ = lock.Unlock() // Refill deletes it
+	}
+	return nil, nil
+}
+
 func distance(i *item, commit string) int {
 	if i.Commit == commit {
 		return 0
@@ -139,7 +156,8 @@ func distance(i *item, commit string) int {
 
 // isIntact reports whether the directory of a spare is the one that was made, and some of its files are as they were.
 func (i *item) isIntact() bool {
-	return i.tree.Identity.IsAt(i.tree.Path) && fsx.IsThere(i.own(indexFile)) && i.tree.HasSamples(i.Samples)
+	list, ok := i.samples()
+	return ok && i.tree.Identity.IsAt(i.tree.Path) && fsx.IsThere(i.own(indexFile)) && i.tree.HasSamples(list)
 }
 
 // copyOf returns a copy of a spare, and unlocks that.

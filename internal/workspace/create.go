@@ -236,16 +236,10 @@ func limitReachedError(live, more, limit int) error {
 // applyCreation carries out a create operation that is in the journal: it registers the
 // checkouts, fills and equips them, marks them Ready, and ends the operation.
 func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan, meter *progress.Meter) error {
-	svc.takeFromStock(ctx, s, plans)
-	defer func() {
-		for _, p := range plans {
-			p.giveBack()
-		}
-	}()
-	if s.Git != nil {
-		if err := svc.registerAll(ctx, s, plans); err != nil {
-			return err
-		}
+	unsynced, err := svc.registerAll(ctx, s, plans)
+	defer giveBackAll(plans)
+	if err != nil {
+		return err
 	}
 	if err := svc.fillCheckouts(ctx, s, op, plans, meter); err != nil {
 		return err
@@ -268,12 +262,15 @@ func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op
 		return err
 	}
 	for _, p := range plans {
-		if p.mode == croft.ModeLegacy {
-			continue
+		if p.mode != croft.ModeLegacy {
+			unsynced = append(unsynced, s.Trees.At(p.spec()).SyncPaths()...)
 		}
-		if err := s.Trees.At(p.spec()).Sync(); err != nil {
-			return err
-		}
+	}
+	var g errgroup.Group // together: each wait for the disk takes longer than the rest
+	g.Go(func() error { return fsx.SyncAll(unsynced...) })
+	giveBackAll(plans)
+	if err := g.Wait(); err != nil {
+		return err
 	}
 	return svc.endCreation(ctx, op, recordsOf(plans))
 }
@@ -300,38 +297,71 @@ func recordsOf(plans []*plan) []journal.Record {
 	return records
 }
 
-// registerAll makes the refs of all workspaces in one transaction, and then the
-// registrations, under the repository's lock.
-func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plans []*plan) error {
-	if slices.ContainsFunc(plans, func(p *plan) bool { return p.mode == croft.ModeIsolated }) && s.Git.CanIsolate() == nil {
-		if err := s.Git.PrepareStore(ctx); err != nil { // the first time it may take long, so it runs without the lock
-			return err
+// registerAll makes the refs of all workspaces in one transaction, and then the registrations, with files from the pool
+// where it has them. It returns what has to be synced. The refs wait for the disk, the pool for the processor; so both
+// go on at once.
+func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plans []*plan) (unsynced []string, err error) {
+	var updates []refs.Update
+	for _, p := range plans {
+		if p.mode != croft.ModeLegacy {
+			updates = append(updates, p.refs()...)
 		}
 	}
+	taking, stop := context.WithCancel(ctx)
+	defer stop()
+	var g errgroup.Group
+	g.Go(func() error {
+		svc.takeFromStock(taking, s, plans)
+		return nil
+	})
+	if s.Git != nil {
+		if unsynced, err = svc.makeRefs(ctx, s, plans, updates); err != nil {
+			stop()
+		}
+	}
+	_ = g.Wait()
+	if s.Git != nil && err == nil {
+		err = svc.registerCheckouts(ctx, s, plans)
+	}
+	return unsynced, err
+}
+
+// makeRefs makes the refs and the base directories of workspaces, under the repository's lock.
+func (svc *Workspaces) makeRefs(ctx context.Context, s project.Location, plans []*plan, updates []refs.Update) (unsynced []string, err error) {
+	if slices.ContainsFunc(plans, func(p *plan) bool { return p.mode == croft.ModeIsolated }) && s.Git.CanIsolate() == nil {
+		if err := s.Git.PrepareStore(ctx); err != nil { // the first time it may take long, so it runs without the lock
+			return nil, err
+		}
+	}
+	l, err := s.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock()
+	for _, p := range plans {
+		if p.mode == croft.ModeLegacy {
+			continue
+		}
+		if err := svc.makeBaseDir(s, p); err != nil {
+			return nil, explain.WithWorkspace(p.record.Workspace.Name, err)
+		}
+	}
+	if err := failpoint.Hit("create.bases"); err != nil {
+		return nil, err
+	}
+	if unsynced, err = s.Git.UpdateRefsUnsynced(ctx, updates...); err != nil {
+		return nil, svc.refsError(ctx, s, plans, err)
+	}
+	return unsynced, failpoint.Hit("create.refs")
+}
+
+// registerCheckouts registers the checkouts of workspaces, under the repository's lock.
+func (svc *Workspaces) registerCheckouts(ctx context.Context, s project.Location, plans []*plan) error {
 	l, err := s.Lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.Unlock()
-	var updates []refs.Update
-	for _, p := range plans {
-		if p.mode == croft.ModeLegacy {
-			continue
-		}
-		updates = append(updates, p.refs()...)
-		if err := svc.makeBaseDir(s, p); err != nil {
-			return explain.WithWorkspace(p.record.Workspace.Name, err)
-		}
-	}
-	if err := failpoint.Hit("create.bases"); err != nil {
-		return err
-	}
-	if err := s.Git.UpdateRefs(ctx, updates...); err != nil {
-		return svc.refsError(ctx, s, plans, err)
-	}
-	if err := failpoint.Hit("create.refs"); err != nil {
-		return err
-	}
 	for _, p := range plans {
 		spec, err := p.prepare(ctx, s)
 		if err != nil {
@@ -419,7 +449,6 @@ func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op
 			}
 			co := s.CheckoutFor(p.mode)
 			if p.taken != nil {
-				p.giveBack()
 				meter.Add(1)
 				return nil
 			}

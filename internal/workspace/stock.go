@@ -65,6 +65,12 @@ func (p *plan) giveBack() {
 	}
 }
 
+func giveBackAll(plans []*plan) {
+	for _, p := range plans {
+		p.giveBack()
+	}
+}
+
 // prepare registers the checkout of a workspace: with files from the pool, if there are some that can be used.
 func (p *plan) prepare(ctx context.Context, s project.Location) (checkout.Spec, error) {
 	spec := p.spec()

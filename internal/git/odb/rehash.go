@@ -5,12 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/croft-sh/croft/internal/git/gitdir"
@@ -101,42 +98,9 @@ func (r *Repository) ReadFileAt(ctx context.Context, commit, name string) (objec
 
 // ReadEntryAt is ReadFileAt, and returns the mode of the entry, too: "120000" is a link. A submodule does not exist.
 func (r *Repository) ReadEntryAt(ctx context.Context, commit, name string) (o object.Object, mode string, err error) {
-	top, err := r.ReadVerified(ctx, commit)
-	if err != nil {
-		return o, "", err
-	}
-	c, err := object.ParseCommit(top)
-	if err != nil {
-		return o, "", err
-	}
-	at := object.TreeEntry{OID: c.Tree}
-	for part := range strings.SplitSeq(name, "/") {
-		if at, err = r.entryOf(ctx, at.OID, part); err != nil {
-			return o, "", fmt.Errorf("%s:%s: %w", commit, name, err)
-		}
-	}
-	o, err = r.ReadVerified(ctx, at.OID)
-	return o, at.Mode, err
-}
-
-// entryOf returns the entry that a tree has under a name, or fails with fs.ErrNotExist.
-func (r *Repository) entryOf(ctx context.Context, tree, name string) (object.TreeEntry, error) {
-	o, err := r.ReadVerified(ctx, tree)
-	if err != nil {
-		return object.TreeEntry{}, err
-	}
-	if o.Type != "tree" {
-		return object.TreeEntry{}, fs.ErrNotExist
-	}
-	entries, err := object.ParseTree(o.Data, r.ObjectFormat().Size())
-	if err != nil {
-		return object.TreeEntry{}, err
-	}
-	i := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == name })
-	if i < 0 || entries[i].Mode == LinkMode {
-		return object.TreeEntry{}, fs.ErrNotExist
-	}
-	return entries[i], nil
+	files := r.FilesOf(commit)
+	defer files.Close()
+	return files.Entry(ctx, name)
 }
 
 // ReadVerified reads an object and fails unless its content matches its name.

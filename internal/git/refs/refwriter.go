@@ -117,11 +117,11 @@ func (w *writer) checkObjects(ctx context.Context, updates []Update) error {
 			continue
 		}
 		if types[u.New] == "" {
-			info, err := w.repo.Info(ctx, u.New)
+			kind, err := w.repo.TypeOf(ctx, u.New)
 			if err != nil {
 				return fmt.Errorf("%s: %w", u.Ref, err)
 			}
-			types[u.New] = info.Type
+			types[u.New] = kind
 		}
 		if kind := types[u.New]; kind != "commit" && strings.HasPrefix(u.Ref, "refs/heads/") {
 			return &Error{Ref: u.Ref, Problem: fmt.Sprintf("cannot be %s, which is a %s and not a commit", u.New, kind)}

@@ -97,7 +97,7 @@ func TestForgedObjects(t *testing.T) {
 					if err := os.Chtimes(s.Index, later, later); err != nil {
 						t.Fatal(err)
 					}
-					err = s.Settle(t.Context())
+					err = s.Settle(t.Context(), time.Now())
 				}
 				if (err != nil) != (forge != nil) {
 					t.Errorf("%s: %v", how, err)

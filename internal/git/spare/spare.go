@@ -107,23 +107,24 @@ func (t *Tree) MoveTo(ctx context.Context, from, to string, workers int) error {
 	return t.readTree(ctx, workers, to, "-m", "-u", from, to)
 }
 
-// wait returns how long it takes until an index that is written is provably younger than the files: git compares whole
-// seconds, and [index.Index.IsUnchanged] wants some more.
-func (t *Tree) wait(now time.Time) time.Duration {
+// wait returns how long it takes until an index that is written is provably younger than files that were written before a
+// time: git compares whole seconds, and [index.Index.IsUnchanged] wants some more.
+func (t *Tree) wait(written, now time.Time) time.Duration {
 	const more = 100 * time.Millisecond
 	if info, err := os.Lstat(t.Path); err != nil || info.ModTime().Nanosecond() == 0 { // this file system keeps whole seconds
-		return index.CoarseGrain + more
+		return index.CoarseGrain + more - now.Sub(written)
 	}
-	return now.Truncate(time.Second).Add(time.Second + more).Sub(now)
+	return written.Truncate(time.Second).Add(time.Second + more).Sub(now)
 }
 
-// Settle compares the files with the index, waits until the clock is past their times, and writes the index again. Files
-// that git has written are hashed. It fails with ErrDiffers if a file is not as it should be, or is not of the commit.
-func (t *Tree) Settle(ctx context.Context) error {
+// Settle compares the files, which were written before a time, with the index, waits until the clock is past their times,
+// and writes the index again. Files that git has written are hashed. It fails with ErrDiffers if a file is not as it
+// should be, or is not of the commit.
+func (t *Tree) Settle(ctx context.Context, written time.Time) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(t.wait(time.Now())):
+	case <-time.After(t.wait(written, time.Now())):
 	}
 	if !t.since.IsZero() { // git hashes the files that are not older than the index
 		before := t.since.Add(-index.CoarseGrain)
@@ -171,7 +172,7 @@ type Sample struct {
 }
 
 // samples is how many files are looked at before a spare is handed out.
-const samples = 64
+const samples = 32
 
 // Samples returns some files of the spare, spread over all, and how many files and bytes it has.
 func (t *Tree) Samples() (list []Sample, files, bytes int64, err error) {
