@@ -75,7 +75,7 @@ func (l *looker) writeCommitMemory(m *commitMemory) {
 func (l *looker) keyOf(m *commitMemory, i int, tip string) string {
 	ws := l.records[i].Workspace
 	sum := sha256.New()
-	fmt.Fprintf(sum, "1 %q %q %q %q\n", m.rules, tip, ws.Base, l.list[i].Head)
+	fmt.Fprintf(sum, "2 %q %q %q %q\n", m.rules, tip, ws.Base, l.list[i].Head)
 	for _, own := range append([]string{l.list[i].Head}, l.tipsOf(i)...) {
 		fmt.Fprintf(sum, "%q %t\n", own, ws.PullRequest.Proves(own))
 	}

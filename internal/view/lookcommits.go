@@ -109,6 +109,12 @@ func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *targ
 		compared = append(compared, i)
 		var forks []string
 		s.work.Ahead, s.work.Behind, forks = t.line.Compare(head)
+		for _, tip := range l.tipsOf(i)[1:] { // a HEAD that was moved away hides no commits of the branch
+			if known.Has(tip) {
+				ahead, _, _ := t.line.Compare(tip)
+				s.work.Ahead = max(s.work.Ahead, ahead)
+			}
+		}
 		if len(forks) == 1 {
 			s.fork = forks[0]
 		} else if base, err := l.r.Git.MergeBase(ctx, head, t.tip); err == nil {
