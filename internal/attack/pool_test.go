@@ -52,3 +52,27 @@ func TestForgedWhileFilled(t *testing.T) {
 		}
 	}
 }
+
+// TestAddedToStock: an agent that is not fenced, and so writes beside its workspace, puts a file into the checkouts in
+// stock. They are not handed out. An edit in place of a file that no sample was taken of is not noticed: git status
+// shows it in the new workspace.
+func TestAddedToStock(t *testing.T) {
+	for _, name := range []string{"conftest.py", "src/conftest.py"} {
+		h := newHost(t, worktree)
+		h.mustCroft("pool", "--fill")
+		spares, err := filepath.Glob(filepath.Join(h.dir+".croft", ".pool", "*"))
+		must(t, err)
+		if len(spares) == 0 {
+			t.Fatal("nothing is in stock")
+		}
+		for _, dir := range spares {
+			put(t, filepath.Join(dir, name), "EVIL\n")
+		}
+		for i := range spares {
+			dir := h.agent("n" + itoa(i)).dir
+			if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+				t.Errorf("a new workspace has %s", name)
+			}
+		}
+	}
+}

@@ -165,7 +165,7 @@ func (t *Tree) git(ctx context.Context, workers int, args ...string) ([]byte, er
 	})
 }
 
-// Sample is a file of a spare, as it was when the spare was made.
+// Sample is a file or a directory of a spare, as it was when the spare was made.
 type Sample struct {
 	Path  string `json:"path"`
 	Stamp string `json:"stamp"` // changes with the file
@@ -174,7 +174,8 @@ type Sample struct {
 // samples is how many files are looked at before a spare is handed out.
 const samples = 32
 
-// Samples returns some files of the spare, spread over all, and how many files and bytes it has.
+// Samples returns some files of the spare, spread over all, and their directories. It also returns how many files and
+// bytes the spare has.
 func (t *Tree) Samples() (list []Sample, files, bytes int64, err error) {
 	x, _, err := t.readIndex()
 	if err != nil {
@@ -191,6 +192,17 @@ func (t *Tree) Samples() (list []Sample, files, bytes int64, err error) {
 			return nil, 0, 0, err
 		}
 		list = append(list, Sample{e.Path, st.Stamp()})
+	}
+	dirs := map[string]bool{".": true} // a new name changes its directory
+	for _, s := range list {
+		dirs[path.Dir(s.Path)] = true
+	}
+	for dir := range dirs {
+		st, err := index.Lstat(filepath.Join(t.Path, filepath.FromSlash(dir)))
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		list = append(list, Sample{dir, st.Stamp()})
 	}
 	return list, int64(len(x.Entries)), bytes, nil
 }
