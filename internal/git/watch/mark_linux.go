@@ -21,7 +21,7 @@ type Mark struct {
 	dirs       []int32 // watch descriptors
 	active     time.Time
 	isOver     bool // something was told, or not everything is watched: nothing follows from it any more
-	isKept     bool
+	isKept     bool // it was
 	number     uint64
 	key        string
 	answer     any
@@ -98,20 +98,23 @@ func (m *Mark) Keep(key string, answer any) {
 	old := w.kept[m.at.Admin]
 	w.kept[m.at.Admin], w.idlest = m, nil
 	if old != nil {
-		old.isKept = false
 		w.end(old)
 	}
 }
 
-// Drop ends what was begun, unless it was kept.
+// Drop ends what was begun, unless it was kept: then the walk gave no answer, and the one before holds no longer.
 func (m *Mark) Drop() {
 	if m == nil {
 		return
 	}
 	m.of.mu.Lock()
 	defer m.of.mu.Unlock()
-	if !m.isKept {
-		m.of.end(m)
+	if m.isKept {
+		return
+	}
+	m.of.end(m)
+	if old := m.of.kept[m.at.Admin]; old != nil {
+		m.of.end(old)
 	}
 }
 

@@ -41,6 +41,7 @@ type Watches struct {
 	idlest  *Mark                // of those kept, the one that was touched longest ago; nil: not known
 	numbers uint64               // of the last mark that was kept
 	full    time.Time            // when the system had no watches left
+	refused time.Time            // when there was no room for a checkout
 	buf     []byte
 	state   State
 }
@@ -109,7 +110,7 @@ func (w *Watches) Close() {
 // fail ends all that is watched. The descriptor stays until Close.
 func (w *Watches) fail() {
 	for _, m := range w.all() {
-		m.isOver, m.isKept = true, false
+		m.isOver = true
 	}
 	w.isOver, w.idlest = true, nil
 	clear(w.kept)
@@ -185,7 +186,10 @@ func (w *Watches) Older(than time.Duration, most int) []any {
 	w.read()
 	var old []*Mark
 	for _, m := range w.kept {
-		if time.Since(m.began) > than {
+		switch age := time.Since(m.began); {
+		case age > 2*w.o.Holds: // nobody found it again
+			w.end(m)
+		case age > than:
 			old = append(old, m)
 		}
 	}
@@ -205,6 +209,9 @@ func (w *Watches) State() State {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.read()
+	if isShort := w.state.Why == NoWatch || w.state.Why == OverShare; isShort && time.Since(w.refused) > again {
+		w.state.Why = Complete
+	}
 	s := w.state
 	s.Checkouts, s.Watches, s.Most = len(w.kept), len(w.owners), w.o.Most
 	return s
@@ -246,6 +253,7 @@ func (w *Watches) refuse(m *Mark, why Reason) {
 	if w.full.IsZero() || why == NoWatch {
 		w.state.Why = why
 	}
+	w.refused = time.Now()
 	w.end(m)
 }
 
@@ -253,8 +261,6 @@ func (w *Watches) refuse(m *Mark, why Reason) {
 // later: whoever is at work somewhere looks there, too.
 func (w *Watches) makeRoom(m *Mark) bool {
 	if old := w.kept[m.at.Admin]; old != nil { // it is walked again
-		old.isKept = false
-		delete(w.kept, m.at.Admin)
 		w.end(old)
 		return true
 	}

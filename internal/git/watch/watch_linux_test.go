@@ -190,10 +190,12 @@ func TestMeanwhile(t *testing.T) {
 	if s := w.State(); s.Watches != 0 || s.Checkouts != 0 {
 		t.Errorf("watches are left: %+v", s)
 	}
-	other := w.Begin(at)
-	other.Drop()
-	if s := w.State(); s.Watches != 0 {
-		t.Errorf("watches are left of what was dropped: %+v", s)
+	if !look(t, w, at) {
+		t.Error("no answer")
+	}
+	w.Begin(at).Drop() // a walk without an answer
+	if s := w.State(); s.Watches != 0 || holds(w, at) {
+		t.Errorf("watches are left of what was dropped, or the answer before holds: %+v", s)
 	}
 }
 
@@ -213,6 +215,10 @@ func TestOtherAnswers(t *testing.T) {
 	time.Sleep(310 * time.Millisecond)
 	if holds(w, at) {
 		t.Error("an answer holds for ever")
+	}
+	time.Sleep(310 * time.Millisecond)
+	if old := w.Older(0, 9); len(old) != 0 || w.State().Watches != 0 {
+		t.Errorf("nobody found it again, and it is watched: %v", old)
 	}
 }
 
