@@ -22,11 +22,11 @@ type Statuses struct {
 	heads *refs.Reader
 	known *statusMemory // nil: nothing is remembered
 	sound func() bool   // whether git would be started in the repository, whatever the checkout
+	roots sync.Map      // the trees of staged files, by their digests
 
 	mu    sync.Mutex
 	files *object.Files
-	trees map[string]string   // of commits
-	roots map[[32]byte]string // the trees of staged files
+	trees map[string]string // of commits
 }
 
 // Statuses returns what compares checkouts now, and believes nothing that was found before. The
@@ -104,7 +104,7 @@ func (s *Statuses) walked(ctx context.Context, w *Worktree, untracked Untracked,
 	switch {
 	case err != nil:
 		return nil, false
-	case isKnown && seen.IsWhole && was.Key == s.keyOf(seen, w, head):
+	case isKnown && seen.IsWhole && was.Key == s.keyOf(seen.Key, w, head):
 		s.retrace(w, seen, head, began, was)
 	case s.provesClean(ctx, seen, head):
 		was = s.remember(w, untracked, seen, head, began, statusAnswer{})
@@ -151,14 +151,10 @@ func (s *Statuses) provesClean(ctx context.Context, seen *walk.Seen, head string
 // isStaged reports whether the staged files are those of a tree. Most checkouts of a repository have the same.
 func (s *Statuses) isStaged(seen *walk.Seen, tree string) bool {
 	key := seen.Staged()
-	s.mu.Lock()
-	root, isKnown := s.roots[key]
-	s.mu.Unlock()
+	root, isKnown := s.roots.Load(key)
 	if !isKnown {
 		root = seen.Tree(s.repo.ObjectFormat())
-		s.mu.Lock()
-		s.roots[key] = root
-		s.mu.Unlock()
+		s.roots.Store(key, root)
 	}
 	return tree != "" && root == tree
 }

@@ -111,7 +111,7 @@ func (s *Statuses) remember(w *Worktree, untracked Untracked, seen *walk.Seen, h
 	if s.known == nil || untracked != UntrackedAll || isLong || !seen.IsWhole || !seen.IsSettledBefore(since) {
 		return answer
 	}
-	answer.Key = s.keyOf(seen, w, head)
+	answer.Key = s.keyOf(seen.Key, w, head)
 	answer.Names, answer.Trace = s.traceOf(w, seen, head, since)
 	s.note(w, answer)
 	return answer
@@ -139,7 +139,7 @@ func (s *Statuses) traceOf(w *Worktree, seen *walk.Seen, head string, since time
 	if trace == nil || len(names.Dirs)+len(names.Files) > maxAnswer || !trace.IsSettledBefore(since) {
 		return walk.Names{}, ""
 	}
-	return names, s.keyOf(trace, w, head)
+	return names, s.keyOf(trace.Key, w, head)
 }
 
 // isAsRemembered reports whether nothing has changed in a checkout since an answer was remembered, without a
@@ -149,7 +149,7 @@ func (s *Statuses) isAsRemembered(w *Worktree, was statusAnswer, head string) bo
 		return false
 	}
 	trace, err := walk.Again(s.requestOf(w), was.Names)
-	return err == nil && was.Trace == s.keyOf(trace, w, head)
+	return err == nil && was.Trace == s.keyOf(trace.Key, w, head)
 }
 
 // requestOf returns the request to walk a checkout of which nothing is known.
@@ -157,13 +157,8 @@ func (s *Statuses) requestOf(w *Worktree) walk.Request {
 	return walk.Request{Work: w.Path, Index: filepath.Join(w.Admin, "index"), Format: s.repo.ObjectFormat()}
 }
 
-// keyed is a key of what was found in a checkout.
-type keyed interface {
-	Key(more ...string) [32]byte
-}
-
 // keyOf returns the key of a checkout: all that git's answer depends on.
-func (s *Statuses) keyOf(found keyed, w *Worktree, head string) string {
-	key := found.Key("1", s.rules.Digest, head, w.Path)
+func (s *Statuses) keyOf(found func(...string) [32]byte, w *Worktree, head string) string {
+	key := found("1", s.rules.Digest, head, w.Path)
 	return hex.EncodeToString(key[:])
 }
