@@ -71,7 +71,7 @@ func (a *app) argumentCompletions() map[string]cobra.CompletionFunc {
 		"token revoke":  completeFirst(a.completeTokens),
 		"token new":     cobra.NoFileCompletions,
 	}
-	for _, name := range strings.Fields("cd env hold mounts path provision sh show snapshot run meta") {
+	for name := range strings.FieldsSeq("cd env hold mounts path provision sh show snapshot run meta") {
 		table[name] = completeFirst(a.completeIf(isThere))
 	}
 	table["discard"], table["ports"] = a.completeIf(hasWork), a.completeIf(isThere)
@@ -104,7 +104,7 @@ func (a *app) valueCompletions() map[string]cobra.CompletionFunc {
 	for _, name := range refFlags() {
 		table[name] = a.completeBranches
 	}
-	for _, name := range strings.Fields(`message reason key head review priority limit pid title body check merge after number label winner
+	for name := range strings.FieldsSeq(`message reason key head review priority limit pid title body check merge after number label winner
 		agents agent workdir grace release tcp step pr name hunks meta for`) {
 		table[name] = none
 	}
