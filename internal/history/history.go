@@ -47,7 +47,7 @@ const historyLimit = 100
 // ShowHistory lists the acts of a project, the last first.
 func (svc *History) ShowHistory(ctx context.Context, s project.Location, req croft.HistoryRequest) (*croft.List[croft.Operation], error) {
 	req.Limit = cmp.Or(req.Limit, historyLimit)
-	acts, err := svc.listActs(ctx, s.Project, page.Reach(req.Page))
+	acts, err := svc.listActs(ctx, s.Project, page.Reach(req.Page), svc.Journal.History)
 	if err != nil {
 		return nil, err
 	}
@@ -69,21 +69,29 @@ func (svc *History) ShowHistory(ctx context.Context, s project.Location, req cro
 
 // ShowOperation returns the act with an ID.
 func (svc *History) ShowOperation(ctx context.Context, s project.Location, req croft.GetRequest) (*croft.Operation, error) {
-	acts, err := svc.listActs(ctx, s.Project, -1)
-	if err != nil {
-		return nil, err
-	}
 	whole, err := svc.WholeID(ctx, journal.IdentifiedActs, s.ID, req.Ref)
 	if err != nil {
 		return nil, err
 	}
-	whole = cmp.Or(whole, croft.RefToID(req.Ref))
-	at := slices.IndexFunc(acts, func(ops []journal.Operation) bool { return ops[0].Act == whole })
-	if at < 0 {
+	ops, err := svc.act(ctx, cmp.Or(whole, croft.RefToID(req.Ref)))
+	if err != nil {
+		return nil, err
+	}
+	if len(ops) == 0 || ops[0].Repo != s.ID {
 		return nil, &croft.Error{Code: croft.OperationNotFound, Message: fmt.Sprintf("there is no operation %q", req.Ref), Hint: "croft history"}
 	}
-	out, err := svc.showAct(ctx, acts[at], undoneActs(acts))
+	undoing, err := svc.Journal.Undoing(ctx, ops[0].Act)
+	if err != nil {
+		return nil, err
+	}
+	out, err := svc.showAct(ctx, ops, map[croft.ID]bool{ops[0].Act: len(undoing) > 0})
 	return &out, err
+}
+
+// act lists the operations of one act, the first first, without publications.
+func (svc *History) act(ctx context.Context, id croft.ID) ([]journal.Operation, error) {
+	ops, err := svc.Journal.Act(ctx, id)
+	return slices.DeleteFunc(ops, func(op journal.Operation) bool { return op.Kind == "publish" }), err
 }
 
 // undoneActs returns the IDs of the acts that other acts undid.
@@ -116,28 +124,27 @@ func (svc *History) showAct(ctx context.Context, ops []journal.Operation, undone
 }
 
 // listActs lists the operations of a repository by the act that they were part of, the
-// last act first.
-func (svc *History) listActs(ctx context.Context, r *project.Project, limit int) ([][]journal.Operation, error) {
-	most := 10 * limit // an act has a few operations
-	ops, err := svc.Journal.History(ctx, r.ID, most)
-	if err != nil {
-		return nil, err
-	}
-	acts := byAct(ops, limit)
-	if most <= 0 || len(ops) < most {
-		return acts, nil
-	}
-	if len(acts) < limit { // some have many operations
-		ops, err = svc.Journal.History(ctx, r.ID, -1)
-		return byAct(ops, limit), err
-	}
-	for i, ops := range acts { // the first operations of one may be further back
-		if acts[i], err = svc.Journal.Act(ctx, ops[0].Act); err != nil {
+// last act first. list is a list of the journal's: it reads the last ones of a number.
+func (svc *History) listActs(ctx context.Context, r *project.Project, limit int, list func(context.Context, croft.ID, int) ([]journal.Operation, error)) ([][]journal.Operation, error) {
+	for most := 10 * limit; ; most *= 4 { // an act has a few operations, or many
+		ops, err := list(ctx, r.ID, most)
+		if err != nil {
 			return nil, err
 		}
-		acts[i] = slices.DeleteFunc(acts[i], func(op journal.Operation) bool { return op.Kind == "publish" })
+		acts := byAct(ops, limit)
+		if most <= 0 || len(ops) < most {
+			return acts, nil
+		}
+		if len(acts) < limit {
+			continue
+		}
+		for i, ops := range acts { // the first operations of one may be further back
+			if acts[i], err = svc.act(ctx, ops[0].Act); err != nil {
+				return nil, err
+			}
+		}
+		return acts, nil
 	}
-	return acts, nil
 }
 
 // byAct groups operations, the last first, by the act that they were part of. It returns at
@@ -351,10 +358,8 @@ func (svc *History) findUndoable(ctx context.Context, r *project.Project, req cr
 		}
 		return undoable{ops: ops, steps: steps}, err
 	}
-	if err := svc.Journal.RequireReadable(ctx, r.ID, "operations"); err != nil {
-		return undoable{}, err // which act was the last is not known
-	}
-	acts, err := svc.listActs(ctx, r, historyLimit)
+	// If one of these cannot be read, which act was the last is not known.
+	acts, err := svc.listActs(ctx, r, historyLimit, svc.Journal.ReadableHistory)
 	if err != nil {
 		return undoable{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -108,17 +107,17 @@ func (svc *History) pinUndone(ctx context.Context, r *project.Project, req *crof
 	if err != nil || len(ops) == 0 {
 		return nil, err
 	}
-	acts, err := svc.listActs(ctx, r, -1)
+	undoing, err := svc.Journal.Undoing(ctx, pinned)
+	if err != nil || len(undoing) == 0 {
+		return nil, err
+	}
+	undo, err := svc.act(ctx, undoing[0].Act)
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(acts, func(undo []journal.Operation) bool { return undo[0].Undoes == pinned })
-	if at < 0 {
-		return nil, nil
-	}
-	out := describeAct(acts[at], true)
+	out := describeAct(undo, true)
 	// The act is undone; or it was, and then that undo was undone, so that it stays in force.
-	if ops[0].State == journal.OpReversed || acts[at][0].State == journal.OpReversed {
+	if ops[0].State == journal.OpReversed || undo[0].State == journal.OpReversed {
 		return &out, nil
 	}
 	if steps, err := svc.planInverse(ctx, ops, 0); err != nil || len(steps) > 0 {

@@ -185,6 +185,29 @@ func (t *Tx) makeTables() error {
 	return nil
 }
 
+// addIndexes makes the indexes that a database lacks because an earlier Croft of the same version
+// made it.
+func addIndexes(ctx context.Context, db *sql.DB) error {
+	var missing []string
+	for stmt := range strings.SplitSeq(schema, ";\n") {
+		if stmt = strings.TrimSpace(stmt); strings.HasPrefix(stmt, "CREATE INDEX ") {
+			missing = append(missing, strings.Replace(stmt, "CREATE INDEX ", "CREATE INDEX IF NOT EXISTS ", 1))
+		}
+	}
+	var has int
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE type = 'index' AND sql LIKE 'CREATE INDEX %'`).Scan(&has); err != nil || has >= len(missing) {
+		return err
+	}
+	return inWriteTx(ctx, db, func(t *Tx) error {
+		for _, stmt := range missing {
+			if _, err := t.tx.ExecContext(ctx, stmt); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // ensureSchema makes the tables of a new database. It fails with ErrOld or ErrNewer if the
 // database is of another version.
 func ensureSchema(ctx context.Context, db *sql.DB, path string, lock locking) error {
@@ -196,7 +219,7 @@ func ensureSchema(ctx context.Context, db *sql.DB, path string, lock locking) er
 	case have > version:
 		return newerError(have)
 	case have == version:
-		return nil
+		return addIndexes(ctx, db)
 	case have > 0:
 		return ErrOld
 	}

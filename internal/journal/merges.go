@@ -88,7 +88,7 @@ func (t *Tx) Merge(id croft.ID) (Merge, error) {
 	return firstRow(t.remember(collect(t.ctx, t, scanMerge, oneMerge, id)))
 }
 
-const waiting = `SELECT id, merge FROM merges WHERE repo = ? AND (? = '' OR target = ?) AND state <> 'done'
+const waiting = `SELECT id, merge FROM merges INDEXED BY merges_waiting WHERE repo = ? AND (? = '' OR target = ?) AND state <> 'done'
 	ORDER BY target, priority DESC, seq LIMIT ?`
 
 // Waiting lists the merges of a lane that have not ended, in the order of the queue;
@@ -122,12 +122,14 @@ func (j *Journal) LandedOn(ctx context.Context, workspace croft.ID, target strin
 		AND `+damage.JSONField(`merge`, `part`)+` IS NULL ORDER BY published`, workspace, target)
 }
 
+var landed = `SELECT id, merge FROM merges WHERE published > 0
+		AND workspace IN (SELECT id FROM workspaces WHERE repo = ? AND ` + live + `)
+		AND ` + damage.JSONField(`merge`, `part`) + ` IS NULL ORDER BY published`
+
 // Landed lists the published merges and reverts of the whole work of the live workspaces
 // of a repository, by workspace, the first first. It fails if one of them cannot be read.
 func (j *Journal) Landed(ctx context.Context, repo croft.ID) (map[croft.ID][]Merge, error) {
-	list, err := read(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE published > 0
-		AND workspace IN (SELECT id FROM workspaces WHERE repo = ? AND `+live+`)
-		AND `+damage.JSONField(`merge`, `part`)+` IS NULL ORDER BY published`, repo)
+	list, err := read(ctx, j, scanMerge, landed, repo)
 	out := map[croft.ID][]Merge{}
 	for _, m := range list {
 		out[m.Workspace] = append(out[m.Workspace], m)
@@ -157,14 +159,19 @@ func (j *Journal) MergesOfAct(ctx context.Context, repo, act croft.ID) ([]Merge,
 // MergesNamed lists the merges of the workspaces that had a name, the last
 // first.
 func (j *Journal) MergesNamed(ctx context.Context, repo croft.ID, name string) ([]Merge, error) {
-	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE repo = ?
-		AND COALESCE(`+damage.JSONField(`merge`, `workspaceName`)+`, `+damage.JSONField(`merge`, `workspace`)+`) = ? ORDER BY seq DESC`, repo, name)
+	return readList(ctx, j, scanMerge, mergesNamed, repo, name)
 }
+
+// mergesNamed has the very expression that the index merges_by_name is on.
+var mergesNamed = `SELECT id, merge FROM merges WHERE repo = ?
+	AND coalesce(` + damage.JSONField(`merge`, `workspaceName`) + `, ` + damage.JSONField(`merge`, `workspace`) + `) = ? ORDER BY seq DESC`
 
 // MergeByCommit finds the merge that made a commit.
 func (j *Journal) MergeByCommit(ctx context.Context, repo croft.ID, commit string) (Merge, error) {
-	return firstRow(read(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
+	return firstRow(read(ctx, j, scanMerge, mergeByCommit, commit, repo))
 }
+
+const mergeByCommit = `SELECT id, merge FROM merges WHERE commit_id = ? AND commit_id <> '' AND repo = ? ORDER BY seq`
 
 // MergedAfter counts the merges that were published on a target after m and were not
 // reverted.
@@ -182,19 +189,23 @@ func (t *Tx) LastPublished() (int64, error) {
 // unless the workspace was discarded later and not restored, or a later merge or revert of
 // it has the same target.
 func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {
-	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
-		AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq
-			AND CASE n.status WHEN 'discarded' THEN n.workspace NOT IN (SELECT id FROM workspaces WHERE `+live+`)
-				ELSE n.target = m.target AND `+damage.JSONField(`n.merge`, `kind`)+` <> 'apply' END)
-		ORDER BY seq`, repo, reason)
+	return readList(ctx, j, scanMerge, mergesPendingFor, repo, reason)
 }
+
+var mergesPendingFor = `SELECT id, merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
+	AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq
+		AND CASE n.status WHEN 'discarded' THEN n.workspace NOT IN (SELECT id FROM workspaces WHERE ` + live + `)
+			ELSE n.target = m.target AND ` + damage.JSONField(`n.merge`, `kind`) + ` <> 'apply' END)
+	ORDER BY seq`
+
+var lastMerges = `SELECT id, merge FROM merges WHERE seq IN (SELECT max(seq) FROM merges
+		WHERE workspace IN (SELECT id FROM workspaces WHERE repo = ? AND ` + live + `)
+		AND status <> 'discarded' AND ` + damage.JSONField(`merge`, `kind`) + ` = 'merge' GROUP BY workspace)`
 
 // LastMerges lists the newest merge of the work of each live workspace in a repository. What was
 // discarded is not the newest: a live workspace of which it is was restored.
 func (j *Journal) LastMerges(ctx context.Context, repo croft.ID) ([]Merge, error) {
-	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE seq IN (SELECT max(seq) FROM merges
-		WHERE workspace IN (SELECT id FROM workspaces WHERE repo = ? AND `+live+`)
-		AND status <> 'discarded' AND `+damage.JSONField(`merge`, `kind`)+` = 'merge' GROUP BY workspace)`, repo)
+	return readList(ctx, j, scanMerge, lastMerges, repo)
 }
 
 // LastMergesOf lists the newest merge of the work of each of some workspaces that are live, as
@@ -215,8 +226,10 @@ func (j *Journal) LastMergesOf(ctx context.Context, ids []croft.ID) ([]Merge, er
 // Untidy lists the merges of a repository whose workspaces are still to be moved to the
 // trash, oldest first.
 func (j *Journal) Untidy(ctx context.Context, repo croft.ID) ([]Merge, error) {
-	return readList(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)
+	return readList(ctx, j, scanMerge, untidy, repo)
 }
+
+const untidy = `SELECT id, merge FROM merges INDEXED BY merges_untidy WHERE repo = ? AND untidy <> 0 ORDER BY seq`
 
 // LaneTip is the commit from which a lane continues: the one that it last moved its target
 // to, that a person accepted since, or that a protected target had when the lane first saw
@@ -246,9 +259,11 @@ func (t *Tx) LaneTip(repo croft.ID, target string) (string, error) {
 // LaneTargets lists the targets of a repository for which a merge waits or that a lane has
 // moved, in the order of their names.
 func (j *Journal) LaneTargets(ctx context.Context, repo croft.ID) ([]string, error) {
-	return read(ctx, j, scanOne[string], `SELECT target FROM merges WHERE repo = ? AND state <> 'done'
-		UNION SELECT target FROM lanes WHERE repo = ? ORDER BY target`, repo, repo)
+	return read(ctx, j, scanOne[string], laneTargets, repo, repo)
 }
+
+const laneTargets = `SELECT target FROM merges INDEXED BY merges_waiting WHERE repo = ? AND state <> 'done'
+	UNION SELECT target FROM lanes WHERE repo = ? ORDER BY target`
 
 // LaneTips lists the recorded tips of a repository's lanes, in the order of the targets'
 // names.

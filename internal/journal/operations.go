@@ -44,9 +44,25 @@ const operationColumns = `id, act, undoes, kind, actor, repo, state, workspaces,
 // History lists the operations of a repository, the last first. Publications are left
 // out: their merges are operations themselves.
 func (j *Journal) History(ctx context.Context, repo croft.ID, limit int) ([]Operation, error) {
-	return readList(ctx, j, scanOperation, `SELECT `+operationColumns+`
-		FROM operations WHERE repo = ? AND kind <> 'publish' ORDER BY seq DESC LIMIT ?`, repo, limit)
+	return readList(ctx, j, scanOperation, history, repo, limit)
 }
+
+// ReadableHistory lists operations as History does. It fails with a RowError if one of them
+// cannot be read.
+func (j *Journal) ReadableHistory(ctx context.Context, repo croft.ID, limit int) ([]Operation, error) {
+	return read(ctx, j, scanOperation, history, repo, limit)
+}
+
+const history = `SELECT ` + operationColumns + `
+	FROM operations WHERE repo = ? AND kind <> 'publish' ORDER BY seq DESC LIMIT ?`
+
+// Undoing lists the operations that were to undo an act, the last first.
+func (j *Journal) Undoing(ctx context.Context, act croft.ID) ([]Operation, error) {
+	return readList(ctx, j, scanOperation, undoing, act)
+}
+
+const undoing = `SELECT ` + operationColumns + `
+	FROM operations WHERE undoes = ? AND undoes <> '' AND kind <> 'publish' ORDER BY seq DESC`
 
 // Act lists the operations of one act, the first first. It fails if one of them cannot be
 // read: an act is not undone in part.

@@ -378,10 +378,16 @@ func (t *Tx) LiveByName(repo croft.ID, name string) (Record, error) {
 	return firstRow(collect(t.ctx, t, scanRecord, `SELECT id, record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
 }
 
+const liveOnBranch = `SELECT id, record FROM workspaces INDEXED BY workspaces_live_name WHERE repo = ? AND branch = ? AND branch <> '' AND ` + live
+
 // LiveByBranch finds the live workspace of a repository that is on a branch.
 func (t *Tx) LiveByBranch(repo croft.ID, branch string) (Record, error) {
-	return firstRow(collect(t.ctx, t, scanRecord,
-		`SELECT id, record FROM workspaces WHERE repo = ? AND branch = ? AND branch <> '' AND `+live, repo, branch))
+	return firstRow(collect(t.ctx, t, scanRecord, liveOnBranch, repo, branch))
+}
+
+// LiveOnBranch lists the live workspaces of a repository that are recorded with a branch.
+func (j *Journal) LiveOnBranch(ctx context.Context, repo croft.ID, branch string) ([]Record, error) {
+	return readList(ctx, j, scanRecord, liveOnBranch, repo, branch)
 }
 
 // IsPathTaken reports whether a live workspace is at a path, without regard to case.

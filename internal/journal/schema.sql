@@ -135,6 +135,12 @@ CREATE UNIQUE INDEX sessions_open_name ON sessions (repo, name) WHERE state = 'o
 
 CREATE UNIQUE INDEX sessions_by_key ON sessions (repo, key) WHERE key <> '';
 
+CREATE INDEX operations_undoing ON operations (undoes) WHERE undoes <> '';
+
+CREATE INDEX merges_pending ON merges (repo, reason, seq) WHERE status = 'pending';
+
+CREATE INDEX merges_by_name ON merges (repo, coalesce(CASE WHEN json_valid(merge) THEN json_extract(merge, '$.workspaceName') END, CASE WHEN json_valid(merge) THEN json_extract(merge, '$.workspace') END), seq);
+
 CREATE TABLE lanes (
 	repo TEXT NOT NULL,
 	target TEXT NOT NULL,

@@ -119,12 +119,12 @@ func (p *Projects) BranchOf(ctx context.Context, r *Project, target string) (str
 // would not reach it, and the workspace's later commits would not descend from that
 // merge.
 func (p *Projects) RefuseIsolatedTarget(ctx context.Context, r *Project, m croft.Merge) error {
-	live, err := p.Journal.Live(ctx, r.ID)
+	on, err := p.Journal.LiveOnBranch(ctx, r.ID, m.Target)
 	if err != nil {
 		return err
 	}
-	for _, rec := range live {
-		if w := rec.Workspace; w.Mode == croft.ModeIsolated && w.Branch == m.Target {
+	for _, rec := range on {
+		if w := rec.Workspace; w.Mode == croft.ModeIsolated {
 			return &croft.Error{
 				Code: croft.BranchInUse, Details: w.Path,
 				Message: fmt.Sprintf("%s is the branch of the isolated workspace %s, whose refs are its own: a merge would not reach it", m.Target, w.Name),

@@ -321,7 +321,7 @@ func (r *Repository) CheckedOut(branch, except string) []string {
 	has := make([]bool, len(dirs))
 	parallel.Each(len(dirs), func(i int) {
 		if dir := dirs[i]; dir != except && (dir != r.CommonDir || !r.Bare) {
-			has[i] = r.HasCheckedOut(dir, branch) || isRebasedOrBisected(dir, branch)
+			has[i] = r.isInUse(dir, branch)
 		}
 	})
 	var found []string
@@ -331,6 +331,17 @@ func (r *Repository) CheckedOut(branch, except string) []string {
 		}
 	}
 	return found
+}
+
+// isInUse reports whether a git directory has a branch checked out, or rebases or bisects it. In
+// Croft's worktrees HEAD is detached meanwhile; in one whose HEAD is on another branch nothing else
+// is looked for: there may be thousands.
+func (r *Repository) isInUse(gitDir, branch string) bool {
+	on, isOn := r.headBranch(gitDir)
+	if isOn && r.leadsTo(gitDir, on, branch) {
+		return true
+	}
+	return !(isOn && isCroftAdmin(gitDir)) && isRebasedOrBisected(gitDir, branch)
 }
 
 // isRebasedOrBisected reports whether a rebase or bisect of the branch is in progress.

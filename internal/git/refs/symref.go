@@ -34,21 +34,32 @@ func (r *Repository) BranchOf(ctx context.Context, branch string) (string, error
 // HasCheckedOut reports whether a git directory has a branch checked out, by its own name or by a
 // symbolic ref to it.
 func (r *Repository) HasCheckedOut(gitDir, branch string) bool {
+	on, isOn := r.headBranch(gitDir)
+	return isOn && r.leadsTo(gitDir, on, branch)
+}
+
+// headBranch returns the branch that HEAD of a git directory names.
+func (r *Repository) headBranch(gitDir string) (branch string, isOn bool) {
 	b, err := gitdir.ReadRefFile(filepath.Join(gitDir, "HEAD"))
 	if err != nil {
-		return false
+		return "", false
 	}
 	_, ref := gitdir.ParseRefFile(b)
-	on, isBranch := strings.CutPrefix(ref, "refs/heads/")
-	if !isBranch || on == branch {
-		return on == branch && isBranch
-	}
-	if !r.HasNativeRefs() || strings.HasPrefix(filepath.Base(gitDir), "croft-") {
-		return false
+	return strings.CutPrefix(ref, "refs/heads/")
+}
+
+// leadsTo reports whether the branch that a git directory is on is a branch, or a symbolic ref to
+// it.
+func (r *Repository) leadsTo(gitDir, on, branch string) bool {
+	if on == branch || !r.HasNativeRefs() || isCroftAdmin(gitDir) {
+		return on == branch
 	}
 	real, err := r.BranchOf(context.Background(), on)
 	return err == nil && real == branch
 }
+
+// isCroftAdmin reports whether a git directory has the name of those that Croft makes.
+func isCroftAdmin(gitDir string) bool { return strings.HasPrefix(filepath.Base(gitDir), "croft-") }
 
 // ReferenceHook returns the path of the reference-transaction hook, which git would run
 // before it moves a ref, or "". Croft runs no hook.
