@@ -60,7 +60,11 @@ func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRe
 		a.note("nothing is pending")
 		return nil
 	}
-	a.showMergesWith(merges.Merges, columnsDiscard)
+	if a.isShown() {
+		a.printDiscarded(ctx, svc, merges.Merges)
+	} else {
+		a.showMergesWith(merges.Merges, columnsDiscard)
+	}
 	a.startUpkeepAfter(ctx, svc)
 	return mergesExitStatus(merges.Merges, croft.MergeDiscarded)
 }

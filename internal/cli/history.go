@@ -36,6 +36,10 @@ func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.Histo
 		a.note("nothing was done yet")
 		return nil
 	}
+	if a.isShown() {
+		a.printHistory(operations.Items)
+		return nil
+	}
 	now := a.env.Now()
 	rows := [][]cell{headingRow("ID", "WHEN", "WHO", "WHAT", "WORKSPACES", "STATE", "UNDO")}
 	for _, op := range operations.Items {
@@ -105,7 +109,11 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 	if err != nil {
 		return err
 	}
-	a.note("%s of %s ago: %s", plan.Operation.Kind, ageText(a.env.Now(), plan.Operation.StartedAt), plan.Operation.WorkspaceName)
+	if a.isShown() {
+		a.note("take back: %s, %s ago", actText(plan.Operation), ageText(a.env.Now(), plan.Operation.StartedAt))
+	} else {
+		a.note("%s of %s ago: %s", plan.Operation.Kind, ageText(a.env.Now(), plan.Operation.StartedAt), plan.Operation.WorkspaceName)
+	}
 	for _, step := range plan.Steps {
 		a.note("  %s", step)
 	}
@@ -137,6 +145,10 @@ func (a *app) undo(ctx context.Context, svc croft.History, req croft.UndoRequest
 	}
 	for _, note := range done.Notes {
 		a.note("%s", note)
+	}
+	if a.isShown() {
+		a.printUndone(done)
+		return nil
 	}
 	if done.IsUndoable {
 		a.note("undone; croft undo %s takes that back", done.ID)

@@ -158,9 +158,14 @@ func (s *shownList) table() *screen.Table {
 	commits := s.signs.Up + s.signs.Down + " " + cmp.Or(s.target, "target")
 	t := &screen.Table{Columns: []screen.Column{
 		{Key: colMark, IsClose: true},
-		{Key: colName, Heading: colName}, {Key: colState, Heading: colState}, {Key: colWhy, Heading: colWhy},
-		{Key: colWork, Heading: colWork, IsRight: true}, {Key: colCommits, Heading: commits}, {Key: colIdle, Heading: colIdle, IsRight: true},
-		{Key: colBranch, Heading: colBranch}, {Key: colNext, Heading: colNext},
+		{Key: colName, Heading: colName},
+		{Key: colState, Heading: colState},
+		{Key: colWhy, Heading: colWhy},
+		{Key: colWork, Heading: colWork, IsRight: true},
+		{Key: colCommits, Heading: commits},
+		{Key: colIdle, Heading: colIdle, IsRight: true},
+		{Key: colBranch, Heading: colBranch},
+		{Key: colNext, Heading: colNext},
 	}}
 	for _, ws := range s.rows {
 		t.Rows = append(t.Rows, s.row(ws))

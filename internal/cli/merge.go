@@ -18,6 +18,7 @@ type merger interface {
 	WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.Merge, error)
 	Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error)
 	mergeLister
+	mergeGetter
 }
 
 func newMergeCommand(a *app) *cobra.Command {
@@ -76,6 +77,7 @@ workspace goes to the trash.`,
 
 func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, names []string, isQueueOnly bool) error {
 	a.noteAgents(ctx, svc, names...)
+	works := a.worksOf(ctx, svc, names)
 	merges, err := submitAll(ctx, svc, req, names)
 	if err != nil {
 		return err
@@ -85,17 +87,7 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 		a.noteWaiting(ctx, merges)
 		return nil
 	}
-	for i, m := range merges {
-		done, err := a.waitFor(ctx, svc)(&m, nil)
-		if err != nil {
-			return err
-		}
-		merges[i] = *done
-	}
-	a.showMerges(merges)
-	a.noteTrashed(ctx, svc, merges, req.After)
-	a.startUpkeepAfter(ctx, svc)
-	return mergesExitStatus(merges, croft.MergeMerged)
+	return a.awaitMerges(ctx, svc, req, merges, works)
 }
 
 // noteTrashed names the merged workspaces that went to the trash.

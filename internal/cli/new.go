@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -263,6 +264,10 @@ func (a *app) noteWorkspaceNotes(workspaces ...croft.Workspace) {
 // printNew prints where the workspaces are, and once for each starting point
 // where they come from.
 func (a *app) printNew(workspaces []croft.Workspace) {
+	if a.env.Width > 0 {
+		a.printMade(workspaces)
+		return
+	}
 	var rows [][]cell
 	var origins []string
 	for _, ws := range workspaces {
@@ -275,6 +280,30 @@ func (a *app) printNew(workspaces []croft.Workspace) {
 		a.note("%s", from)
 	}
 	a.printTable(rows)
+}
+
+// printMade says on a terminal where the workspaces are, where they come from, and what is next.
+func (a *app) printMade(workspaces []croft.Workspace) {
+	var list []outcome
+	var origins []string
+	for _, ws := range workspaces {
+		detail := []screen.Span{{Text: printable(ws.Branch)}}
+		list = append(list, outcome{kind: screen.Done, name: ws.Name, word: a.shownPath(ws.Path), detail: detail, isPlain: true})
+		from, _, _ := strings.Cut(originText(ws), " → ")
+		if from != "" && ws.Target != "" {
+			from += fmt.Sprintf(", %s work goes back to %s", map[bool]string{true: "its", false: "their"}[len(workspaces) == 1], ws.Target)
+		}
+		if from != "" && !slices.Contains(origins, from) {
+			origins = append(origins, from)
+		}
+	}
+	a.printOutcomes(list...)
+	for _, from := range origins {
+		a.remarkText(screen.Span{Text: from, Style: styleDim})
+	}
+	if len(workspaces) > 0 {
+		a.remarkText(screen.Span{Text: "next: ", Style: styleDim}, command("croft sh "+shellWord(workspaces[0].Name)))
+	}
 }
 
 // originText says where a workspace starts and where its work goes back to.

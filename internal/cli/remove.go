@@ -136,7 +136,11 @@ func (a *app) showRemoved(ctx context.Context, svc repoFinder, result croft.Remo
 	if a.json {
 		a.emit(removeResult{result.Removed, result.Kept, result.Unknown})
 	} else {
-		a.printTable(removedRows(result.Removed))
+		if a.isShown() {
+			a.printRemoved(ctx, svc, result.Removed)
+		} else {
+			a.printTable(removedRows(result.Removed))
+		}
 		a.noteTeardown(result.Removed)
 	}
 	if len(result.Removed) > 0 {

@@ -69,6 +69,10 @@ func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceReq
 		a.emit(showResult{ws, status})
 		return nil
 	}
+	if a.env.Width > 0 {
+		a.printCard(ws, status)
+		return nil
+	}
 	a.printSentences(a.detailRows(ws, status))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -61,14 +62,12 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 		a.note("the trash is empty")
 		return nil
 	}
-	now := a.env.Now()
-	rows := [][]cell{headingRow("ID", "NAME", "BRANCH", "SIZE", "INODES", "REMOVED", "KEPT FOR")}
-	for _, item := range items.Items {
-		rows = append(rows, plainRow(string(item.ID), item.Name, orDash(item.Branch), itemSizeText(item),
-			strconv.FormatInt(item.Inodes, 10), ageText(now, item.RemovedAt)+" ago", keptForText(now, item)))
+	if a.isShown() {
+		a.printTrash(result)
+	} else {
+		a.printTrashTable(result)
 	}
-	a.printTable(rows)
-	a.note("%s", trashTotalText(result))
+	now := a.env.Now()
 	for _, item := range items.Items {
 		switch {
 		case item.Stays != "":
@@ -81,6 +80,18 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 		}
 	}
 	return nil
+}
+
+// printTrashTable prints for a program what can be restored.
+func (a *app) printTrashTable(result trashResult) {
+	now := a.env.Now()
+	rows := [][]cell{headingRow("ID", "NAME", "BRANCH", "SIZE", "INODES", "REMOVED", "KEPT FOR")}
+	for _, item := range result.Trash {
+		rows = append(rows, plainRow(string(item.ID), item.Name, orDash(item.Branch), itemSizeText(item),
+			strconv.FormatInt(item.Inodes, 10), ageText(now, item.RemovedAt)+" ago", keptForText(now, item)))
+	}
+	a.printTable(rows)
+	a.note("%s", trashTotalText(result))
 }
 
 // trashBudget is how much the trash may hold, where that is known.
@@ -182,7 +193,11 @@ func (a *app) runRestore(ctx context.Context, svc croft.Trash, req croft.Restore
 	if err != nil {
 		return err
 	}
-	a.printWorkspace(*ws, "restored")
+	if a.isShown() {
+		a.printOutcomes(outcome{kind: screen.Done, name: ws.Name, word: "restored", detail: []screen.Span{{Text: a.shownPath(ws.Path)}}})
+	} else {
+		a.printWorkspace(*ws, "restored")
+	}
 	a.noteWorkspaceNotes(*ws)
 	return nil
 }

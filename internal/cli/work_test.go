@@ -184,20 +184,6 @@ func TestListInColour(t *testing.T) {
 	r.call(t, "list", "--color=some").want(t, croft.ExitUsage, "", "croft: invalid argument \"some\" for \"--color\" flag: \"some\" is none of always, never and auto\nhint: croft list --help\n")
 }
 
-// TestHistoryFits: at a narrow terminal names are shortened, so that commands can be run as they
-// are printed.
-func TestHistoryFits(t *testing.T) {
-	acts := []croft.Operation{
-		{ID: "gzy7bmqt6k8vx0g5", Kind: "remove", Actor: "user", WorkspaceName: "upgrade-dependencies-of-the-frontend", State: "done", StartedAt: noon, IsUndoable: true},
-		{ID: "eyy1axmknmmkx4fv", Kind: "lock", Actor: "user", WorkspaceName: "fix-login", State: "done", StartedAt: noon},
-	}
-	r := newRun(&fake{history: func(croft.HistoryRequest) ([]croft.Operation, error) { return acts, nil }})
-	r.env.Width = 80
-	r.call(t, "history").want(t, croft.ExitOK, "WHEN    WHAT    WORKSPACES        STATE  UNDO\n"+
-		"0s ago  remove  upgrade-…rontend  done   croft undo gzy7bmqt6k8vx0g5\n"+
-		"0s ago  lock    fix-login         done   -\n", "")
-}
-
 func TestShow(t *testing.T) {
 	var asked croft.WorkspaceRequest
 	ws := fixLogin()

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/screen"
+)
+
+// printCard shows a workspace on a terminal: its row of the list, why it is so, the facts, and what to
+// do.
+func (a *app) printCard(ws croft.Workspace, status *croft.Status) {
+	to := a.stdout()
+	signs := to.Signs()
+	state, _ := conditionCells(&ws)
+	kind := kindOf(&ws)
+	head := outcome{kind: kind, name: ws.Name, word: state.text}
+	isGone := ws.State == croft.Trashed
+	switch {
+	case isGone && ws.MergeStatus == croft.MergeMerged:
+		head.word = "merged → " + ws.Target
+		head.detail = []screen.Span{{Text: strings.TrimSpace(shortCommit(ws.MergeCommit) + columnGap + agoText(a, ws))}}
+	case isGone:
+		head.kind, head.detail = screen.Done, []screen.Span{{Text: agoText(a, ws), Style: styleDim}}
+	}
+	a.printOutcomes(head)
+	if isGone {
+		a.printGone(ws)
+	} else if ws.Why != "" && !ws.IsUnseen() {
+		a.printProse(2, prose("%s", printable(ws.Why)))
+	}
+	rows := a.cardRows(ws, status, signs)
+	wide := 0
+	for _, r := range rows {
+		wide = max(wide, screen.Width(r.key))
+	}
+	for i, r := range rows {
+		key := r.key
+		if i > 0 && key == rows[i-1].key {
+			key = ""
+		}
+		a.printWrapped(screen.Text("  "+key+strings.Repeat(" ", wide-screen.Width(key)), styleDim), 2+wide+len(columnGap), r.value)
+	}
+	if ws.Next != nil && ws.Next.Command != "" && !isGone {
+		a.printLine(to.Line(screen.Span{Text: "next: ", Style: styleDim}, command(printable(ws.Next.Command))))
+	}
+}
+
+func agoText(a *app, ws croft.Workspace) string {
+	if ws.RemovedAt.IsZero() {
+		return ""
+	}
+	return ageText(a.env.Now(), ws.RemovedAt) + " ago"
+}
+
+// printGone says what brings a removed workspace back, and its merge out again.
+func (a *app) printGone(ws croft.Workspace) {
+	restore := "croft restore " + shellWord(ws.Name)
+	if ws.Next != nil && ws.Next.Action == croft.ActionRestore {
+		restore = ws.Next.Command
+	}
+	if ws.KeptUntil.IsZero() {
+		a.printProse(2, prose("its workspace cannot be restored any more"))
+	} else {
+		a.printProse(2, prose("its workspace is in the trash %s: ", keptText(a.env.Now(), ws.KeptUntil)), command(restore))
+	}
+	if ws.MergeStatus == croft.MergeMerged && ws.MergeCommit != "" {
+		a.printProse(2, prose("to take the merge back: "), command("croft revert "+shellWord(ws.Name)))
+	}
+}
+
+// fact is a line of a card.
+type fact struct {
+	key   string
+	value []screen.Span
+}
+
+// cardRows are the facts about a workspace that a person wants to know. Those of detailRows that say
+// the same are left out.
+func (a *app) cardRows(ws croft.Workspace, status *croft.Status, signs screen.Signs) []fact {
+	var facts []fact
+	if work := cardWork(ws, status, signs); len(work) > 0 {
+		facts = append(facts, fact{"work", work})
+	}
+	said := []string{"name", "id", "state", "why", "head", "base", "changes", "commits", "created", "removed", "next", "merge", "layout", "branch", "files"}
+	for _, row := range a.detailRows(ws, status) {
+		key := row[0].text
+		if slices.Contains(said, key) || key == "path" && ws.State == croft.Trashed {
+			continue
+		}
+		facts = append(facts, fact{key, []screen.Span{{Text: row[1].line()}}})
+		if key == "path" && ws.Branch != "" {
+			from := printable(strings.TrimSpace(ws.Branch + " " + originText(ws)))
+			facts = append(facts, fact{"branch", []screen.Span{{Text: signs.Spell(from)}}})
+		}
+	}
+	if text := mergeOutcomeText(ws); ws.MergeCommit != "" && ws.State != croft.Trashed {
+		facts = append(facts, fact{"merge", []screen.Span{{Text: printable(text)}}})
+	}
+	if !ws.CreatedAt.IsZero() {
+		made := ageText(a.env.Now(), ws.CreatedAt) + " ago"
+		if ws.ID != "" {
+			made += ", as " + string(ws.ID)
+		}
+		facts = append(facts, fact{"made", []screen.Span{{Text: made}}})
+	}
+	return facts
+}
+
+// cardWork says what is in a workspace that its target lacks.
+func cardWork(ws croft.Workspace, status *croft.Status, signs screen.Signs) []screen.Span {
+	if status == nil {
+		return nil
+	}
+	var spans []screen.Span
+	if w := ws.Work; w.Has(croft.AspectFiles) && w.Changed > 0 {
+		spans = workSpans(w, signs)[1:]
+		spans = append(spans, prose(", "))
+	}
+	switch {
+	case status.Dirty():
+		spans = append(spans, prose("%s", changesText(*status)))
+	case len(spans) > 0:
+		spans = append(spans, prose("all committed"))
+	default:
+		spans = append(spans, prose("none"))
+	}
+	if ws.Target == "" || status.Ahead+status.Behind == 0 {
+		return spans
+	}
+	text := fmt.Sprintf("; %s ahead of %s", countNoun(status.Ahead, "commit"), ws.Target)
+	if status.Behind > 0 {
+		text += fmt.Sprintf(", %d behind", status.Behind)
+	}
+	return append(spans, prose("%s", text))
+}
+
+// printProse prints an indented sentence, on several lines if it is long.
+func (a *app) printProse(indent int, spans ...screen.Span) {
+	a.printWrapped(nil, indent, spans)
+}
+
+// printWrapped prints a text behind a lead, on as many lines as it needs.
+func (a *app) printWrapped(lead screen.Cell, indent int, spans []screen.Span) {
+	to := a.stdout()
+	for _, line := range screen.WrapSpans(spans, min(to.Width, widestProse)-indent) {
+		pad := strings.Repeat(" ", max(indent-lead.Width(), 0))
+		a.printLine(to.Line(append(append(slices.Clone(lead), screen.Span{Text: pad}), line...)...))
+		lead = nil
+	}
+}
