@@ -250,7 +250,7 @@ func (a *app) startProgress(what string) (stop func()) {
 // startProgressOf is startProgress for something that goes through several stages. The
 // time is that of the stage.
 func (a *app) startProgressOf(stage func() string) (stop func()) {
-	if a.env.Terminal != TerminalInteractive || a.quiet || a.json {
+	if a.env.Terminal != TerminalInteractive || a.env.IsDumb || a.quiet || a.json {
 		return func() {}
 	}
 	quit, done := make(chan struct{}), make(chan struct{})

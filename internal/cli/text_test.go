@@ -119,6 +119,7 @@ func TestNoProgressWithoutATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, a := range []*app{
 			{env: Env{Terminal: TerminalNone}},
+			{env: Env{Terminal: TerminalInteractive, IsDumb: true}},
 			{env: Env{Terminal: TerminalInteractive}, quiet: true},
 			{env: Env{Terminal: TerminalInteractive}, json: true},
 		} {
