@@ -10,12 +10,13 @@ import (
 // Identified says whose IDs are looked for.
 type Identified string
 
-// What is named by the beginning of its ID.
+// What is named by the beginning of its ID. The plus keeps SQLite from going through all rows of a
+// repository.
 const (
-	IdentifiedLive     Identified = `SELECT id FROM workspaces WHERE repo = ?1 AND id >= ?2 AND id < ?3 AND ` + live
-	IdentifiedTrashed  Identified = `SELECT id FROM workspaces WHERE repo = ?1 AND id >= ?2 AND id < ?3 AND state = 'trashed'`
-	IdentifiedActs     Identified = `SELECT DISTINCT act FROM operations WHERE repo = ?1 AND act >= ?2 AND act < ?3`
-	IdentifiedMerges   Identified = `SELECT id FROM merges WHERE repo = ?1 AND id >= ?2 AND id < ?3`
+	IdentifiedLive     Identified = `SELECT id FROM workspaces WHERE +repo = ?1 AND id >= ?2 AND id < ?3 AND ` + live
+	IdentifiedTrashed  Identified = `SELECT id FROM workspaces WHERE +repo = ?1 AND id >= ?2 AND id < ?3 AND state = 'trashed'`
+	IdentifiedActs     Identified = `SELECT DISTINCT act FROM operations WHERE +repo = ?1 AND act >= ?2 AND act < ?3`
+	IdentifiedMerges   Identified = `SELECT id FROM merges WHERE +repo = ?1 AND id >= ?2 AND id < ?3`
 	IdentifiedSessions Identified = `SELECT id FROM sessions WHERE (?1 = '' OR repo = ?1) AND id >= ?2 AND id < ?3`
 )
 

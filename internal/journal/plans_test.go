@@ -27,6 +27,9 @@ func TestPlans(t *testing.T) {
 		{landed, "merges_by_workspace (workspace=?)"},
 		{lastMerges, "merges_by_workspace (workspace=?)"},
 		{untidy, "merges_untidy (repo=?)"},
+		{string(IdentifiedActs), "operations_by_act (act>? AND act<?)"},
+		{string(IdentifiedTrashed), "sqlite_autoindex_workspaces_1 (id>? AND id<?)"},
+		{string(IdentifiedMerges), "sqlite_autoindex_merges_1 (id>? AND id<?)"},
 		{`SELECT id, record, created_at, rowid FROM workspaces WHERE repo = ? AND ` + live, "workspaces_live_name (repo=?)"},
 	} {
 		if plan := planOf(t, j, test.query); !strings.Contains(plan, test.index) || strings.Contains(plan, "SCAN operations") || strings.Contains(plan, "SCAN m") {
