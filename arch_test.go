@@ -761,7 +761,7 @@ const maxPackageLines = 3000
 var packageLines = map[string]int{
 	".":                   4_900,  // the contract in prose: half of it is comments
 	"engine":              1_150,  // a line or three a call, and what walks again what is watched
-	"internal/cli":        14_700, // one file a command
+	"internal/cli":        15_000, // one file a command
 	"internal/dashboard":  8_000,  // one file a page
 	"internal/config":     3_100,  // a few lines a setting
 	"internal/fsx":        3_350,  // one small file for each way in which an agent could lead a write astray
