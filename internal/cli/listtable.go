@@ -195,7 +195,7 @@ func (s *shownList) row(ws *croft.Workspace) []screen.Cell {
 		screen.Text(printable(ws.Name), name),
 		screen.Text(printable(state.text), state.style),
 		screen.Text(printable(s.whyText(ws, why.text)), screen.Dim),
-		s.work(ws, rest), s.commits(ws, rest), s.idle(ws, rest),
+		s.work(ws, rest), s.commits(ws, rest), s.idle(ws),
 		screen.Text(printable(ws.Branch), screen.Dim),
 		screen.Text(printable(command), next),
 	}
@@ -277,15 +277,14 @@ func (s *shownList) commits(ws *croft.Workspace, style screen.Style) screen.Cell
 	return screen.Text(strings.TrimPrefix(text, " "), style)
 }
 
-func (s *shownList) idle(ws *croft.Workspace, style screen.Style) screen.Cell {
+func (s *shownList) idle(ws *croft.Workspace) screen.Cell {
 	text := s.a.idleText(ws, "")
 	if text == "-" || text == "" {
 		return nil
 	}
+	style := screen.Dim
 	if s.a.env.Now().Sub(ws.Work.IdleSince) >= stale {
 		style = screen.Yellow
-	} else {
-		style = screen.Dim
 	}
 	return screen.Text(text, style)
 }

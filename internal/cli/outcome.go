@@ -82,13 +82,13 @@ func mergeOutcome(m croft.Merge, work *croft.Work, signs screen.Signs, tip strin
 	o := outcome{name: m.WorkspaceName}
 	if m.State != croft.MergeDone || m.Status != croft.MergePending {
 		o.kind, o.word = mergeKind(m), mergeWord(m)
-		switch {
-		case o.word == "merged" || o.word == "applied":
+		switch o.word {
+		case "merged", "applied":
 			o.word += " → " + m.Target
 			o.detail = append([]screen.Span{{Text: shortCommit(m.Commit)}}, workSpans(work, signs)...)
-		case o.word == "reverted":
+		case "reverted":
 			o.detail = []screen.Span{prose("%s is now %s", m.Target, shortCommit(m.Commit))}
-		case o.word == "empty":
+		case "empty":
 			o.detail = []screen.Span{{Text: "nothing to merge; the workspace stays", Style: styleDim}}
 		}
 		return o

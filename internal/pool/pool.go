@@ -224,8 +224,31 @@ func (i *item) remove() error {
 		if err := failpoint.Hit("pool.removed"); err != nil {
 			return err
 		}
+	} else if err := i.removeUnrecorded(); err != nil {
+		return err
 	}
 	return errors.Join(i.ledger().Delete(i.id), os.RemoveAll(filepath.Dir(i.own(lockFile))))
+}
+
+// removeUnrecorded deletes the empty directory of a spare whose maker died before it could record which one it had made.
+func (i *item) removeUnrecorded() error {
+	all, err := fsx.OpenDir(i.at)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	dir, err := all.OpenBelow(i.id)
+	if err != nil {
+		return nil // there is none, or what has its name is not ours
+	}
+	defer dir.Close()
+	if dir.IsEmpty() {
+		return all.Remove(i.id)
+	}
+	return nil
 }
 
 func removeTree(made fsx.Made) error {

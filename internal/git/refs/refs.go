@@ -341,7 +341,7 @@ func (r *Repository) isInUse(gitDir, branch string) bool {
 	if isOn && r.leadsTo(gitDir, on, branch) {
 		return true
 	}
-	return !(isOn && isCroftAdmin(gitDir)) && isRebasedOrBisected(gitDir, branch)
+	return (!isOn || !isCroftAdmin(gitDir)) && isRebasedOrBisected(gitDir, branch)
 }
 
 // isRebasedOrBisected reports whether a rebase or bisect of the branch is in progress.

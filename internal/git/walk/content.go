@@ -83,7 +83,7 @@ func (s *Seen) keepsBytes(top *fsx.Dir) bool {
 			return false
 		}
 		data, err := dir.ReadFile(path.Base(e.Path), maxFile)
-		dir.Close()
+		_ = dir.Close()
 		if err != nil || slices.ContainsFunc(converting, func(word []byte) bool { return bytes.Contains(data, word) }) {
 			return false
 		}
