@@ -87,7 +87,11 @@ func (m *statusMemory) write() {
 	if len(all) > maxRemembered {
 		all = m.added
 	}
-	if b, err := json.Marshal(all); err == nil && len(b) < maxMemoryFile {
+	b, err := json.Marshal(all)
+	if err == nil && len(b) >= maxMemoryFile { // begin anew
+		b, err = json.Marshal(m.added)
+	}
+	if err == nil && len(b) < maxMemoryFile {
 		_ = fsx.ReplaceFile(m.file, b, 0o600)
 	}
 	clear(m.added)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/git/walk"
 	"github.com/croft-sh/croft/internal/git/watch"
@@ -75,6 +76,11 @@ func (s *Statuses) begin(w *Worktree, untracked Untracked) *watch.Mark {
 func (s *Statuses) keep(mark *watch.Mark, w *Worktree, seen *walk.Seen, head string, answer statusAnswer) {
 	if mark == nil || seen.HasShared { // what is written by the other name of a file is not told
 		return
+	}
+	for _, file := range []string{filepath.Join(w.Admin, "index"), filepath.Join(w.Admin, "HEAD"), filepath.Join(w.Path, ".git")} {
+		if st, err := index.Lstat(file); err != nil || st.IsShared {
+			return
+		}
 	}
 	ref, err := w.HeadRef()
 	if now, ok := s.headOf(w); ok && now == head && err == nil {

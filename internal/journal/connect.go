@@ -219,7 +219,9 @@ func ensureSchema(ctx context.Context, db *sql.DB, path string, lock locking) er
 	case have > version:
 		return newerError(have)
 	case have == version:
-		return addIndexes(ctx, db)
+		// Without them queries only take longer: a page that cannot be read, or a full disk, is the matter of who meets it.
+		_ = addIndexes(ctx, db)
+		return ctx.Err()
 	case have > 0:
 		return ErrOld
 	}

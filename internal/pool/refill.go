@@ -326,8 +326,11 @@ func (s *stock) finishAll(ctx context.Context, list []*unfinished) error {
 // bring brings a spare, which the caller holds, to another commit. It reports false if the spare was handed out, or had
 // to be deleted.
 func (s *stock) bring(ctx context.Context, i *item, lock *flock.Lock, commit string) (isThere bool, err error) {
-	if err := os.Remove(i.own(wholeFile)); errors.Is(err, os.ErrNotExist) {
+	switch err := os.Remove(i.own(wholeFile)); {
+	case errors.Is(err, os.ErrNotExist):
 		return false, nil
+	case err != nil:
+		return false, err
 	}
 	i.tree.Inherit = []*os.File{lock.ForChild()}
 	err = i.tree.MoveTo(ctx, i.Commit, commit, s.workers())

@@ -72,7 +72,9 @@ func (p *Pool) Take(ctx context.Context, r *project.Project, want Wanted) (*Take
 	}
 	if err == nil && from.Commit != want.Commit {
 		t.item.tree.Inherit = []*os.File{t.lock.ForChild()}
-		err = t.item.tree.MoveTo(ctx, from.Commit, want.Commit, s.workers())
+		if err = t.item.tree.MoveTo(ctx, from.Commit, want.Commit, s.workers()); err == nil {
+			err = t.item.tree.Compare(ctx)
+		}
 	}
 	if err == nil {
 		err = failpoint.Hit("pool.taken")

@@ -363,6 +363,11 @@ func (svc *Workspaces) registerCheckouts(ctx context.Context, s project.Location
 	}
 	defer l.Unlock()
 	for _, p := range plans {
+		if p.mode != croft.ModeLegacy { // another creation, which failed, may have removed it while it was empty
+			if err := svc.makeBaseDir(s, p); err != nil {
+				return explain.WithWorkspace(p.record.Workspace.Name, err)
+			}
+		}
 		spec, err := p.prepare(ctx, s)
 		if err != nil {
 			return explain.WithWorkspace(p.record.Workspace.Name, err)

@@ -126,6 +126,15 @@ func (t *Tree) Settle(ctx context.Context, written time.Time) error {
 		return ctx.Err()
 	case <-time.After(t.wait(written, time.Now())):
 	}
+	if err := t.Compare(ctx); err != nil {
+		return err
+	}
+	return fsx.SyncAll(t.Index, filepath.Dir(t.Index))
+}
+
+// Compare compares the files with the index, and hashes those that git has written: another process may have put other objects
+// in their places meanwhile.
+func (t *Tree) Compare(ctx context.Context) error {
 	if !t.since.IsZero() { // git hashes the files that are not older than the index
 		before := t.since.Add(-index.CoarseGrain)
 		if err := os.Chtimes(t.Index, before, before); err != nil {
@@ -146,7 +155,7 @@ func (t *Tree) Settle(ctx context.Context, written time.Time) error {
 	if names := gitdir.SplitNUL(append(changed, others...)); len(names) > 0 {
 		return fmt.Errorf("%w: %q", ErrDiffers, names[:min(len(names), 3)])
 	}
-	return fsx.SyncAll(t.Index, filepath.Dir(t.Index))
+	return nil
 }
 
 // git runs git on the files and the index.
