@@ -253,6 +253,7 @@ var varying = []struct {
 	by      string
 }{
 	{regexp.MustCompile(`\b[0-9a-hjkmnp-tv-z]{16}\b`), "ID"},
+	{regexp.MustCompile(`([✓○] )[0-9a-hjkmnp-tv-z]{4,15}(  +\d)`), "${1}ID$2"}, // the beginning of one, in a list of acts
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "HASH"},
 	{regexp.MustCompile(`\b[0-9a-f]{7}\b`), "HASH"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|s|m|h|d)\b`), "TIME"},

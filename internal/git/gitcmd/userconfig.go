@@ -284,6 +284,9 @@ var userEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOS
 // ConfigEntries reads the user's configuration as git sees it in a git directory, with
 // conditional includes, and the host directory's. Reading runs no program.
 func (r *Repository) ConfigEntries(ctx context.Context, gitDir string) ([]gitconfig.Entry, error) {
+	if _, err := r.Git.Version(); err != nil { // this may be the first git that runs
+		return nil, err
+	}
 	env := append(r.Git.baseEnv(), "GIT_COMMON_DIR="+r.HostDir(), "GIT_OBJECT_DIRECTORY="+r.CommonPath("objects"))
 	for _, name := range userEnv {
 		if v, ok := r.Git.environ(name); ok {

@@ -16,7 +16,7 @@ func (r *Repository) Upstream(ctx context.Context, branch string) (string, error
 	}
 	h, err := r.EnsureHostDir()
 	if err != nil {
-		return "", err
+		return r.Repository.Upstream(ctx, branch) // which says what is wrong with this git
 	}
 	ref, isPlain := plainUpstream(h.Entries, branch)
 	if !isPlain {
