@@ -27,7 +27,7 @@ type Attempt struct {
 	Tree      string    `json:"tree"`
 	State     TryState  `json:"state"`
 	Commands  []string  `json:"commands,omitempty"` // all that are to be run, in their order; the first that fails is the last
-	Checks    []Check   `json:"checks,omitempty"`   // those that have begun, without Tail
+	Checks    []Check   `json:"checks,omitempty"`   // those that have begun, without Tail; a command that was run again has two
 	StartedAt time.Time `json:"startedAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"` // absent while it runs, and if its driver died
 }

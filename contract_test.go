@@ -104,7 +104,7 @@ func TestChangesHaveKeys(t *testing.T) {
 var withoutRevision = map[string]string{
 	"Create": "makes something", "CreateAll": "makes something", "StartSession": "makes something", "StartRound": "adds to its session",
 	"Present": "makes something", "Adopt": "makes something", "Provision": "can be repeated", "CreateReview": "makes something", "TakeLease": "has an epoch", "BeginRun": "a workspace has one at a time",
-	"SubmitApply": "names the review, which does not change", "SubmitMerges": "each of its requests can have one", "SubmitRevert": "names the commit of the target",
+	"SubmitApply": "names the review, which does not change", "SubmitMerges": "each of its requests can have one", "SubmitRevert": "names the commit of the target", "ResolveRevert": "makes something",
 	"Restore": "fails if something is there", "Undo": "names the operation, which is undone once", "EndRound": "can be repeated",
 	"AcceptTarget": "names the commit", "Approve": "has a hash", "AcceptGitConfig": "has a hash", "Clean": "has Shown", "Doctor": "fixes what it finds",
 	"GC": "collects what is over", "Reap": "removes what is idle", "Uninstall": "has Shown",

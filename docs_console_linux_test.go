@@ -172,8 +172,8 @@ func runConsole(t *testing.T, bin string, steps []consoleStep) [][]string {
 			_, _ = fmt.Sscanf(rest, "%d", &at)
 			continue
 		}
-		// How git is older than it should be depends on the machine.
-		if at >= 0 && !strings.HasPrefix(line, "note: git ") {
+		// How git is older than it should be depends on the machine; the note has two lines.
+		if at >= 0 && !strings.HasPrefix(line, "note: git ") && !strings.HasPrefix(line, "your distribution added them; git ") {
 			printed[at] = append(printed[at], strings.TrimRight(line, " "))
 		}
 	}
@@ -189,28 +189,35 @@ func runConsole(t *testing.T, bin string, steps []consoleStep) [][]string {
 	return printed
 }
 
-// onConsole runs a command on a terminal of its own, and returns what stays to be seen.
-func onConsole(t *testing.T, dir string, env []string, name string, args ...string) string {
+// openTerminal makes a terminal of a size: the end of who looks at it, and that of programs.
+func openTerminal(t *testing.T, rows, columns uint16) (control, terminal *os.File) {
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip("there are no terminals here:", err)
 	}
-	defer control.Close()
+	t.Cleanup(func() { _ = control.Close() })
 	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0)
 	}
 	if err == nil {
-		err = unix.IoctlSetWinsize(int(control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 80})
+		err = unix.IoctlSetWinsize(int(control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return control, terminal
+}
+
+// onConsole runs a command on a terminal of its own, and returns what stays to be seen.
+func onConsole(t *testing.T, dir string, env []string, name string, args ...string) string {
+	t.Helper()
+	control, terminal := openTerminal(t, 50, 80)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -226,7 +233,7 @@ func onConsole(t *testing.T, dir string, env []string, name string, args ...stri
 		defer close(read)
 		_, _ = io.Copy(&out, control) // it ends with an error, when the last process leaves the terminal
 	}()
-	err = cmd.Wait()
+	err := cmd.Wait()
 	select {
 	case <-read:
 	case <-ctx.Done():
@@ -254,6 +261,7 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`\b[0-9a-hjkmnp-tv-z]{16}\b`), "ID"},
 	{regexp.MustCompile(`([✓○] )[0-9a-hjkmnp-tv-z]{4,15}(  +\d)`), "${1}ID$2"}, // the beginning of one, in a list of acts
+	{regexp.MustCompile(`\bundo [0-9a-hjkmnp-tv-z]{4,15}\b`), "undo ID"},       // the same, in what takes an act back
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "HASH"},
 	{regexp.MustCompile(`\b[0-9a-f]{7}\b`), "HASH"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|s|m|h|d)\b`), "TIME"},

@@ -377,6 +377,11 @@ type Merges interface {
 	// through the same lane and checks. It returns at once; WaitMerge waits.
 	SubmitRevert(ctx context.Context, req RevertRequest) (*Merge, error)
 
+	// ResolveRevert makes a workspace of the name revert-NAME, in which the merge of NAME is taken back and whose target
+	// was brought in: what is in conflict is left there to be resolved. Merging that workspace takes the merge back.
+	// It fails with InvalidRequest if the revert has no conflict, and with InProgress if it is being resolved.
+	ResolveRevert(ctx context.Context, req RevertRequest) (*Resolution, error)
+
 	// Discard moves the workspaces whose work is not wanted, with their branches, to
 	// the trash, and answers for each. [Trash.Restore] brings one back.
 	Discard(ctx context.Context, req DiscardRequest) (*DiscardResult, error)

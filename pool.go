@@ -39,11 +39,14 @@ const (
 
 // Pool is what a project has in stock.
 type Pool struct {
-	Size   int     `json:"size"`           // how many checkouts are wanted; 0: none
-	Path   string  `json:"path"`           // the directory with them
-	Spares []Spare `json:"spares"`         // those that can be handed out or copied
-	Why    string  `json:"why,omitempty"`  // why there are not more, if that is known
-	Busy   bool    `json:"busy,omitempty"` // a process is making some
+	Size   int     `json:"size"`   // how many checkouts are wanted; 0: none
+	Path   string  `json:"path"`   // the directory with them
+	Spares []Spare `json:"spares"` // those that can be handed out or copied
+	// Copies are of directories that provisioning copies into each new workspace. They come in by a rename as long as
+	// nothing in the project's directory has changed.
+	Copies []SpareCopy `json:"copies,omitempty"`
+	Why    string      `json:"why,omitempty"`  // why there are not more, if that is known
+	Busy   bool        `json:"busy,omitempty"` // a process is making some
 }
 
 // Spare is a checkout in stock.
@@ -51,4 +54,11 @@ type Spare struct {
 	Commit string `json:"commit"`
 	Files  int64  `json:"files"`
 	Bytes  int64  `json:"bytes"`
+}
+
+// SpareCopy is a copy in stock of a directory of the project.
+type SpareCopy struct {
+	Path  string `json:"path"`  // relative to the project, with slashes
+	Files int64  `json:"files"` // with its directories
+	Bytes int64  `json:"bytes"`
 }

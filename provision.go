@@ -57,14 +57,16 @@ type Skipped struct {
 
 // ProvisionedPath is what became of a path that the configuration, or .worktreeinclude, brings in.
 type ProvisionedPath struct {
-	Path    string       `json:"path"`            // as it was configured; .worktreeinclude stands for all that this file selects
-	Wanted  ProvisionHow `json:"wanted"`          // what was asked for
-	How     ProvisionHow `json:"how"`             // what was done
-	Why     string       `json:"why,omitempty"`   // why that is not what was asked for
-	Files   int          `json:"files,omitempty"` // files and links that came in
-	Bytes   int64        `json:"bytes,omitempty"` // their size
-	Skipped []Skipped    `json:"skipped,omitempty"`
-	Left    int          `json:"left,omitempty"` // how many more were skipped than Skipped names
+	Path   string       `json:"path"`            // as it was configured; .worktreeinclude stands for all that this file selects
+	Wanted ProvisionHow `json:"wanted"`          // what was asked for
+	How    ProvisionHow `json:"how"`             // what was done
+	Why    string       `json:"why,omitempty"`   // why that is not what was asked for
+	Files  int          `json:"files,omitempty"` // files and links that came in
+	Bytes  int64        `json:"bytes,omitempty"` // their size
+	// FromPool is how many of Files had been copied before, and came in by a rename; see [Pool].
+	FromPool int       `json:"fromPool,omitempty"`
+	Skipped  []Skipped `json:"skipped,omitempty"`
+	Left     int       `json:"left,omitempty"` // how many more were skipped than Skipped names
 }
 
 // StepState says what became of a command that sets a workspace up.

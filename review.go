@@ -109,13 +109,22 @@ const (
 // others by Hunks. A renamed file is chosen under its new path and takes the
 // old one away. Mode and name of a file come along with any of its hunks.
 type ApplyRequest struct {
-	Key       string           `json:"key,omitempty"`
-	Repo      Ref              `json:"repo,omitempty"`
-	Review    ID               `json:"review"`
-	Workspace Ref              `json:"workspace,omitempty"` // if it is given, the review must be of it: a name or an ID
-	Paths     []string         `json:"paths,omitempty"`     // files, or directories with all below; "." is everything
-	Hunks     map[string][]int `json:"hunks,omitempty"`     // by path
-	Message   string           `json:"message,omitempty"`   // of the commit; default: which workspace it came from
+	Key       string            `json:"key,omitempty"`
+	Repo      Ref               `json:"repo,omitempty"`
+	Review    ID                `json:"review"`
+	Workspace Ref               `json:"workspace,omitempty"` // if it is given, the review must be of it: a name or an ID
+	Paths     []string          `json:"paths,omitempty"`     // files, or directories with all below; "." is everything
+	Hunks     map[string][]int  `json:"hunks,omitempty"`     // by path
+	Edits     map[string][]Edit `json:"edits,omitempty"`     // by path: lines in place of hunks, where a hunk was divided or written anew
+	Message   string            `json:"message,omitempty"`   // of the commit; default: which workspace it came from
+}
+
+// Edit puts lines in the place of others of the old side of a file. Those of a file are in order.
+type Edit struct {
+	OldStart int    `json:"oldStart"`       // the first line that goes, from 1; if none goes, the line after which the others come
+	OldLines int    `json:"oldLines"`       // how many lines go
+	Text     string `json:"text,omitempty"` // the lines that come, as UTF-8
+	Raw      []byte `json:"raw,omitempty"`  // the same, if that is not UTF-8
 }
 
 // Reviews is the part of Service that shows work and applies a part of it.

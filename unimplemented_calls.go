@@ -230,6 +230,10 @@ func (refusing) Resolve(ctx, MergeRequest) (*Resolution, error) {
 	return no[Resolution]("Resolve")
 }
 
+func (refusing) ResolveRevert(ctx, RevertRequest) (*Resolution, error) {
+	return no[Resolution]("ResolveRevert")
+}
+
 func (refusing) Restore(ctx, RestoreRequest) (*Workspace, error) {
 	return no[Workspace]("Restore")
 }

@@ -56,6 +56,9 @@ type CleanResult struct {
 type GCRequest struct {
 	Key  string `json:"key,omitempty"` // the same call deletes no trash that expired since
 	Repo Ref    `json:"repo,omitempty"`
+	// DryRun tells what would be deleted and announced, as far as that is known before: of what would be forgotten, and
+	// of a directory that turns out to have to stay, nothing is said.
+	DryRun DryRun `json:"dryRun,omitempty"`
 }
 
 // GCResult says what upkeep freed.

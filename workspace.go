@@ -168,6 +168,10 @@ type Workspace struct {
 	// MadeBy says how its files came into its directory, and MadeWhy why git had to write them.
 	MadeBy  MadeBy `json:"madeBy,omitempty"`
 	MadeWhy string `json:"madeWhy,omitempty"`
+	// Actor is who made or adopted it, and ActorWorkspace the workspace of the agent that did. Both are absent
+	// for one that an earlier version made.
+	Actor          string `json:"actor,omitempty"`
+	ActorWorkspace ID     `json:"actorWorkspace,omitempty"`
 	// Notes are remarks made at creation and removal, such as files that git itself shows
 	// as modified in a fresh checkout, or at a restoration.
 	Notes []string `json:"notes,omitempty"`
@@ -260,38 +264,6 @@ type WorkspaceRequest struct {
 	// long as Croft remembers it.
 	Scope Scope    `json:"scope,omitempty"`
 	Look  Duration `json:"look,omitempty"` // as in WorkspacesRequest
-}
-
-// WorkspacesRequest chooses workspaces. The zero value means all live ones of the
-// repository that the Service was opened in.
-type WorkspacesRequest struct {
-	Repo    Ref               `json:"repo,omitempty"`
-	Repos   Scope             `json:"repos,omitempty"` // ScopeAll: of all projects; Repo is not looked at
-	Session string            `json:"session,omitempty"`
-	Role    string            `json:"role,omitempty"`
-	Agent   string            `json:"agent,omitempty"`
-	Branch  string            `json:"branch,omitempty"`
-	Target  string            `json:"target,omitempty"`
-	Meta    map[string]string `json:"meta,omitempty"`   // all of these entries
-	States  []State           `json:"states,omitempty"` // default: all but trashed
-
-	// MergeStatuses are what became of the work. If States are not given, those
-	// that are gone are meant too.
-	MergeStatuses []MergeStatus `json:"mergeStatuses,omitempty"`
-
-	// Conditions are what the workspaces are like. Those that are gone are meant too if
-	// one of the conditions is theirs.
-	Conditions []Condition `json:"conditions,omitempty"`
-
-	// Asks is whom their agents ask; default: anybody, or nobody.
-	Asks Asks `json:"asks,omitempty"`
-
-	// Look is the time for looking at commits, files and processes, those that were active
-	// last first. Without it a condition is decided by the record and the refs alone, and
-	// all workspaces that could have been looked at are unseen.
-	Look Duration `json:"look,omitempty"`
-
-	Page
 }
 
 // UpdateRequest changes what callers record with a workspace.

@@ -298,6 +298,11 @@ func (c *Client) PlanRevert(ctx context.Context, req croft.RevertRequest) (*crof
 	return send[croft.RevertRequest, croft.RevertPlan](ctx, c, "PlanRevert", req)
 }
 
+// ResolveRevert makes a workspace in which the conflicts of a revert are resolved.
+func (c *Client) ResolveRevert(ctx context.Context, req croft.RevertRequest) (*croft.Resolution, error) {
+	return send[croft.RevertRequest, croft.Resolution](ctx, c, "ResolveRevert", req)
+}
+
 // SubmitRevert submits the revert of a merge to its lane.
 func (c *Client) SubmitRevert(ctx context.Context, req croft.RevertRequest) (*croft.Merge, error) {
 	return send[croft.RevertRequest, croft.Merge](ctx, c, "SubmitRevert", req)

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -37,6 +38,21 @@ func TestUndoActors(t *testing.T) {
 	}
 	if op, err = bob.Undo(t.Context(), croft.UndoRequest{}); err != nil || op.WorkspaceName != "b" {
 		t.Errorf("bob's undo: %+v, %v; want his own creation", op, err)
+	}
+}
+
+// TestUndoBehindOthers: one's own last act is found behind many of others, which are named as later ones.
+func TestUndoBehindOthers(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	ann := open(t, r.Dir, &engine.Options{Environ: r.Env, Actor: "ann"})
+	bob := open(t, r.Dir, &engine.Options{Environ: r.Env, Actor: "bob"})
+	create(t, ann, croft.CreateRequest{Name: "a"})
+	for i := range 9 {
+		create(t, bob, croft.CreateRequest{Name: fmt.Sprintf("b%d", i)})
+	}
+	if op, err := ann.Undo(t.Context(), croft.UndoRequest{}); err != nil || op.WorkspaceName != "a" {
+		t.Errorf("ann's undo: %+v, %v", op, err)
 	}
 }
 

@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,32 @@ func TestKilledMerge(t *testing.T) {
 		e := engineIn(t, r, 0)
 		gc(t, e)
 		wantLanded(t, r, e, job)
+	})
+}
+
+// TestKilledMergeAgain kills a process that merges, at every point, and asks again for the merge. The answer
+// names the commit, and one undo takes back what was merged and removed.
+func TestKilledMergeAgain(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r, job := landings(t)
+		return r, task{Merge: job.Merge[:1]}
+	}
+	eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
+		e := engineIn(t, r, 0)
+		m, err := e.SubmitMerge(t.Context(), job.Merge[0])
+		if err == nil {
+			m, err = e.WaitMerge(t.Context(), croft.WaitRequest{Merge: m.ID})
+		}
+		if !errors.Is(err, croft.WorktreeNotFound) && (err != nil || m.Status != croft.MergeMerged || m.Commit != r.Git("rev-parse", "main")) {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if _, err := e.Undo(t.Context(), croft.UndoRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"}); err != nil || r.Git("ls-tree", "--name-only", "main", "a.txt") != "" {
+			t.Errorf("%v, and main has\n%s", err, r.Git("ls-tree", "--name-only", "main"))
+		}
 	})
 }
 

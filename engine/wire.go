@@ -45,7 +45,8 @@ func newEngine(p *project.Projects) *Engine {
 	e.trash = &trash.Trash{Projects: p, Removals: e.removals, Workspaces: e.workspaces}
 	e.rewinds = &rewind.Rewinds{Projects: p, Removals: e.removals, Trash: e.trash, Views: e.views}
 	e.workspaces.Snapshots = e.rewinds
-	e.equipment = &equip.Equipment{Projects: p}
+	e.equipment = &equip.Equipment{Projects: p, Stock: e.pool}
+	e.pool.Provisioner = e.equipment
 	e.workspaces.Equipment, e.trash.Ports = e.equipment, e.equipment
 	e.runs = &agentrun.Runs{Projects: p, Leases: e.workspaces}
 	e.rules = &rules.Rules{Projects: p}
@@ -53,7 +54,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.removals.Equipment, e.equipment.Hider = e.equipment, e.workspaces
 	e.lanes = &lane.Lanes{Projects: p, Commits: e.commits, Workspaces: e.workspaces, Removals: e.removals, Rules: e.rules}
 	e.views.Queues = e.lanes
-	e.resolver = &resolve.Resolver{Projects: p, Commits: e.commits, Views: e.views, Removals: e.removals, Rewinds: e.rewinds}
+	e.resolver = &resolve.Resolver{Projects: p, Commits: e.commits, Views: e.views, Removals: e.removals, Rewinds: e.rewinds, Workspaces: e.workspaces, Lanes: e.lanes}
 	e.reviews = &review.Reviews{Projects: p, Commits: e.commits, Removals: e.removals, Lanes: e.lanes, Trash: e.trash}
 	e.rounds = &round.Rounds{Projects: p, Commits: e.commits, Views: e.views, Workspaces: e.workspaces, Removals: e.removals}
 	e.pushes = &push.Pushes{Projects: p, Commits: e.commits}

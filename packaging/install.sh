@@ -33,10 +33,10 @@ get() {
 		elif command -v wget >/dev/null; then
 			wget -q --https-only -O "$1" "$from/$1"
 		else
-			fail "please install curl or wget"
+			fail "curl or wget is needed, and neither is there"
 		fi
 		;;
-	esac || fail "cannot get $from/$1"
+	esac || fail "cannot get $from/$1; nothing was installed"
 }
 sum() {
 	if command -v sha256sum >/dev/null; then
@@ -46,24 +46,31 @@ sum() {
 	fi | cut -d ' ' -f 1
 }
 
-command -v git >/dev/null || fail "please install git 2.38 or later"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-get checksums.txt
-get "$name.tar.gz"
-want=$(sed -n "s/  $name\.tar\.gz\$//p" checksums.txt)
-[ -n "$want" ] || fail "checksums.txt does not name $name.tar.gz"
-[ "$(sum "$name.tar.gz")" = "$want" ] || fail "$name.tar.gz is not what checksums.txt says; nothing was installed"
-tar -xzf "$name.tar.gz"
+# All in one function, so that half a file that came over a network runs nothing.
+install_croft() {
+	command -v git >/dev/null || fail "git 2.38 or later is needed, and not there"
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+	cd "$work"
+	get checksums.txt
+	get "$name.tar.gz"
+	want=$(sed -n "s/  $name\.tar\.gz\$//p" checksums.txt)
+	[ -n "$want" ] || fail "checksums.txt does not name $name.tar.gz; nothing was installed"
+	[ "$(sum "$name.tar.gz")" = "$want" ] || fail "$name.tar.gz is not what checksums.txt says; nothing was installed"
+	tar -xzf "$name.tar.gz"
 
-mkdir -p "$dir" "$HOME/.local/share/man/man1"
-cp "$name/croft" "$dir/.croft-new" && chmod 755 "$dir/.croft-new" && mv -f "$dir/.croft-new" "$dir/croft"
-ln -sf croft "$dir/git-croft"
-cp "$name"/man/man1/*.1 "$HOME/.local/share/man/man1/"
-"$dir/croft" --version
-case :$PATH: in
-*:"$dir":*) ;;
-*) echo "add it to your PATH: export PATH=\"$dir:\$PATH\"" ;;
-esac
-echo "completions and croft cd: eval \"\$($dir/croft shell-init bash)\""
+	share=$HOME/.local/share
+	mkdir -p "$dir" "$share/man/man1" "$share/bash-completion/completions" "$share/fish/vendor_completions.d"
+	cp "$name/croft" "$dir/.croft-new" && chmod 755 "$dir/.croft-new" && mv -f "$dir/.croft-new" "$dir/croft"
+	ln -sf croft "$dir/git-croft"
+	cp "$name"/man/man1/*.1 "$share/man/man1/"
+	cp "$name/completions/croft.bash" "$share/bash-completion/completions/croft"
+	cp "$name/completions/croft.fish" "$share/fish/vendor_completions.d/croft.fish"
+	"$dir/croft" --version
+	case :$PATH: in
+	*:"$dir":*) ;;
+	*) echo "add it to your PATH: export PATH=\"$dir:\$PATH\"" ;;
+	esac
+	echo "for croft cd, and completion in zsh: eval \"\$($dir/croft shell-init bash)\", or zsh"
+}
+install_croft

@@ -3,6 +3,7 @@ package servicetest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft"
 )
@@ -16,7 +17,7 @@ func (limitScenarios) Fields(t *testing.T, f *fixture) {
 		err  error
 		want map[string]string
 	}{
-		"exists":    {errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), map[string]string{"path": a.Path, "workspace": string(a.ID)}},
+		"exists":    {errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), map[string]string{"path": a.Path, "workspace": string(a.ID), "made": a.CreatedAt.UTC().Format(time.RFC3339)}},
 		"not found": {errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: croft.ByName("x")})), map[string]string{"ref": "name:x"}},
 		"branch":    {errOf(f.Create(t.Context(), croft.CreateRequest{Name: "b"})), map[string]string{"branch": "croft/b"}},
 		"key":       {errOf(f.Create(t.Context(), croft.CreateRequest{Name: "c", Key: "k"})), map[string]string{"key": "k"}},

@@ -52,7 +52,7 @@ func (laneScenarios) MovedByOthers(t *testing.T, f *fixture) {
 	}
 	f.commitIn(f.Dir, "one.txt", "one\n")
 	tip := f.commitIn(f.Dir, "two.txt", "two\n")
-	const text = "main moved outside of Croft: 2 commits not made by it since "
+	const text = "main has 2 commits that Croft did not merge, since "
 	want := text + first.Commit[:7]
 	l := f.lane()
 	if l.Message != want || l.Added != 2 || l.Gone != 0 || l.Known != first.Commit || l.Tip != tip || len(l.Commits) != 2 || l.Commits[0].Commit != tip || l.Protect {
@@ -90,7 +90,7 @@ func (laneScenarios) Rewritten(t *testing.T, f *fixture) {
 	f.Git("reset", "--quiet", "--hard", base)
 	f.commitIn(f.Dir, "other.txt", "x\n")
 	l := f.lane()
-	if l.Added != 1 || l.Gone != 2 || !strings.Contains(l.Message, "1 commit not made by it") || !strings.Contains(l.Message, "2 commits of before gone") {
+	if l.Added != 1 || l.Gone != 2 || !strings.Contains(l.Message, "1 commit that Croft did not merge") || !strings.Contains(l.Message, "2 commits of before gone") {
 		t.Errorf("%+v", l)
 	}
 }

@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -27,6 +28,36 @@ func (listScenarios) OldestFirst(t *testing.T, f *fixture) {
 	}
 	f.createAll(croft.CreateRequest{Name: "z"}, croft.CreateRequest{Name: "y"})
 	f.wantNames("c", "a", "b", "z", "y")
+}
+
+// Mine: those that the caller made are found; the record says who did.
+func (listScenarios) Mine(t *testing.T, f *fixture) {
+	ada, bob := croft.WithActor(t.Context(), croft.Actor{Name: "ada"}), croft.WithActor(t.Context(), croft.Actor{Name: "bob"})
+	a, err := f.CreateAll(ada, croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: "a"}}})
+	must(t, err)
+	_, err = f.CreateAll(bob, croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: "b"}}})
+	must(t, err)
+	inA := croft.WithActor(t.Context(), croft.Actor{Name: "ada", Workspace: a.Workspaces[0].ID})
+	_, err = f.CreateAll(inA, croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: "c"}}})
+	must(t, err)
+	for _, c := range []struct {
+		by   context.Context
+		want []string
+	}{{ada, []string{"a"}}, {bob, []string{"b"}}, {inA, []string{"c"}}, {croft.WithActor(t.Context(), croft.Actor{Name: "eve"}), nil}} {
+		list, err := f.Workspaces(c.by, croft.WorkspacesRequest{Maker: croft.MakerCaller})
+		must(t, err)
+		var got []string
+		for _, w := range list.Items {
+			got = append(got, w.Name)
+			if w.Name != "c" && w.Actor != croft.ActorFrom(c.by).Name || w.Name == "c" && w.ActorWorkspace != a.Workspaces[0].ID {
+				t.Errorf("%s was made by %q in %q", w.Name, w.Actor, w.ActorWorkspace)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v, want %v", croft.ActorFrom(c.by), got, c.want)
+		}
+	}
+	wantCode(t, errOf(f.Workspaces(ada, croft.WorkspacesRequest{Maker: "me"})), croft.InvalidRequest)
 }
 
 func (listScenarios) Filter(t *testing.T, f *fixture) {

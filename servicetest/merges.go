@@ -115,17 +115,41 @@ func (mergeScenarios) Nothing(t *testing.T, f *fixture) {
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 }
 
-// TargetHasTheWork: a merge of work that the target already has succeeds, and the workspace
-// is removed.
+// TargetHasTheWork: a merge of work that landed before is the merge by which it landed. The workspace
+// is removed, and one undo takes back both.
 func (mergeScenarios) TargetHasTheWork(t *testing.T, f *fixture) {
 	w := f.createWith("a", "work.txt", "work\n")
-	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
-	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	if m.Message != "nothing to merge" || m.Kept != nil {
-		t.Errorf("%+v", m)
+	first := f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
+	m, err := f.SubmitMerge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	must(t, err)
+	if m.ID != first.ID || m.Commit != first.Commit || m.Status != croft.MergeMerged || m.Kept != nil {
+		t.Errorf("%+v, then %+v", first, m)
 	}
 	if _, err := f.Host.Stat(w.Path); err == nil {
 		t.Error("the workspace is still there")
+	}
+	must(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})))
+	if f.show("a").State != croft.Ready || f.Git("ls-tree", "--name-only", "main", "work.txt") != "" {
+		t.Errorf("after the undo: %+v, and main has\n%s", f.show("a"), f.Git("ls-tree", "main"))
+	}
+	again := f.mustMerge(croft.MergeRequest{Workspace: "a"}) // what was taken back has not landed
+	if again.ID == first.ID || f.Git("ls-tree", "--name-only", "main", "work.txt") == "" {
+		t.Errorf("%+v", again)
+	}
+}
+
+// TargetHasTheWorkOfMany: the same of several workspaces in one call, of which one is kept by its lock.
+func (mergeScenarios) TargetHasTheWorkOfMany(t *testing.T, f *fixture) {
+	var first []croft.Merge
+	for _, name := range []string{"a", "b"} {
+		f.createWith(name, name+".txt", "work\n")
+		first = append(first, f.mustMerge(croft.MergeRequest{Workspace: name, After: croft.AfterKeep}))
+	}
+	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "b", Reason: "mine"})))
+	res, err := f.SubmitMerges(t.Context(), croft.SubmitMergesRequest{Workspaces: []croft.Ref{"a", "b"}})
+	must(t, err)
+	if res.Merges[0].ID != first[0].ID || res.Merges[0].Kept != nil || res.Merges[1].ID != first[1].ID || res.Merges[1].Kept == nil {
+		t.Errorf("%+v", res.Merges)
 	}
 }
 

@@ -55,6 +55,48 @@ func (revertScenarios) Later(t *testing.T, f *fixture) {
 	}
 }
 
+// ResolveWorkspace: a revert in conflict is resolved in a workspace of its own. Merging that takes the merge back; its undo, and
+// merging the work again, bring the work back.
+func (revertScenarios) ResolveWorkspace(t *testing.T, f *fixture) {
+	w := f.createWith("a", "README.md", "theirs\n")
+	f.writeIn(w, "a.txt", "a\n")
+	first := f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
+	wantCode(t, errOf(f.ResolveRevert(t.Context(), croft.RevertRequest{Merge: first.ID})), croft.InvalidRequest) // it has no conflict
+	f.commitIn(f.Dir, "README.md", "mine\n")
+	m, err := croft.Revert(t.Context(), f, croft.RevertRequest{Merge: first.ID})
+	if err != nil || m.Reason != croft.Conflict || m.Hint != "croft revert --resolve a" {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	tip := f.Git("rev-parse", "main")
+	req := croft.RevertRequest{Key: "once", Ref: "a"}
+	out, err := f.ResolveRevert(t.Context(), req)
+	must(t, err)
+	r := out.Workspace
+	if r.Name != "revert-a" || out.Target != "main" || out.Commit != tip || len(out.Conflicts) != 1 || out.Conflicts[0].Path != "README.md" || f.Git("rev-parse", "main") != tip {
+		t.Errorf("%+v", out)
+	}
+	if again, err := f.ResolveRevert(t.Context(), req); err != nil || again.Workspace.ID != r.ID {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	wantCode(t, errOf(f.ResolveRevert(t.Context(), croft.RevertRequest{Ref: "a"})), croft.InProgress)
+	f.writeIn(r, "README.md", "mine alone\n")
+	f.GitIn(r.Path, "add", "README.md")
+	done := f.mustMerge(croft.MergeRequest{Workspace: "revert-a"})
+	if f.Git("show", "main:README.md") != "mine alone" || f.has("a.txt") {
+		t.Errorf("main has\n%s", f.Git("ls-tree", "main"))
+	}
+	if was, err := f.Merge(t.Context(), croft.GetRequest{Ref: string(first.ID)}); err != nil || was.Status != croft.MergeReverted || f.show("a").MergeStatus != croft.MergeReverted {
+		t.Errorf("what was taken back is %+v, %v", was, err)
+	}
+	must(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})))
+	if was, err := f.Merge(t.Context(), croft.GetRequest{Ref: string(first.ID)}); err != nil || was.Status != croft.MergeMerged || !f.has("a.txt") {
+		t.Errorf("after the undo: %+v, %v", was, err)
+	}
+	if now, err := f.Merge(t.Context(), croft.GetRequest{Ref: string(done.ID)}); err != nil || now.Status != croft.MergeReverted {
+		t.Errorf("%+v, %v", now, err)
+	}
+}
+
 // MergeAgain: merging again after a revert brings the work back, together with new work.
 func (revertScenarios) MergeAgain(t *testing.T, f *fixture) {
 	landed(t, f, "a", "b")

@@ -177,6 +177,36 @@ func (reviewScenarios) Parts(t *testing.T, f *fixture) {
 	f.WantClean(f.Dir)
 }
 
+// Edits: what a person has divided is applied by its lines, and the rest can follow.
+func (reviewScenarios) Edits(t *testing.T, f *fixture) {
+	f.Write("long.txt", numbered(20, nil))
+	f.Commit("more")
+	w := f.createWith("a", "long.txt", numbered(20, map[int]string{4: "four\n", 6: "six\n", 15: "fifteen\n"}))
+	f.writeIn(w, "new.txt", "1\n2\n")
+	r := f.review("a")
+	six := []croft.Edit{{OldStart: 6, OldLines: 1, Text: "six\n"}}
+	for _, req := range []croft.ApplyRequest{
+		{Edits: map[string][]croft.Edit{"nowhere": six}},
+		{Edits: map[string][]croft.Edit{"long.txt": {{OldStart: 21, OldLines: 1}}}},
+		{Edits: map[string][]croft.Edit{"long.txt": six}, Paths: []string{"long.txt"}},
+	} {
+		req.Review = r.ID
+		wantCode(t, errOf(croft.Apply(t.Context(), f.Service, req)), croft.InvalidRequest)
+	}
+	m := f.mustApply(croft.ApplyRequest{Review: r.ID, Edits: map[string][]croft.Edit{"long.txt": six, "new.txt": {{OldStart: 0, Text: "1\n"}}}})
+	f.WantContent(m.Commit+":long.txt", strings.TrimSuffix(numbered(20, map[int]string{6: "six\n"}), "\n"))
+	f.WantContent(m.Commit+":new.txt", "1")
+	rest, err := f.CreateReview(t.Context(), croft.ReviewRequest{Workspace: "a", Applied: croft.AppliedHidden})
+	must(t, err)
+	if got := told(rest.Files); got != "modified long.txt, modified new.txt" {
+		t.Errorf("left: %s", got)
+	}
+	f.mustApply(croft.ApplyRequest{Review: rest.ID, Paths: []string{"."}})
+	if got, want := f.Git("rev-parse", "main^{tree}"), f.Git("rev-parse", r.Head+"^{tree}"); got != want {
+		t.Errorf("the parts together give %s, not %s", got, want)
+	}
+}
+
 func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
 	f.Git("config", "core.autocrlf", "false")
 	f.Write("crlf.txt", strings.ReplaceAll(numbered(30, nil), "\n", "\r\n"))

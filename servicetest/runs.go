@@ -60,6 +60,21 @@ func (runScenarios) Recorded(t *testing.T, f *fixture) {
 	}
 }
 
+// Starting: a workspace in which an agent is being started is not removed, whatever the mode.
+func (runScenarios) Starting(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	begun, err := f.BeginRun(t.Context(), croft.BeginRunRequest{Workspace: "a", Command: []string{"agent"}})
+	must(t, err)
+	for _, mode := range []croft.RemoveMode{croft.RemoveSafe, croft.RemoveForce} {
+		res, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []croft.Ref{"a"}, Mode: mode})
+		if err == nil && len(res.Removed) > 0 {
+			t.Fatalf("%q: %+v", mode, res)
+		}
+	}
+	must(t, errOf(f.RecordRun(t.Context(), croft.RecordRunRequest{Workspace: "a", Run: begun.ID, End: croft.RunDone})))
+	must(t, errOf(f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []croft.Ref{"a"}})))
+}
+
 // Kept: another act that writes the record does not take a run back.
 func (runScenarios) Kept(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -18,7 +19,15 @@ func detach(environ []string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	return proc.Detach(proc.Command{Path: self, Args: args, Env: environ, Dir: filepath.Dir(self)})
+	return proc.Detach(proc.Command{Path: self, Args: args, Env: environ, Dir: filepath.Dir(self), Rank: rankOf(args)})
+}
+
+// rankOf gives upkeep what others leave of the machine.
+func rankOf(args []string) proc.Rank {
+	if slices.Contains(args, "--auto") {
+		return proc.Background
+	}
+	return proc.Ordinary
 }
 
 // startDaemon starts this program again as a daemon in the background.

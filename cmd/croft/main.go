@@ -67,6 +67,8 @@ func run() int {
 		ErrWidth: display.errWidth,
 		IsASCII:  display.isASCII,
 		IsDumb:   display.isDumb,
+		ErrSize:  func() (width, height int) { return sizeOfTerminal(os.Stderr) },
+		Keys:     keysOf(os.Stdin, os.Stderr),
 		Size:     func() (width, height int) { return sizeOfTerminal(os.Stdout) },
 		Open: func(ctx context.Context, project string, flags map[string]string) (croft.Service, error) {
 			return connect.Open(ctx, project, &connect.Options{Environ: environ, Flags: flags, Actor: user(environ), From: dir, StartedIn: startedIn()})
@@ -74,6 +76,7 @@ func run() int {
 		Config: func(root string, flags map[string]string) (cli.ConfigView, error) {
 			return configView(environ, root, flags)
 		},
+		SetConfig: func(c cli.ConfigChange) (cli.ConfigValue, error) { return setConfig(environ, c) },
 		Shell: func(ctx context.Context, dir string, env []string) (int, error) {
 			resume := signals.leaveToChild()
 			defer resume()
@@ -81,13 +84,16 @@ func run() int {
 				Path: shell(environ), Env: shellEnviron(environ, dir, env), Dir: dir,
 			})
 		},
+		Page:       func(ctx context.Context, text []byte) bool { return pageText(ctx, environ, signals, text) },
+		Edit:       func(ctx context.Context, text []byte) ([]byte, error) { return editText(ctx, environ, signals, text) },
 		Detach:     func(args ...string) error { return detach(environ, args...) },
 		Schemas:    cli.Schemas{Names: schema.Names, Read: schema.Read},
 		Background: proc.LowerPriority,
+		Pause:      func(ctx context.Context) { pause(ctx, fillPause) },
 		AutoGC: func(root string) bool {
 			return claimUpkeep(environ, root, time.Now())
 		},
-		FillsPool: func(root string) bool { return fillsPool(environ, root) },
+		FillsPool: func(root string) bool { return claimFilling(environ, root) },
 		MCP:       serveMCP(environ),
 		Agents:    agentsOf(environ, display),
 		Hook:      hooksOf(environ, dir),
@@ -130,10 +136,23 @@ func configView(environ []string, root string, flags map[string]string) (cli.Con
 		Template: string(config.Template()),
 		Schema:   config.Schema(),
 	}
+	keys := map[string]config.Key{}
+	for _, key := range config.Keys() {
+		keys[key.Name] = key
+	}
 	for _, v := range set.Values() {
-		view.Values = append(view.Values, cli.ConfigValue{Key: v.Key, Value: v.Value, Source: v.Source.String()})
+		view.Values = append(view.Values, cli.ConfigValue{Key: v.Key, Value: v.Value, Source: v.Source.String(), IsList: keys[v.Key].Type == config.TypeList, Words: keys[v.Key].Words()})
 	}
 	return view, nil
+}
+
+// setConfig writes a setting into a file.
+func setConfig(environ []string, c cli.ConfigChange) (cli.ConfigValue, error) {
+	written, err := config.Write(config.Input{Environ: environ}, config.Change{Key: c.Key, Items: c.Items, Root: c.Root})
+	if err != nil {
+		return cli.ConfigValue{}, err
+	}
+	return cli.ConfigValue{Key: written.Key, Value: written.Value, Source: written.Source.String()}, nil
 }
 
 // release is the version of a release, which the linker sets; empty in other builds.

@@ -152,7 +152,7 @@ func serve(ctx context.Context, at process.Place, opts cli.ServeOptions, ready f
 			return err
 		},
 		Restock: func(repo croft.Repo) error {
-			if !fillsPool(at.Environ, repo.Path) {
+			if !claimFilling(at.Environ, repo.Path) {
 				return nil
 			}
 			return detach(withoutManager(at.Environ), "pool", "--auto", "--repo", repo.Path)

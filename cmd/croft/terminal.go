@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/cli"
+	"github.com/croft-sh/croft/internal/tui"
 	"golang.org/x/term"
 )
 
@@ -45,6 +46,14 @@ func sizeOfTerminal(f *os.File) (width, height int) {
 		return 80, 24
 	}
 	return width, height
+}
+
+// keysOf reads a terminal key by key. Only Unix can.
+func keysOf(in, out *os.File) func() (tui.Keyboard, error) {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	return func() (tui.Keyboard, error) { return tui.Open(in, out) }
 }
 
 // isDumb reports whether a terminal acts upon no escape sequences, or nobody knows which. An old console

@@ -212,11 +212,13 @@ func (svc *Adoptions) recordOf(ctx context.Context, r *project.Project, tree *gi
 		return journal.Record{}, err
 	}
 	from := workspace.OriginOf(ctx, r, branch, head)
+	who, inside := svc.ActorOfCall(ctx)
 	return journal.Record{
 		RepoID: r.ID, Admin: filepath.Base(tree.Admin), Boot: proc.Here().Boot,
 		Workspace: croft.Workspace{
 			ID: project.NewID(), Name: name, Agent: req.Agent, Meta: req.Meta, Mode: croft.ModeWorktree, State: croft.Ready, Path: tree.Path,
 			Branch: branch, Base: from.OID, BaseRef: from.Ref, Target: from.Target, Host: svc.Host, Repo: r.Path, CreatedAt: svc.Now(), IsAdopted: true,
+			Actor: who, ActorWorkspace: inside,
 		},
 	}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/listjson"
 )
 
 // Problem is the body of an answer to a request that failed: a problem by RFC 9457 that
@@ -103,6 +104,7 @@ func WriteEncoded(w http.ResponseWriter, answer []byte) {
 func writeEncoded(w http.ResponseWriter, media string, status int, data []byte) {
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // the caller is gone, and with it whom to tell
 }
@@ -113,9 +115,7 @@ func Encode(v any) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// encode returns an answer as JSON. The workspaces of a list are encoded one by one: they write
-// their own JSON, and encoding/json would read all of it once more, which takes a third of the
-// time of a long list.
+// encode returns an answer as JSON.
 func encode(v any) ([]byte, error) {
 	list, ok := v.(*croft.List[croft.Workspace])
 	if !ok {
@@ -127,23 +127,7 @@ func encode(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, isFirst := bytes.CutPrefix(around, []byte(`{"items":[`))
-	if !isFirst {
-		return json.Marshal(v)
-	}
-	out := make([]byte, 0, 1024*len(list.Items)+len(around))
-	out = append(out, `{"items":[`...)
-	for i, ws := range list.Items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		item, err := ws.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, item...)
-	}
-	return append(out, rest...), nil
+	return listjson.Encode(around, "items", list.Items)
 }
 
 // revisionOf returns the revision of a noun, or 0.
@@ -172,8 +156,24 @@ func ReadAnswer(r *http.Response, answer any) error {
 		e := p.Error
 		return &e
 	}
-	if err := json.NewDecoder(body).Decode(answer); err != nil {
+	if err := decode(body, r.ContentLength, answer); err != nil {
 		return &croft.Error{Code: croft.Internal, Message: "the daemon's answer cannot be read", Err: err}
 	}
 	return nil
 }
+
+// decode reads an answer of so many bytes; -1: that is not known.
+func decode(body io.Reader, size int64, answer any) error {
+	list, ok := answer.(*croft.List[croft.Workspace])
+	if !ok {
+		return json.NewDecoder(body).Decode(answer)
+	}
+	text := bytes.NewBuffer(make([]byte, 0, min(max(size, 0), mostAtOnce)+bytes.MinRead))
+	if _, err := text.ReadFrom(body); err != nil {
+		return err
+	}
+	return listjson.Decode(text.Bytes(), list)
+}
+
+// mostAtOnce bounds the memory that is taken for an answer before it is there.
+const mostAtOnce = 16 << 20

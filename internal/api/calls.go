@@ -111,6 +111,7 @@ var calls = []Call{
 	{"CheckLog", get, "/v1/merges/{merge}/log", "merges", AnswerOK},
 	{"PlanRevert", get, "/v1/reverts", "merges", AnswerOK},
 	{"SubmitRevert", post, "/v1/reverts", "merges", AnswerMerge},
+	{"ResolveRevert", post, "/v1/reverts/resolve", "merges", AnswerCreated},
 	{"Lanes", get, "/v1/queues", "queues", AnswerOK},
 	{"ChangeQueue", post, "/v1/queues/change", "queues", AnswerOK},
 	{"DriveLanes", post, "/v1/queues/run", "queues", AnswerOK},

@@ -68,7 +68,10 @@ func (b *Book) End(t merge.Try, v merge.Verdict) (isUrgent bool) {
 	if at == nil {
 		return false
 	}
-	at.State, at.EndedAt, at.Checks = stateOf(v.Passed), b.batch.Now(), withoutTails(v.Checks)
+	at.State, at.EndedAt = stateOf(v.Passed), b.batch.Now()
+	for _, c := range v.Checks {
+		at.Checks = withRun(at.Checks, c)
+	}
 	return at.EndedAt.Sub(at.StartedAt) > soon || slices.ContainsFunc(b.tries, func(a croft.Attempt) bool { return a.State == croft.TryRunning })
 }
 
@@ -79,12 +82,16 @@ func stateOf(passed bool) croft.TryState {
 	return croft.TryFailed
 }
 
-func withoutTails(checks []croft.Check) []croft.Check {
-	checks = slices.Clone(checks)
-	for i := range checks {
-		checks[i].Tail = ""
+// withRun adds a run of a check to those of an attempt, or sets what it is now. A command that was
+// run again has two: who reads that it failed twice, or that it is flaky, wants both.
+func withRun(checks []croft.Check, c croft.Check) []croft.Check {
+	c.Tail = ""
+	if i := slices.IndexFunc(checks, func(was croft.Check) bool { return was.ID == c.ID && was.Command == c.Command }); i >= 0 {
+		checks = slices.Clone(checks)
+		checks[i] = c
+		return checks
 	}
-	return checks
+	return append(slices.Clip(checks), c)
 }
 
 // at returns the last attempt of a tree, or nil. The caller holds the lock.
@@ -116,11 +123,7 @@ func (b *Book) note(kind string, c croft.Check, out *croft.CheckOutput) {
 	if at == nil {
 		return
 	}
-	if i := slices.IndexFunc(at.Checks, func(was croft.Check) bool { return was.ID == c.ID }); i >= 0 {
-		at.Checks[i] = withoutTails([]croft.Check{c})[0]
-	} else {
-		at.Checks = append(at.Checks, withoutTails([]croft.Check{c})[0])
-	}
+	at.Checks = withRun(at.Checks, c)
 	e := croft.Event{
 		Time: b.batch.Now(), Kind: kind, Subjects: croft.Subjects{Repo: b.batch.Repo, Target: b.batch.Target, Batch: b.batch.ID, Check: c.ID},
 		After: &croft.Nouns{Check: &c, Output: out},

@@ -27,7 +27,7 @@ func (l Logs) Read(ctx context.Context, req croft.CheckLogRequest) (*croft.Check
 	}
 	m, err := l.Journal.Merge(ctx, req.Merge)
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, &croft.Error{Code: croft.MergeNotFound, Message: fmt.Sprintf("there is no merge %q", req.Merge), Hint: "croft queue --all"}
+		return nil, MergeNotFoundError(string(req.Merge))
 	}
 	if err != nil {
 		return nil, err
@@ -65,7 +65,8 @@ func (l Logs) Read(ctx context.Context, req croft.CheckLogRequest) (*croft.Check
 }
 
 // choose returns the check with an ID or, without one, that which says why the merge is as
-// it is: the one that runs, else the last one that failed, else the last one.
+// it is: the one that runs, else the last one that failed, else the last one. Those of the target
+// alone come after those of the merged result.
 func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
 	var checks []croft.Check // the last one first
 	for _, c := range slices.Backward(m.Checks) {
@@ -78,6 +79,7 @@ func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
 			}
 		}
 	}
+	slices.SortStableFunc(checks, func(x, y croft.Check) int { return alone(m, x) - alone(m, y) })
 	if id != "" {
 		if i := slices.IndexFunc(checks, func(c croft.Check) bool { return c.ID == id }); i >= 0 {
 			return checks[i], nil
@@ -94,4 +96,14 @@ func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
 		}
 	}
 	return croft.Check{}, &croft.Error{Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: "no check has run on this merge", Hint: "croft show " + m.WorkspaceName}
+}
+
+// alone is 1 for a check of the target alone, and 0 for one of the merged result.
+func alone(m croft.Merge, c croft.Check) int {
+	for _, a := range m.Attempts {
+		if a.Merges == 0 && slices.ContainsFunc(a.Checks, func(o croft.Check) bool { return o.ID == c.ID }) {
+			return 1
+		}
+	}
+	return 0
 }

@@ -25,7 +25,14 @@ func TestChoose(t *testing.T) {
 		{"one was stopped", croft.Merge{Checks: []croft.Check{passed("a"), stopped}}, "", "stopped"},
 		{"one failed, one was stopped", croft.Merge{Checks: []croft.Check{failed("a"), stopped}}, "", "a"},
 		{"one runs", croft.Merge{Checks: []croft.Check{failed("a"), running}}, "", "running"},
-		{"of an earlier attempt", croft.Merge{Checks: []croft.Check{passed("c")}, Attempts: []croft.Attempt{{Checks: []croft.Check{failed("a")}}, {Checks: []croft.Check{failed("b")}}}}, "", "b"},
+		{"of an earlier attempt", croft.Merge{Checks: []croft.Check{passed("c")}, Attempts: []croft.Attempt{{Merges: 1, Checks: []croft.Check{failed("a")}}, {Merges: 1, Checks: []croft.Check{failed("b")}}}}, "", "b"},
+		{"the target alone failed after the merged result", croft.Merge{Checks: []croft.Check{failed("a")}, Attempts: []croft.Attempt{
+			{Merges: 1, Checks: []croft.Check{failed("a")}}, {Merges: 0, Checks: []croft.Check{failed("b")}},
+		}}, "", "a"},
+		{"the target alone failed, and a merge of its batch", croft.Merge{Checks: []croft.Check{failed("b"), passed("c")}, Attempts: []croft.Attempt{
+			{Merges: 2, Checks: []croft.Check{failed("a")}}, {Merges: 0, Checks: []croft.Check{failed("b"), passed("c")}},
+		}}, "", "a"},
+		{"only the target was checked", croft.Merge{Attempts: []croft.Attempt{{Merges: 0, Checks: []croft.Check{failed("a"), passed("b")}}}}, "", "a"},
 		{"chosen", croft.Merge{Checks: []croft.Check{failed("a"), passed("b")}}, "b", "b"},
 		{"chosen from an attempt", croft.Merge{Attempts: []croft.Attempt{{Checks: []croft.Check{passed("a")}}}}, "a", "a"},
 	} {

@@ -3,6 +3,8 @@ package attempt
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
@@ -53,4 +55,60 @@ func NothingToRevertError(m croft.Merge) error {
 		Message: fmt.Sprintf("taking it back would change nothing: %s has none of its changes, or had them before it", m.Target),
 		Hint:    "croft queue --all",
 	}
+}
+
+// ConflictError returns the error for a merge or a revert in conflict with its target.
+func ConflictError(m journal.Merge, conflicts []croft.ConflictedPath) error {
+	paths := make([]string, len(conflicts))
+	for i, c := range conflicts {
+		paths[i] = c.Path
+	}
+	noun, hint := "files", "croft merge --resolve "+m.WorkspaceName
+	if len(conflicts) == 1 {
+		noun = "file"
+	}
+	switch m.Kind {
+	case croft.KindMerge:
+	case croft.KindRevert:
+		hint = "croft revert --resolve " + m.WorkspaceName
+	default:
+		hint = "croft diff " + m.WorkspaceName
+	}
+	return &croft.Error{
+		Code: croft.Conflict, Message: fmt.Sprintf("%d %s in conflict with %s", len(conflicts), noun, m.Target),
+		Details: strings.Join(paths, "\n"), Hint: hint,
+	}
+}
+
+// TargetMovedError returns the error for a target that a person has to accept as it is.
+func TargetMovedError(l croft.Lane) error {
+	var list []string
+	for _, c := range l.Commits {
+		list = append(list, fmt.Sprintf("%.7s %s: %s", c.Commit, c.Author, c.Subject))
+	}
+	return &croft.Error{Code: croft.TargetMoved, Message: l.Message, Details: strings.Join(list, "\n"), Hint: "croft queue accept " + l.Target}
+}
+
+// TargetMovesError returns the error for a target that others moved during so many tries.
+func TargetMovesError(target string, tries int, over time.Duration) error {
+	return &croft.Error{
+		Code:    croft.TargetMoved,
+		Message: fmt.Sprintf("%s keeps moving: others committed to it during each of %d tries in %v", target, tries, over.Round(time.Second)),
+		Details: "Nothing landed. The work is as it was submitted.",
+		Hint:    "croft queue run, when no process commits to " + target,
+	}
+}
+
+// MergeNotFoundError returns the error for a merge that does not exist.
+func MergeNotFoundError(ref string) error {
+	return &croft.Error{Code: croft.MergeNotFound, Message: fmt.Sprintf("there is no merge %q", ref), Hint: "croft queue --all"}
+}
+
+// MovedNote returns a note for an apply that landed if the target had moved since the
+// review.
+func MovedNote(m journal.Merge, before string) string {
+	if m.Seen == "" || m.Seen == before {
+		return ""
+	}
+	return m.Target + " has moved since the review, in other files"
 }

@@ -18,8 +18,8 @@ type sides struct {
 // judgement is by the median of all of them, never by the best round.
 const rounds = 3
 
-// TestList compares listing many live workspaces with git worktree list. Croft starts no
-// git for it, and may take half as long again.
+// TestList compares listing many live workspaces, without a look at their files, with git worktree list. Croft starts no
+// git for it, and may take half as long again. TestListCost is about the look.
 func TestList(t *testing.T) {
 	n, runs := size(500, 1000), size(15, 31)
 	p := bigProject(t, 50)
@@ -37,7 +37,7 @@ func TestList(t *testing.T) {
 	s := newShim(t, p, 0, killBefore)
 	p.mustCroft("list") // asks a new git for its version
 	first := s.count(t)
-	for _, args := range [][]string{{"list"}, {"list", "--json"}} {
+	for _, args := range [][]string{{"list", "--names"}, {"list", "--names", "--json"}} {
 		if r := p.run(p.dir, "croft", args...); r.code != 0 {
 			t.Fatalf("croft %v: %v", args, r)
 		}
@@ -45,14 +45,14 @@ func TestList(t *testing.T) {
 	started := s.count(t) - first
 	s.remove(p)
 	if started != 0 {
-		t.Errorf("croft list started %d git processes", started)
+		t.Errorf("croft list --names started %d git processes", started)
 	}
 
 	var got sides
 	for round := 1; ; round++ {
 		compareLists(t, p, runs, &got)
 		bound := median(got.git)*3/2 + median(got.start)
-		report(t, "list", "%d live workspaces, medians of %d: croft list %s, bare git worktree list %s, start of the binary %s; "+
+		report(t, "list", "%d live workspaces, medians of %d: croft list --names %s, bare git worktree list %s, start of the binary %s; "+
 			"the bound is %s, the ratio to it %.2f; %d git processes",
 			n, len(got.croft), ms(median(got.croft)), ms(median(got.git)), ms(median(got.start)), ms(bound),
 			float64(median(got.croft))/float64(bound), started)
@@ -60,7 +60,7 @@ func TestList(t *testing.T) {
 			return
 		}
 		if round == rounds {
-			t.Errorf("croft list took %s, the bound is %s", ms(median(got.croft)), ms(bound))
+			t.Errorf("croft list --names took %s, the bound is %s", ms(median(got.croft)), ms(bound))
 			return
 		}
 	}
@@ -76,7 +76,7 @@ func compareLists(t *testing.T, p *project, runs int, got *sides) {
 		return r.took
 	}
 	for range runs {
-		got.croft = append(got.croft, took("croft", "list"))
+		got.croft = append(got.croft, took("croft", "list", "--names"))
 		got.git = append(got.git, took("git", "worktree", "list", "--porcelain"))
 		got.start = append(got.start, took("croft", "version"))
 	}

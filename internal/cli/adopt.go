@@ -59,9 +59,15 @@ Without a path it is the worktree here.`,
 type adopter interface {
 	Adopt(ctx context.Context, req croft.AdoptRequest) (*croft.AdoptResult, error)
 	provisioner
+	repoFinder
 }
 
 func (a *app) runAdopt(ctx context.Context, svc adopter, req croft.AdoptRequest, isSetUp bool) error {
+	if len(req.Paths) == 0 && req.All == "" && a.canPick() {
+		if repo, err := svc.Repo(ctx, croft.RepoRequest{Repo: req.Repo}); err == nil && repo.Path == a.env.Dir {
+			return &croft.Error{Code: croft.WorktreeNotFound, Message: "the project itself is no worktree of it"} // so it is asked which one
+		}
+	}
 	got, err := svc.Adopt(ctx, req)
 	if err != nil {
 		return err

@@ -35,6 +35,9 @@ func (a *app) runAgentLogs(ctx context.Context, svc runLogReader, ref croft.Ref,
 		if isFirst {
 			a.note("%s", a.endText(log.Run))
 		}
+		if !follow {
+			a.page()
+		}
 		if log.Offset > req.Offset && !isFirst {
 			a.note("%s are not kept", sizeText(log.Offset-req.Offset))
 		}

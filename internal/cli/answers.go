@@ -75,7 +75,7 @@ func Answers() []Answer {
 		{"round archive", []Form{form[archiveResult]("")}},
 		{"save", []Form{form[savedResult]("")}},
 		{"finish", []Form{merges}},
-		{"merge", []Form{merges, form[resolutionResult]("--resolve")}},
+		{"merge", []Form{merges, form[resolutionResult]("--resolve"), form[mergePlansResult]("--dry-run")}},
 		{"push", []Form{form[pushesResult]("")}},
 		{"queue", []Form{merges}},
 		{"logs", []Form{form[logResult]("")}},
@@ -85,7 +85,7 @@ func Answers() []Answer {
 		{"queue cancel", []Form{merges}},
 		{"queue first", []Form{merges}},
 		{"queue accept", []Form{form[laneResult]("")}},
-		{"revert", []Form{merges, form[revertPlanResult]("--dry-run")}},
+		{"revert", []Form{merges, form[revertPlanResult]("--dry-run"), form[resolutionResult]("--resolve")}},
 		{"discard", []Form{merges, plan}},
 		{"diff", []Form{form[diffResult]("")}},
 		{"review", []Form{form[reviewResult]("")}},
@@ -98,6 +98,8 @@ func Answers() []Answer {
 		{"doctor", []Form{form[croft.DoctorResult]("")}},
 		{"init", []Form{form[initResult]("")}},
 		{"config", []Form{form[valuesResult]("")}},
+		{"config get", []Form{form[valuesResult]("")}},
+		{"config set", []Form{form[writtenResult]("")}},
 		{"config schema", []Form{form[schemaResult]("")}},
 		{"config trust", []Form{form[trustResult]("")}},
 		{"config accept", []Form{form[gitConfigResult]("")}},
@@ -272,6 +274,13 @@ type reviewResult struct {
 // valuesResult has every setting.
 type valuesResult struct {
 	Values []ConfigValue `json:"values"`
+}
+
+// writtenResult has the setting that was written, and the one that counts here.
+type writtenResult struct {
+	Value ConfigValue `json:"value"` // its source is the file and the line
+	// Holds is the setting as Croft uses it here. It has another source if a stronger one sets it, too.
+	Holds ConfigValue `json:"holds"`
 }
 
 // schemaResult is one JSON Schema.

@@ -29,7 +29,12 @@ type app struct {
 	repo     string
 	set      []string
 
+	isUnpaged bool   // no pager
+	pages     *paged // nil: what is printed goes to the terminal
+
 	told map[string]bool // the notices that were printed
+
+	after []func() // what is done when the command has answered, while its state is closed
 }
 
 // dir is the directory that the command is about.
@@ -134,15 +139,20 @@ func (a *app) tellNotices(svc any) {
 		return
 	}
 	for _, notice := range n.Notices() {
-		if a.told[notice] {
-			continue
-		}
-		if a.told == nil {
-			a.told = map[string]bool{}
-		}
-		a.told[notice] = true
-		a.note("note: %s", notice)
+		a.tellNotice(notice)
 	}
+}
+
+// tellNotice prints a notice, once.
+func (a *app) tellNotice(notice string) {
+	if a.told[notice] {
+		return
+	}
+	if a.told == nil {
+		a.told = map[string]bool{}
+	}
+	a.told[notice] = true
+	a.note("note: %s", strings.ReplaceAll(notice, a.env.Dir+string(filepath.Separator), ""))
 }
 
 // noticeTime is how often a command that goes on for long looks for notices.
@@ -177,7 +187,13 @@ func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.
 	}
 	defer func() {
 		a.tellNotices(svc)
-		if closeErr := svc.Close(); err == nil && closeErr != nil {
+		var all sync.WaitGroup
+		for _, f := range a.after {
+			all.Go(f)
+		}
+		closeErr := svc.Close()
+		all.Wait()
+		if err == nil && closeErr != nil {
 			err = croft.AsError("close", closeErr)
 		}
 	}()

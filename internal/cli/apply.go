@@ -133,7 +133,11 @@ func (a *app) applyChosen(ctx context.Context, svc applier, req croft.ApplyReque
 		return err
 	}
 	merges := []croft.Merge{*m}
-	a.showMerges(merges)
+	a.tellMerges(merges, nil)
+	if a.isShown() && m.Status == croft.MergeMerged {
+		a.remarkText(prose("the workspace stays"))
+		a.remarkText(prose("to take it back: "), command("croft revert "+string(m.ID)))
+	}
 	a.startUpkeepAfter(ctx, svc)
 	return mergesExitStatus(merges, croft.MergeMerged)
 }

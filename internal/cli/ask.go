@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/results"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -118,13 +120,20 @@ func (a *app) hasAgreed(ctx context.Context, how consent, question string) (bool
 
 // noteRows shows rows on stderr, before a question.
 func (a *app) noteRows(rows [][]cell) {
-	for _, row := range rows {
-		texts := make([]string, len(row))
-		for i, c := range row {
-			texts[i] = c.text
-		}
-		a.note("  %s", strings.Join(texts, columnGap))
+	for _, line := range results.Rows(a.stderr(), textsOf(rows)) {
+		a.remark(screen.Span{Text: line})
 	}
+}
+
+func textsOf(rows [][]cell) (texts [][]string) {
+	for _, row := range rows {
+		var line []string
+		for _, c := range row {
+			line = append(line, c.line())
+		}
+		texts = append(texts, line)
+	}
+	return texts
 }
 
 // canAsk reports whether there is a person to ask. A caller that wants JSON is a
@@ -146,7 +155,7 @@ func (a *app) ask(ctx context.Context, question string) (bool, error) {
 // end of the input. The context ends the waiting for an answer, which a read
 // from a terminal would not.
 func (a *app) askLine(ctx context.Context, prompt string) (string, error) {
-	fmt.Fprint(a.env.Stderr, printable(prompt))
+	fmt.Fprint(a.env.Stderr, strings.Join(wrapSentence(a.stderr(), "", strings.TrimRight(printable(prompt), " ")), "\n")+" ")
 	answer := make(chan string, 1)
 	go func() {
 		text, _ := a.stdin.ReadString('\n')
@@ -155,7 +164,7 @@ func (a *app) askLine(ctx context.Context, prompt string) (string, error) {
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.env.Stderr)
-		return "", croft.AsError("ask", ctx.Err())
+		return "", &croft.Error{Code: croft.Canceled, Op: "ask", Message: "the question was left unanswered, and nothing was done", Err: ctx.Err()}
 	case text := <-answer:
 		if !strings.HasSuffix(text, "\n") {
 			fmt.Fprintln(a.env.Stderr)

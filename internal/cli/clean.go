@@ -84,11 +84,7 @@ func (a *app) askAndRemove(ctx context.Context, svc sweeper, agreed consent, not
 			return nil, nil
 		}
 		a.noteRows(plan.rows())
-		question := "Remove " + countNoun(len(plan.list), "workspace")
-		if n := len(plan.branches); n > 0 {
-			question += " and " + countOf(n, "branch", "branches")
-		}
-		if yes, err := a.ask(ctx, question+"?"); err != nil || !yes {
+		if yes, err := a.ask(ctx, plan.question()); err != nil || !yes {
 			return nil, err
 		}
 		shown = plan.agreed()
@@ -98,20 +94,26 @@ func (a *app) askAndRemove(ctx context.Context, svc sweeper, agreed consent, not
 		return nil, err
 	}
 	result.Kept = append(plan.kept, result.Kept...)
-	a.printClean(*result, nothing)
+	a.printClean(ctx, svc, *result, nothing)
 	a.startUpkeepAfter(ctx, svc)
 	return result, nil
 }
 
 // printClean prints the workspaces and branches that were removed, and on stderr those
 // that were kept.
-func (a *app) printClean(r croft.CleanResult, nothing string) {
+func (a *app) printClean(ctx context.Context, svc repoFinder, r croft.CleanResult, nothing string) {
 	if a.json {
 		a.emit(cleanResult{Removed: r.Removed, Kept: r.Kept, Branches: r.Branches})
 		return
 	}
 	if len(r.Removed)+len(r.Branches) == 0 {
 		a.note("%s", nothing)
+	}
+	if a.isShown() {
+		a.printCleaned(ctx, svc, r)
+		a.noteTeardown(r.Removed)
+		a.noteKept(r.Kept)
+		return
 	}
 	a.printTable(append(removedRows(r.Removed), branchRows(r.Branches, "branch deleted, tip kept")...))
 	a.noteTeardown(r.Removed)

@@ -41,6 +41,7 @@ type fake struct {
 	review     func(croft.ReviewRequest) (*croft.Review, error)
 	apply      func(croft.ApplyRequest) (*croft.Merge, error)
 	history    func(croft.HistoryRequest) ([]croft.Operation, error)
+	forecast   *croft.Forecast
 	repos      []croft.Repo
 	events     chan struct{} // something happens whenever it is sent to
 	closed     int
@@ -68,6 +69,11 @@ func (f *fake) Events(ctx context.Context, _ croft.EventsRequest) iter.Seq2[crof
 // listOf makes the items of an answer a list of one page.
 func listOf[T any](items []T, err error) (*croft.List[T], error) {
 	return &croft.List[T]{Items: items}, err
+}
+
+// Merges returns none.
+func (f *fake) Merges(context.Context, croft.MergesRequest) (*croft.List[croft.Merge], error) {
+	return &croft.List[croft.Merge]{}, nil
 }
 
 func (f *fake) Close() error { f.closed++; return nil }
@@ -191,7 +197,7 @@ func newRun(svc *fake) *run {
 		},
 		Config: func(string, map[string]string) (ConfigView, error) {
 			return ConfigView{
-				Values:   []ConfigValue{{"layout", "default", "default"}, {"trash.retention", "168h", "croft.toml:3"}},
+				Values:   []ConfigValue{{Key: "layout", Value: "default", Source: "default"}, {Key: "trash.retention", Value: "168h", Source: "croft.toml:3"}},
 				Template: "# layout = \"default\"\n",
 				Schema:   []byte(`{"type":"object"}`),
 			}, nil
@@ -337,8 +343,6 @@ func TestUsage(t *testing.T) {
 		{[]string{"list", "--al"}, "croft: unknown flag: --al\nhint: croft list --help\n"},
 		{[]string{"list", "extra"}, "croft: unexpected argument \"extra\"\nhint: croft list --help\n"},
 		{[]string{"show", "a", "b"}, "croft: one workspace at a time, unexpected argument \"b\"\nhint: croft show --help\n"},
-		{[]string{"lock"}, "croft: which workspace? give its name\nhint: croft lock --help\n"},
-		{[]string{"remove"}, "croft: which workspace? give names or --all\nhint: croft remove --help\n"},
 		{[]string{"remove", "a", "--all"}, "croft: either names or --all\nhint: croft remove --help\n"},
 		{[]string{"role"}, "croft: which of its commands?\nhint: croft role --help\n"},
 		{[]string{"help", "lst"}, "croft: unknown command \"lst\"\nhint: croft list\n"},

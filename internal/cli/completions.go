@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/help"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -22,8 +23,10 @@ func (a *app) addCompletions(root *cobra.Command) {
 	values := a.valueCompletions()
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
-		if complete, ok := words[commandKey(cmd)]; ok {
+		if complete, ok := words[help.Key(cmd)]; ok {
 			cmd.ValidArgsFunction = complete
+		} else if cmd.HasParent() && cmd.Use == cmd.Name() && cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !cmd.HasSubCommands() { // it takes nothing
+			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			complete, ok := values[flag.Name]
@@ -42,26 +45,35 @@ func (a *app) addCompletions(root *cobra.Command) {
 	walk(root)
 }
 
+// meant says for which workspaces a command makes sense, by the name of the command.
+func meant() map[string]func(*croft.Workspace) bool {
+	isThere := func(*croft.Workspace) bool { return true }
+	isUnlocked := func(ws *croft.Workspace) bool { return !ws.IsLocked }
+	table := map[string]func(*croft.Workspace) bool{
+		"save":        hasUncommitted,
+		"lock":        isUnlocked,
+		"remove":      isUnlocked,
+		"unlock":      func(ws *croft.Workspace) bool { return ws.IsLocked },
+		"role update": func(ws *croft.Workspace) bool { return ws.Role != "" },
+		"stop":        func(ws *croft.Workspace) bool { return ws.Run != nil && ws.Run.EndedAt.IsZero() },
+		"logs": func(ws *croft.Workspace) bool {
+			return ws.MergeStatus != "" || ws.Run != nil || ws.Status == croft.ConditionChecking
+		},
+	}
+	for name := range strings.FieldsSeq("merge push review apply diff finish discard") {
+		table[name] = hasWork
+	}
+	for name := range strings.FieldsSeq("cd env hold mounts path provision sh show snapshot run meta ports") {
+		table[name] = isThere
+	}
+	return table
+}
+
 // argumentCompletions complete the arguments of commands.
 func (a *app) argumentCompletions() map[string]cobra.CompletionFunc {
-	withWork := a.completeIf(hasWork)
-	isThere := func(*croft.Workspace) bool { return true }
 	table := map[string]cobra.CompletionFunc{
-		"merge": withWork, "push": withWork,
-		"review": completeFirst(withWork), "apply": completeFirst(withWork),
-		"diff":        completeThenFiles(withWork),
-		"finish":      completeFirst(withWork),
-		"save":        completeThenFiles(a.completeIf(hasUncommitted)),
-		"lock":        completeFirst(a.completeIf(func(ws *croft.Workspace) bool { return !ws.IsLocked })),
-		"unlock":      completeFirst(a.completeIf(func(ws *croft.Workspace) bool { return ws.IsLocked })),
-		"remove":      a.completeIf(func(ws *croft.Workspace) bool { return !ws.IsLocked }),
-		"role update": completeFirst(a.completeIf(func(ws *croft.Workspace) bool { return ws.Role != "" })),
-		"stop":        completeFirst(a.completeIf(func(ws *croft.Workspace) bool { return ws.Run != nil && ws.Run.EndedAt.IsZero() })),
-		"logs": completeFirst(a.completeIf(func(ws *croft.Workspace) bool {
-			return ws.MergeStatus != "" || ws.Run != nil || ws.Status == croft.ConditionChecking
-		})),
-		"restore":       completeFirst(a.completeTrash),
-		"revert":        completeFirst(a.completeMerges(isReverted)),
+		"restore":       completeFirst(a.completeOffers(a.offerTrash)),
+		"revert":        completeFirst(a.completeOffers(a.offerReverts)),
 		"queue cancel":  a.completeWaiting(func(croft.Merge) bool { return true }),
 		"queue first":   a.completeWaiting(func(croft.Merge) bool { return true }),
 		"queue hold":    a.completeWaiting(func(m croft.Merge) bool { return !m.IsHeld }),
@@ -71,11 +83,16 @@ func (a *app) argumentCompletions() map[string]cobra.CompletionFunc {
 		"token revoke":  completeFirst(a.completeTokens),
 		"token new":     cobra.NoFileCompletions,
 	}
-	for name := range strings.FieldsSeq("cd env hold mounts path provision sh show snapshot run meta") {
-		table[name] = completeFirst(a.completeIf(isThere))
+	for name, isMeant := range meant() {
+		switch complete := a.completeIf(isMeant); name {
+		case "merge", "push", "remove", "discard", "ports": // take several
+			table[name] = complete
+		case "diff", "save", "run":
+			table[name] = completeThenFiles(complete)
+		default:
+			table[name] = completeFirst(complete)
+		}
 	}
-	table["discard"], table["ports"] = a.completeIf(hasWork), a.completeIf(isThere)
-	table["run"] = completeThenFiles(a.completeIf(isThere))
 	return table
 }
 
@@ -136,6 +153,8 @@ func hasWork(ws *croft.Workspace) bool {
 		return false
 	case croft.ConditionEmpty:
 		return ws.IsUnseen()
+	case croft.ConditionLocked:
+		return !ws.Work.Has(croft.AspectFiles) || !ws.Work.Has(croft.AspectCommits) || ws.Work.Ahead+ws.Work.Uncommitted > 0
 	}
 	return true
 }
@@ -182,59 +201,75 @@ func workText(ws *croft.Workspace) string {
 	return text
 }
 
-// completeTrash completes the name of a removed workspace.
-func (a *app) completeTrash(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
-		items, err := keeper(svc).Trash(ctx, croft.TrashRequest{Repo: a.dir()})
-		if err != nil {
-			return nil, err
-		}
-		seen := map[string]bool{}
-		for _, item := range items.Items {
-			word := item.Name
-			if seen[word] { // an older one of the same name has its ID only
-				word = string(item.ID)
-			}
-			seen[item.Name] = true
-			offers = append(offers, described(word, "removed "+ageText(a.env.Now(), item.RemovedAt)+" ago"))
-		}
-		return offers, nil
-	})
+// completeOffers completes what a command takes that is no live workspace.
+func (a *app) completeOffers(offer func(context.Context, croft.Service) ([]cobra.Completion, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.complete(cmd, offer)
+	}
 }
 
-func isReverted(m croft.Merge) bool {
-	return m.Status == croft.MergeMerged && m.Kind != croft.KindRevert && m.Commit != ""
+// offerTrash offers the names of removed workspaces.
+func (a *app) offerTrash(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
+	items, err := keeper(svc).Trash(ctx, croft.TrashRequest{Repo: a.dir()})
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, item := range items.Items {
+		word := item.Name
+		if seen[word] { // an older one of the same name has its ID only
+			word = string(item.ID)
+		}
+		seen[item.Name] = true
+		offers = append(offers, described(word, "removed "+ageText(a.env.Now(), item.RemovedAt)+" ago"))
+	}
+	return offers, nil
 }
 
-// completeMerges completes names of workspaces that have a merge of a kind, the last merge first.
-func (a *app) completeMerges(isMeant func(croft.Merge) bool) cobra.CompletionFunc {
-	return a.completeFromMerges(croft.ScopeAll, isMeant, func(m croft.Merge) string {
+// offerReverts offers names of workspaces that have a merge which can be reverted, the last merge first.
+func (a *app) offerReverts(ctx context.Context, svc croft.Service) ([]cobra.Completion, error) {
+	return a.offerMerges(ctx, svc, croft.ScopeAll, canRevert, func(m croft.Merge) string {
 		return "merged into " + m.Target + " as " + shortCommit(m.Commit)
 	})
 }
 
-// completeWaiting completes names of workspaces whose merges wait.
-func (a *app) completeWaiting(isMeant func(croft.Merge) bool) cobra.CompletionFunc {
-	return a.completeFromMerges("", isMeant, func(m croft.Merge) string { return string(m.State) + ", into " + m.Target })
+func canRevert(m croft.Merge) bool {
+	return m.Status == croft.MergeMerged && m.Kind != croft.KindRevert && m.Commit != ""
 }
 
-func (a *app) completeFromMerges(scope croft.Scope, isMeant func(croft.Merge) bool, text func(croft.Merge) string) cobra.CompletionFunc {
+// completeWaiting completes names of workspaces whose merges wait.
+func (a *app) completeWaiting(isMeant func(croft.Merge) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
-			merges, err := mergeLister(svc).Merges(ctx, croft.MergesRequest{Repo: a.dir(), Scope: scope, Page: croft.Page{Limit: 100}})
-			if err != nil {
-				return nil, err
-			}
-			named := map[string]bool{}
-			for _, m := range merges.Items {
-				if name := m.WorkspaceName; isMeant(m) && !named[name] && !slices.Contains(args, name) {
-					named[name] = true
-					offers = append(offers, described(name, text(m)))
-				}
-			}
-			return offers, nil
+		isNew := func(m croft.Merge) bool { return isMeant(m) && !slices.Contains(args, m.WorkspaceName) }
+		return a.complete(cmd, func(ctx context.Context, svc croft.Service) ([]cobra.Completion, error) {
+			return a.offerMerges(ctx, svc, "", isNew, func(m croft.Merge) string { return string(m.State) + ", into " + m.Target })
 		})
 	}
+}
+
+// offerMerges offers names of workspaces that have a merge of a kind, each once.
+func (a *app) offerMerges(ctx context.Context, svc croft.Service, scope croft.Scope, isMeant func(croft.Merge) bool, text func(croft.Merge) string) (offers []cobra.Completion, err error) {
+	found, err := a.mergesMeant(ctx, svc, scope, isMeant)
+	for _, m := range found {
+		offers = append(offers, described(m.WorkspaceName, text(m)))
+	}
+	return offers, err
+}
+
+// mergesMeant are the last merges of a kind, one of each workspace.
+func (a *app) mergesMeant(ctx context.Context, svc mergeLister, scope croft.Scope, isMeant func(croft.Merge) bool) (found []croft.Merge, err error) {
+	merges, err := svc.Merges(ctx, croft.MergesRequest{Repo: a.dir(), Scope: scope, Page: croft.Page{Limit: 100}})
+	if err != nil {
+		return nil, err
+	}
+	named := map[string]bool{}
+	for _, m := range merges.Items {
+		if name := m.WorkspaceName; isMeant(m) && !named[name] {
+			named[name] = true
+			found = append(found, m)
+		}
+	}
+	return found, nil
 }
 
 // completeActs completes IDs of acts that can be taken back.
@@ -244,9 +279,14 @@ func (a *app) completeActs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Co
 		if err != nil {
 			return nil, err
 		}
+		ids := make([]croft.ID, len(acts.Items))
+		for i, act := range acts.Items {
+			ids[i] = act.ID
+		}
+		short := shortIDs(ids)
 		for _, act := range acts.Items {
 			if act.IsUndoable {
-				offers = append(offers, described(string(act.ID), act.Kind+" "+act.WorkspaceName+", "+ageText(a.env.Now(), act.StartedAt)+" ago"))
+				offers = append(offers, described(short[act.ID], act.Kind+" "+act.WorkspaceName+", "+ageText(a.env.Now(), act.StartedAt)+" ago"))
 			}
 		}
 		return offers, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/help"
 )
 
 // TestEveryValueIsCompleted: no flag of any command makes the shell offer files that are none, or nothing by mistake.
@@ -19,11 +20,14 @@ func TestEveryValueIsCompleted(t *testing.T) {
 	for _, cmd := range everyCommand(testRoot()) {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			if _, ok := cmd.GetFlagCompletionFunc(flag.Name); !ok && flag.Value.Type() != "bool" && !flag.Hidden && cmd.Root().PersistentFlags().Lookup(flag.Name) == nil {
-				t.Errorf("croft %s --%s has no completion", commandKey(cmd), flag.Name)
+				t.Errorf("croft %s --%s has no completion", help.Key(cmd), flag.Name)
 			}
 		})
 		if (strings.Contains(cmd.Use, " NAME") || strings.Contains(cmd.Use, "[NAME")) && cmd.ValidArgsFunction == nil {
-			t.Errorf("croft %s completes no names", commandKey(cmd))
+			t.Errorf("croft %s completes no names", help.Key(cmd))
+		}
+		if cmd.Use == cmd.Name() && cmd.HasParent() && !cmd.HasSubCommands() && cmd.ValidArgsFunction == nil {
+			t.Errorf("croft %s takes nothing, and files are completed", help.Key(cmd))
 		}
 	}
 }
@@ -31,7 +35,7 @@ func TestEveryValueIsCompleted(t *testing.T) {
 func TestCompletionTableNamesCommands(t *testing.T) {
 	known := map[string]bool{}
 	for _, cmd := range everyCommand(testRoot()) {
-		known[commandKey(cmd)] = true
+		known[help.Key(cmd)] = true
 	}
 	for key := range (&app{}).argumentCompletions() {
 		if !known[key] {
@@ -112,7 +116,7 @@ func TestCompletionFilters(t *testing.T) {
 	locked.IsLocked, ahead.Work.Added, ahead.Work.Deleted, unseen.Work, running.Run = true, 12, 3, nil, &croft.Run{}
 	all := []croft.Workspace{of("empty", croft.ConditionEmpty), of("merged", croft.ConditionMerged), locked, ahead, unseen, running}
 	for line, want := range map[string]string{
-		"merge":  "ahead\tahead +12 -3|locked\tlocked|running\tworking|unseen\tnot looked at",
+		"merge":  "ahead\tahead +12 -3|running\tworking|unseen\tnot looked at",
 		"unlock": "locked\tlocked",
 		"lock":   "ahead\tahead +12 -3|empty\tempty|merged\tmerged|running\tworking|unseen\tnot looked at",
 		"stop":   "running\tworking",

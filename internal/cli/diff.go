@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
 	"github.com/spf13/cobra"
 )
 
@@ -92,6 +93,7 @@ func (a *app) runDiff(ctx context.Context, svc differ, req croft.DiffRequest, fo
 		a.emit(diffResult{*work})
 		return nil
 	}
+	a.page()
 	switch form {
 	case diffNames:
 		for _, f := range work.Files {
@@ -115,6 +117,14 @@ func (a *app) runDiff(ctx context.Context, svc differ, req croft.DiffRequest, fo
 // showFiles prints files, one line each, and the sum of all pages.
 func (a *app) showFiles(work *croft.Review) {
 	if len(work.Files) == 0 {
+		return
+	}
+	if a.env.Width > 0 {
+		var files []listing.StatFile
+		for _, f := range work.Files {
+			files = append(files, listing.StatFile{ReviewFile: f, Shown: patchPath("", f.Path)})
+		}
+		a.printLines(listing.Stat(files, work.Total, a.stdout()))
 		return
 	}
 	var rows [][]cell

@@ -52,6 +52,7 @@ func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRe
 		}
 		req.Agreed = plan.agreed()
 	}
+	works := a.worksOf(ctx, svc, req.Workspaces)
 	merges, err := svc.Discard(ctx, req)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRe
 		return nil
 	}
 	if a.isShown() {
-		a.printDiscarded(ctx, svc, merges.Merges)
+		a.printDiscarded(ctx, svc, merges.Merges, works)
 	} else {
 		a.showMergesWith(merges.Merges, columnsDiscard)
 	}

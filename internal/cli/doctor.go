@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/results"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -146,10 +148,24 @@ func (a *app) showFindings(findings []croft.Finding) (left int) {
 		}
 		rows = append(rows, row)
 	}
-	if a.json {
+	switch {
+	case a.json:
 		a.emit(croft.DoctorResult{Findings: findings})
-	} else {
+	case a.isShown():
+		a.printFindings(findings)
+	default:
 		a.printSentences(rows)
 	}
 	return left
+}
+
+// printFindings says on a terminal what is wrong, and with what. The codes are for programs.
+func (a *app) printFindings(findings []croft.Finding) {
+	for _, f := range findings {
+		o := outcome{Kind: screen.Stuck, Name: f.Subject, Detail: results.Sentence(f.Message)}
+		if f.Fixed {
+			o.Kind, o.Word = screen.Done, "mended"
+		}
+		a.printOutcomes(o)
+	}
 }

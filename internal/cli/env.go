@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/tui"
 )
 
 // Terminal says whether there is a person to ask.
@@ -50,6 +51,11 @@ type Env struct {
 	// Size returns the size of the terminal on stdout as it is now. Required for `list --watch`.
 	Size func() (width, height int)
 
+	// ErrSize is Size for the terminal on stderr. Required for Keys.
+	ErrSize func() (width, height int)
+	// Keys takes the terminal to read it key by key; nil: it cannot be read so.
+	Keys func() (tui.Keyboard, error)
+
 	// Open gives the Service for a directory. Flags are configuration keys
 	// that were set on the command line. Required.
 	Open func(ctx context.Context, dir string, flags map[string]string) (croft.Service, error)
@@ -57,14 +63,24 @@ type Env struct {
 	// means that there is no project. Required for `config`, `init` and the
 	// retention that `remove` tells.
 	Config func(root string, flags map[string]string) (ConfigView, error)
+	// SetConfig writes a setting into a file. Required for `config set`.
+	SetConfig func(ConfigChange) (ConfigValue, error)
 	// Shell runs the user's shell in a directory, with env added to the
 	// environment, and returns its exit status. Required for `sh`.
 	Shell func(ctx context.Context, dir string, env []string) (exit int, err error)
+	// Page shows a text with the user's pager until the user has seen enough. It reports false if it has shown
+	// nothing; nil: there is none.
+	Page func(ctx context.Context, text []byte) bool
+	// Edit has the user edit a text in an editor, and returns what became of it; nil: there is none.
+	Edit func(ctx context.Context, text []byte) ([]byte, error)
 	// Detach starts this program again, in the background.
 	Detach func(args ...string) error
 	// FillsPool reports whether the pool of the project at root is to be filled after a command;
 	// nil: never.
 	FillsPool func(root string) bool
+	// Pause waits before the pool is filled, until the commands that are typed one after the other have gone by; nil: it
+	// does not.
+	Pause func(ctx context.Context)
 	// Background gives this process less of the machine than others; nil: it
 	// cannot.
 	Background func()
@@ -180,6 +196,16 @@ type ConfigValue struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`
 	Source string `json:"source"` // such as "default" or a file and its line
+	IsList bool   `json:"-"`      // the value is items, with commas between them
+
+	Words []string `json:"-"` // that the value may be; none: it is not one of a few
+}
+
+// ConfigChange is a setting that is to be written.
+type ConfigChange struct {
+	Key   string
+	Items []string // the value, or the items of a list
+	Root  string   // of the checkout whose croft.toml is meant; empty: the user's own file is
 }
 
 // value looks a setting up; one that is not there is empty.

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/results"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -57,18 +59,78 @@ of files that git was told not to look at; they are named.`,
 
 func (a *app) runFinish(ctx context.Context, svc finisher, req croft.FinishRequest) error {
 	a.noteAgents(ctx, svc, req.Workspace)
+	before := ""
+	if a.isShown() {
+		if ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: req.Repo, Ref: req.Workspace}); err == nil { // Finish itself says what is wrong
+			before = ws.Head
+		}
+	}
 	m, err := svc.Finish(ctx, req)
 	if err != nil {
 		return err
 	}
 	if m.State == croft.MergeDone {
-		a.showMerges([]croft.Merge{*m})
+		a.tellFinished(ctx, svc, *m, req.Outcome, before)
 		return nil
 	}
 	if m, err = svc.WaitMerge(ctx, croft.WaitRequest{Merge: m.ID}); err != nil {
 		return err
 	}
-	a.showMerges([]croft.Merge{*m})
+	a.tellFinished(ctx, svc, *m, req.Outcome, before)
 	a.startUpkeepAfter(ctx, svc)
 	return mergesExitStatus([]croft.Merge{*m}, croft.MergeMerged)
+}
+
+// tellFinished says what became of the work of an agent that has ended. before is the commit of its workspace before
+// the rest was committed.
+func (a *app) tellFinished(ctx context.Context, svc finisher, m croft.Merge, as croft.Outcome, before string) {
+	works := map[croft.ID]*croft.Work{}
+	if a.isShown() && m.Workspace != "" {
+		works = a.worksOf(ctx, svc, []croft.Ref{croft.ByID(m.Workspace)})
+	}
+	if !a.isShown() || m.Status != croft.MergePending || m.Reason != "" {
+		a.tellMerges([]croft.Merge{m}, works)
+		return
+	}
+	name, work := shellWord(m.WorkspaceName), works[m.Workspace]
+	hasFailed := as == croft.Failed || as == croft.Killed
+	o, next := outcome{Kind: screen.Ready, Name: m.WorkspaceName, Word: "pending → " + m.Target}, "croft review "+name+", or croft merge "+name
+	if hasFailed {
+		o.Kind, o.Word = screen.Look, string(as)
+		next = "croft diff " + name + ", then croft discard " + name
+	}
+	hasNone := work.Has(croft.AspectCommits) && work.Ahead == 0
+	switch {
+	case hasNone && len(m.HeldBack) > 0:
+		o.Kind, o.Detail = screen.Look, []screen.Span{prose("nothing was committed")}
+		next = "croft sh " + name + ", to commit or to ignore them, or croft discard " + name
+	case hasNone:
+		o.Detail, next = []screen.Span{prose("nothing to merge; the workspace stays")}, "croft sh "+name+", or croft discard "+name
+	default:
+		o.Detail = a.committedSpans(m, work, before)
+	}
+	if hasNone && !hasFailed {
+		o.Word = "empty"
+		if len(m.HeldBack) > 0 {
+			o.Word = "dirty"
+		} else {
+			o.Kind = screen.Nothing
+		}
+	}
+	a.printOutcomes(o)
+	a.remarkHeldBack(m.HeldBack)
+	a.remarkNext(next)
+}
+
+// committedSpans say how much work an agent has left, and where it is.
+func (a *app) committedSpans(m croft.Merge, work *croft.Work, before string) []screen.Span {
+	committed := "all committed"
+	if m.Head != before && before != "" {
+		committed = "committed as " + shortCommit(m.Head)
+	}
+	spans := results.WorkSpans(work, a.stdout().Signs())
+	if len(spans) > 0 {
+		spans = append(spans[1:], prose(", "))
+	}
+	return append(spans, prose("%s", committed))
 }

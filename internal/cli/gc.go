@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -22,11 +24,12 @@ type gcResult struct {
 	croft.GCResult
 	// Kept are removed workspaces whose time is over and whose directory stays in the
 	// trash, because it has commits that could not be brought to the project.
-	Kept []croft.Kept `json:"kept"`
+	Kept   []croft.Kept `json:"kept"`
+	DryRun bool         `json:"dryRun,omitempty"` // with --dry-run: all this would be done
 }
 
 func newGCCommand(a *app) *cobra.Command {
-	var isAuto bool
+	var isAuto, isDry bool
 	var key string
 	cmd := &cobra.Command{
 		Use:   "gc",
@@ -58,11 +61,17 @@ nothing.`,
 				if isAuto {
 					return runAutoGC(ctx, svc, a.dir())
 				}
-				return a.runGC(ctx, svc, croft.GCRequest{Key: key, Repo: a.dir()})
+				req := croft.GCRequest{Key: key, Repo: a.dir()}
+				if isDry {
+					req.DryRun = croft.DryRunOn
+				}
+				return a.runGC(ctx, svc, req)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&isAuto, "auto", false, "reap orphans too, and say nothing")
+	cmd.Flags().BoolVarP(&isDry, "dry-run", "n", false, "only tell what would be deleted, and announced")
+	cmd.MarkFlagsMutuallyExclusive("auto", "dry-run")
 	addKeyFlag(cmd, &key)
 	return cmd
 }
@@ -73,16 +82,24 @@ func (a *app) runGC(ctx context.Context, svc collector, req croft.GCRequest) err
 		return err
 	}
 	if a.json {
-		a.emit(gcResult{*result, result.Kept})
+		a.emit(gcResult{*result, result.Kept, req.DryRun == croft.DryRunOn})
 		return nil
 	}
-	rows := gcRows(*result)
+	does := deletes
+	if req.DryRun == croft.DryRunOn {
+		does = wouldDelete
+	}
+	rows := gcRows(*result, does)
 	if len(rows) == 0 && len(result.Announced)+len(result.Kept) == 0 && result.Forgotten == 0 {
 		a.note("nothing to collect")
 	}
-	a.printSentences(rows)
-	if result.Bytes > 0 {
-		a.note("%s and %s freed", sizeText(result.Bytes), countNoun(result.Inodes, "inode"))
+	if a.isShown() {
+		a.printCollected(*result, does)
+	} else {
+		a.printSentences(rows)
+		if result.Bytes > 0 {
+			a.note("%s and %s %sfreed", sizeText(result.Bytes), countNoun(result.Inodes, "inode"), does)
+		}
 	}
 	if result.Forgotten > 0 {
 		a.note("forgotten, because nothing was left of them for long: %s", countNoun(result.Forgotten, "removed workspace"))
@@ -99,24 +116,72 @@ func (a *app) runGC(ctx context.Context, svc collector, req croft.GCRequest) err
 	return nil
 }
 
-func gcRows(result croft.GCResult) [][]cell {
+// tense stands before what is said to be deleted.
+type tense string
+
+const (
+	deletes     tense = ""
+	wouldDelete tense = "would be "
+)
+
+// printCollected says on a terminal what went.
+func (a *app) printCollected(r croft.GCResult, does tense) {
+	kind := screen.Done
+	if does == wouldDelete {
+		kind = screen.Nothing
+	}
+	add := func(n int, one, many, what, detail string) {
+		if n > 0 {
+			a.printOutcomes(outcome{Kind: kind, Name: countOf(n, one, many) + " " + string(does) + what, Detail: []screen.Span{prose("%s", detail)}})
+		}
+	}
+	freed := ""
+	if r.Bytes > 0 {
+		freed = sizeText(r.Bytes)
+	}
+	gone := len(r.Purged) + len(r.Reduced)
+	left := freed
+	switch n := len(r.Reduced) - len(r.Unseen); {
+	case n > 0 && n < gone:
+		left += "; what is nowhere else stays restorable"
+	case n == 1:
+		left += "; its work stays restorable"
+	case n > 1:
+		left += "; their work stays restorable"
+	}
+	left = strings.TrimPrefix(left, "; ")
+	stripped := 0
+	for _, id := range r.Stripped {
+		if !slices.Contains(r.Purged, id) && !slices.Contains(r.Reduced, id) {
+			stripped++
+		}
+	}
+	if add(gone, "directory", "directories", "deleted from the trash", left); gone > 0 {
+		freed = ""
+	}
+	add(stripped, "removed workspace", "removed workspaces", "rid of what can be made again", freed)
+	add(len(r.Branches), "branch", "branches", "deleted", fewNames(r.Branches)+"; the tips are kept")
+	a.printSentences(gcRows(croft.GCResult{Reduced: r.Unseen, Unseen: r.Unseen}, does))
+}
+
+func gcRows(result croft.GCResult, does tense) [][]cell {
 	var rows [][]cell
 	for _, id := range result.Stripped {
 		if !slices.Contains(result.Purged, id) && !slices.Contains(result.Reduced, id) {
-			rows = append(rows, plainRow(string(id), "directories deleted that can be made again"))
+			rows = append(rows, plainRow(string(id), "directories "+string(does)+"deleted that can be made again"))
 		}
 	}
 	for _, id := range result.Reduced {
-		kept := "directory deleted, its work kept"
+		kept := "directory " + string(does) + "deleted, its work kept"
 		if slices.Contains(result.Unseen, id) {
 			kept = "its directory was never seen again; its commits, and what was staged, are kept"
 		}
 		rows = append(rows, plainRow(string(id), kept+": croft restore "+string(id)))
 	}
 	for _, id := range result.Purged {
-		rows = append(rows, plainRow(string(id), "trash deleted"))
+		rows = append(rows, plainRow(string(id), "trash "+string(does)+"deleted"))
 	}
-	return append(rows, branchRows(result.Branches, "branch deleted, tip kept")...)
+	return append(rows, branchRows(result.Branches, "branch "+string(does)+"deleted, tip kept")...)
 }
 
 // announcementText says what is going to be deleted from the trash, when, and how to
@@ -130,7 +195,7 @@ func announcementText(now time.Time, ann croft.Announcement) string {
 	if ann.Reason == croft.TrashOverBudget {
 		why = "the trash is over its budget"
 	}
-	return fmt.Sprintf("%s: %s in %s, because %s; before that: croft restore %s", ann.Name, what, remainingText(now, ann.At), why, ann.ID)
+	return fmt.Sprintf("%s: %s in %s, because %s; before that: croft restore %s", ann.Name, what, listing.Remaining(now, ann.At), why, ann.ID)
 }
 
 // runAutoGC reaps orphaned workspaces and collects garbage, also if reaping failed. It

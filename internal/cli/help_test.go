@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/help"
 )
 
 // everyCommand lists the commands that people see, with those below them.
@@ -26,26 +27,26 @@ func testRoot() *cobra.Command { return newRootCommand(&app{env: Env{Program: "c
 
 func TestHelpOfTheProgram(t *testing.T) {
 	r := newRun(nil).call(t, "--help")
-	help := r.stdout.String()
+	text := r.stdout.String()
 	if r.exit != croft.ExitOK || r.stderr.Len() > 0 {
 		t.Errorf("exit %d, stderr %q", r.exit, r.stderr.String())
 	}
-	if n := strings.Count(help, "\n"); n > 28 {
+	if n := strings.Count(text, "\n"); n > 28 {
 		t.Errorf("%d lines, want 28 at the most", n)
 	}
-	for line := range strings.Lines(help) {
+	for line := range strings.Lines(text) {
 		if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > 80 || line != strings.TrimRight(line, " ") {
 			t.Errorf("too wide, or with blanks at its end: %q", line)
 		}
 	}
-	words := strings.FieldsFunc(help, func(r rune) bool { return strings.ContainsRune(" ,\n", r) })
+	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,\n", r) })
 	for _, cmd := range testRoot().Commands() {
 		isNamed := slices.Contains(words, cmd.Name())
-		if want := cmd.IsAvailableCommand() && !slices.Contains(namedElsewhere(), cmd.Name()); want != isNamed {
+		if want := cmd.IsAvailableCommand() && !slices.Contains(help.NamedElsewhere(), cmd.Name()); want != isNamed {
 			t.Errorf("%s is in the help: %v, want %v", cmd.Name(), isNamed, want)
 		}
 	}
-	if again := newRun(nil).call(t, "help").stdout.String(); again != help {
+	if again := newRun(nil).call(t, "help").stdout.String(); again != text {
 		t.Errorf("croft help prints something else:\n%s", again)
 	}
 }
@@ -53,10 +54,10 @@ func TestHelpOfTheProgram(t *testing.T) {
 func TestHelpOnATerminal(t *testing.T) {
 	r := newRun(nil)
 	r.env.Color, r.env.Width = ColorTerminal, 80
-	help := r.call(t, "--help").stdout.String()
+	text := r.call(t, "--help").stdout.String()
 	for _, want := range []string{"\n\x1b[1mEvery day\x1b[0m\n", "  \x1b[36msh\x1b[0m, \x1b[36mrun\x1b[0m, \x1b[36mcd\x1b[0m NAME ", " \x1b[36m--json\x1b[0m,"} {
-		if !strings.Contains(help, want) {
-			t.Errorf("no %q in\n%q", want, help)
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%q", want, text)
 		}
 	}
 }
@@ -74,12 +75,13 @@ workspace goes to the trash.
   -m, --message TEXT      of the merge
       --no-wait           only put it in the queue
       --priority N        before merges of a lower one
+  -n, --dry-run           say what would happen
       --head COMMIT       only if the workspace is at this commit, with
                           nothing uncommitted
       --review ID         only if the work is that of the review with this id
       --key KEY           the same call again returns the same merge
 
-Ctrl-C ends the waiting, not the merge. croft revert takes it back.
+Ctrl-C ends the waiting; the merge stays queued. croft revert takes it back.
 Exit 3: conflict or check failed. 5: your own changes are in the way.
 Also called: land.
 `
@@ -92,31 +94,31 @@ Also called: land.
 func TestHelpOfAll(t *testing.T) {
 	known := map[string]bool{}
 	for _, cmd := range everyCommand(testRoot()) {
-		key := commandKey(cmd)
+		key := help.Key(cmd)
 		known[key] = true
-		help := newRun(nil).call(t, append(strings.Fields(key), "--help")...).stdout.String()
-		for line := range strings.Lines(help) {
+		text := newRun(nil).call(t, append(strings.Fields(key), "--help")...).stdout.String()
+		for line := range strings.Lines(text) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 && !strings.HasPrefix(line, "  ") {
 				t.Errorf("%s: %d columns: %s", key, n, line)
 			}
 		}
-		note := helpNotes()[key]
-		if note.ends == "" && !note.isGroup {
+		note := help.Notes()[key]
+		if note.Ends == "" && !note.IsGroup {
 			t.Errorf("%s: the help does not say how it ends", key)
 		}
-		if strings.Contains(cmd.Use, "[NAME") && note.without == "" {
+		if strings.Contains(cmd.Use, "[NAME") && note.Without == "" {
 			t.Errorf("%s: the help does not say what it is about without a name", key)
 		}
 		for _, noise := range []string{"`", " string ", " int ", " strings ", "help for "} {
-			if strings.Contains(help, noise) {
-				t.Errorf("%s: %q in\n%s", key, noise, help)
+			if strings.Contains(text, noise) {
+				t.Errorf("%s: %q in\n%s", key, noise, text)
 			}
 		}
-		if !note.isGroup && !strings.Contains(help, "\n  croft "+key) {
-			t.Errorf("%s: no way to call it in\n%s", key, help)
+		if !note.IsGroup && !strings.Contains(text, "\n  croft "+key) {
+			t.Errorf("%s: no way to call it in\n%s", key, text)
 		}
 	}
-	for key := range helpNotes() {
+	for key := range help.Notes() {
 		if !known[key] {
 			t.Errorf("there is no command %q", key)
 		}
@@ -125,8 +127,8 @@ func TestHelpOfAll(t *testing.T) {
 
 func TestHelpRemoving(t *testing.T) {
 	out := newRun(nil).call(t, "help", "removing").stdout.String()
-	for _, row := range RemovingRows() {
-		if !strings.Contains(out, "\n"+padded(row.Command, 10)+row.For+"\n") {
+	for _, row := range help.RemovingRows() {
+		if !strings.Contains(out, "\n"+row.Command+strings.Repeat(" ", 10-len(row.Command))+row.For+"\n") {
 			t.Errorf("no %s in\n%s", row.Command, out)
 		}
 	}

@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
 	"github.com/spf13/cobra"
 )
 
@@ -36,6 +38,7 @@ func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.Histo
 		a.note("nothing was done yet")
 		return nil
 	}
+	a.page()
 	if a.isShown() {
 		a.printHistory(operations.Items)
 		return nil
@@ -104,18 +107,28 @@ goes further back. An undo can be undone by its name; "croft history" shows all.
 	return cmd
 }
 
+// shownStep is a step of a plan as a terminal shows it: the path at its end relative to the working directory.
+func (a *app) shownStep(step string) string {
+	const to = " from the trash to "
+	what, path, isRestored := strings.Cut(step, to)
+	if !isRestored || !a.isShown() {
+		return step
+	}
+	return what + to + a.shownPath(path)
+}
+
 func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequest, agreed consent) error {
 	plan, err := svc.PlanUndo(ctx, req)
 	if err != nil {
 		return err
 	}
 	if a.isShown() {
-		a.note("take back: %s, %s ago", actText(plan.Operation), ageText(a.env.Now(), plan.Operation.StartedAt))
+		a.note("take back: %s, %s ago", listing.ActText(plan.Operation), ageText(a.env.Now(), plan.Operation.StartedAt))
 	} else {
 		a.note("%s of %s ago: %s", plan.Operation.Kind, ageText(a.env.Now(), plan.Operation.StartedAt), plan.Operation.WorkspaceName)
 	}
 	for _, step := range plan.Steps {
-		a.note("  %s", step)
+		a.note("  %s", a.shownStep(step))
 	}
 	a.noteUndoPlan(plan)
 	if agreed == consentDryRun {
@@ -147,7 +160,7 @@ func (a *app) undo(ctx context.Context, svc croft.History, req croft.UndoRequest
 		a.note("%s", note)
 	}
 	if a.isShown() {
-		a.printUndone(done)
+		a.printUndone(done, a.shortOperation(ctx, svc, done.ID))
 		return nil
 	}
 	if done.IsUndoable {

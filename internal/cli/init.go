@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -104,6 +105,9 @@ func (a *app) runInit(ctx context.Context, svc initiator) error {
 	switch {
 	case a.json:
 		a.emit(result)
+	case result.Created && a.isShown():
+		a.printOutcomes(outcome{Kind: screen.Done, Name: a.shownPath(result.Path), Detail: []screen.Span{prose("every setting explained, all of them commented out")}})
+		a.remarkText(prose("for checks: set merge.checks, commit the file, then "), command("croft config trust"))
 	case result.Created:
 		a.printLine(a.shownPath(result.Path))
 	default:

@@ -11,13 +11,14 @@ import (
 var keyless = map[string]string{
 	"list": reads, "logs": reads, "repos": reads, "show": reads, "path": reads, "mounts": reads, "trash": reads, "history": reads, "events": reads, "diff": reads,
 	"conflicts": reads, "queue": reads, "session": reads, "session list": reads, "round": reads, "round prompt": reads, "role": reads,
-	"config": reads, "config schema": reads, "schema": reads, "shell-init": reads, "completion": reads, "manual": reads, "version": reads, "help": reads,
+	"config": reads, "config get": reads, "config schema": reads, "schema": reads, "shell-init": reads, "completion": reads, "manual": reads, "version": reads, "help": reads,
 
 	"run": "runs a program in a workspace, one at a time", "stop": "stopping again changes nothing",
 	"sh": "runs a program in a workspace", "cd": "a function of the shell",
-	"hold":      "the same process gets the same lease again",
-	"queue run": "merges what was submitted, each under the key of its own request",
-	"init":      "makes a file, unless it is there",
+	"hold":       "the same process gets the same lease again",
+	"queue run":  "merges what was submitted, each under the key of its own request",
+	"config set": "writing the same value again changes nothing",
+	"init":       "makes a file, unless it is there",
 
 	"env": reads,
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -27,6 +26,7 @@ type listOptions struct {
 
 	conditions, recorded, meta []string
 	sort                       string
+	limit                      int
 }
 
 // The values of --sort.
@@ -41,11 +41,11 @@ func newListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List workspaces and what each needs next",
-		Long: `List workspaces: how each stands, why, and what it needs next. On a terminal commits
-and files are looked at for 0.3 seconds, those of a few workspaces for longer if need
-be; what was not looked at is said. Without a terminal the list goes by the record and
-the branches alone, so that uncommitted work does not show: --full looks at all.
---state looks at all, too. With --json "unseen" has those that were not looked at.
+		Long: `List workspaces: how each stands, why, and what it needs next. Commits and files are
+looked at for 0.3 seconds, those of a few workspaces for longer if need be; --full looks
+at all. What was not looked at is said, and in "unseen" with --json: uncommitted work
+does not show there, and state and next go by the record and the branches. --state
+looks at all, too, and --names at nothing.
 
 On a terminal those that need you come first, and columns make room for the command.
 On a pipe all columns are there, the oldest workspace first, and nothing is cut.`,
@@ -68,8 +68,10 @@ On a pipe all columns are there, the oldest workspace first, and nothing is cut.
 	formerFlag(cmd, "foreign", "all", "")
 	flags.BoolVar(&o.isWatching, "watch", false, "show it anew every second and with every change, until ctrl-c; with --json one object for each change")
 	flags.BoolVar(&o.isNames, "names", false, "print the names alone, one on a line")
+	flags.IntVarP(&o.limit, "limit", "L", 0, "show at most `N`, those that come first")
 	flags.StringVar(&o.sort, "sort", "", "kind (those that need you first), age (the oldest first) or name (default: kind on a terminal, age elsewhere)")
 	addWordFlag(cmd, &o.filter.Asks, croft.AsksPerson, "needs-me", "", "only those whose agent waits for a person: for an answer, a permission or a login")
+	addWordFlag(cmd, &o.filter.Maker, croft.MakerCaller, "mine", "", "only those that you made or adopted; in a workspace, those that its agent made")
 	flags.BoolVar(&o.isFull, "full", false, "look at the files and commits of all, however long that takes")
 	flags.StringSliceVar(&o.conditions, "state", nil, "only those in these `states`, as the column says, such as conflict, check-failed, pending or merged; those that are gone too")
 	flags.StringSliceVar(&o.recorded, "record", nil, "only those with these `words` in their record, such as ready, trashed, pending or discarded; those that are gone too")
@@ -90,7 +92,10 @@ On a pipe all columns are there, the oldest workspace first, and nothing is cut.
 
 // complete checks the flags, and makes the request of them.
 func (o *listOptions) complete(a *app, cmd *cobra.Command) (err error) {
-	o.filter.Repo, o.filter.Look = a.dir(), a.lookTime(o.isFull || o.isWatching)
+	o.filter.Repo, o.filter.Look = a.dir(), lookTime(o.isFull || o.isWatching)
+	if o.isNames && o.sort != sortKind { // names do not depend on what is seen
+		o.filter.Look = 0
+	}
 	if o.filter.Meta, err = parseMeta(cmd, o.meta); err != nil {
 		return err
 	}
@@ -99,8 +104,8 @@ func (o *listOptions) complete(a *app, cmd *cobra.Command) (err error) {
 	default:
 		return usageError(cmd, "unknown order "+quoted(o.sort)+": kind, age or name")
 	}
-	if o.isWatching && (o.isNames || o.isAll) {
-		return usageError(cmd, "--watch shows workspaces in a table, without --names and --foreign")
+	if o.isWatching && (o.isNames || o.isAll || o.limit > 0) {
+		return usageError(cmd, "--watch shows all workspaces in a table, without --names, --foreign and --limit")
 	}
 	if o.isWatching && !a.json && (a.env.Width == 0 || a.env.IsDumb || a.env.Size == nil) {
 		return usageError(cmd, "--watch needs a terminal that can be written over; with --json it prints each change")
@@ -108,17 +113,14 @@ func (o *listOptions) complete(a *app, cmd *cobra.Command) (err error) {
 	return chooseStates(cmd, &o.filter, o.conditions, o.recorded)
 }
 
-// lookTime is how long a list may look at files and commits: a person at a terminal waits
-// for a moment, a program that reads the list says whether it wants to.
-func (a *app) lookTime(isFull bool) croft.Duration {
+// lookTime is how long a list may look at files and commits. Without a look a state is that of the record and the
+// branches, which is another one where work is not committed: so a program gets the same look as a person.
+func lookTime(isFull bool) croft.Duration {
 	const moment = croft.Duration(300 * time.Millisecond)
-	switch {
-	case isFull:
+	if isFull {
 		return croft.NoLimit
-	case a.env.Width > 0:
-		return moment
 	}
-	return 0
+	return moment
 }
 
 func workspaceStates() []croft.State {
@@ -188,5 +190,3 @@ func foreignWorktrees(ctx context.Context, svc overviewer, repo string) ([]croft
 	}
 	return slices.DeleteFunc(worktrees.Items, func(wt croft.Worktree) bool { return wt.Workspace != "" }), nil
 }
-
-func orDash(text string) string { return cmp.Or(text, "-") }

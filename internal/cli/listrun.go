@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
 	"github.com/croft-sh/croft/internal/screen"
 )
 
 func (a *app) runList(ctx context.Context, svc overviewer, o listOptions) error {
-	if o.filter.Asks != "" {
+	if o.filter.Asks != "" || o.filter.Maker != "" {
 		if err := a.needsRecord("list"); err != nil {
 			return err
 		}
@@ -22,6 +23,11 @@ func (a *app) runList(ctx context.Context, svc overviewer, o listOptions) error 
 	if err != nil {
 		return err
 	}
+	more := max(len(result.Workspaces)-o.limit, 0)
+	if o.limit <= 0 {
+		more = 0
+	}
+	result.Workspaces = result.Workspaces[:len(result.Workspaces)-more]
 	if o.isAll {
 		foreign, err := foreignWorktrees(ctx, svc, o.filter.Repo)
 		if err != nil {
@@ -43,6 +49,9 @@ func (a *app) runList(ctx context.Context, svc overviewer, o listOptions) error 
 		a.printPipeList(result.Workspaces, o.filter.Repos == croft.ScopeAll)
 	default:
 		a.printShownList(ctx, svc, result.Workspaces, o)
+	}
+	if more > 0 {
+		a.note("and %d more: croft list", more)
 	}
 	if len(result.Unseen) > 0 && !o.isNames {
 		a.noteUnseen(len(result.Unseen), o.filter)
@@ -71,7 +80,7 @@ func (a *app) readList(ctx context.Context, svc overviewer, o listOptions) (*wor
 	case order == sortName:
 		slices.SortStableFunc(result.Workspaces, func(x, y croft.Workspace) int { return cmp.Compare(x.Name, y.Name) })
 	case order == sortKind, order == "" && a.env.Width > 0 && !a.json:
-		slices.SortStableFunc(result.Workspaces, byKind)
+		slices.SortStableFunc(result.Workspaces, listing.ByKind)
 	}
 	return &result, nil
 }
@@ -91,7 +100,13 @@ func (a *app) noteNoWorkspaces(ctx context.Context, svc repoFinder, o listOption
 	}
 	where := "here"
 	if repo, err := svc.Repo(ctx, croft.RepoRequest{Repo: o.filter.Repo}); err == nil {
-		where = "in " + cmp.Or(repo.Name, filepath.Base(repo.Path))
+		name := cmp.Or(repo.Name, filepath.Base(repo.Path))
+		where = "in " + name
+		if repo.Head == "" && repo.GitDir != "" && !repo.IsBare {
+			a.note("%s has no commit yet, and a workspace begins from one", name)
+			a.hint(`git commit --allow-empty -m "first commit"`)
+			return
+		}
 	}
 	a.note("no workspaces %s yet", where)
 	begin := "croft "
@@ -111,7 +126,7 @@ func (a *app) noteNoWorkspaces(ctx context.Context, svc repoFinder, o listOption
 // isFiltered reports whether a request leaves workspaces out.
 func isFiltered(f croft.WorkspacesRequest) bool {
 	return len(f.States)+len(f.MergeStatuses)+len(f.Conditions)+len(f.Meta) > 0 ||
-		strings.Join([]string{f.Session, f.Role, f.Agent, f.Branch, f.Target}, "") != ""
+		strings.Join([]string{f.Session, f.Role, f.Agent, f.Branch, f.Target, string(f.Maker)}, "") != ""
 }
 
 // nameRepos adds the project to the commands for workspaces of several projects.
@@ -119,31 +134,28 @@ func nameRepos(list []croft.Workspace) {
 	for i, ws := range list {
 		if ws.Next != nil && ws.Next.Command != "" {
 			next := *ws.Next
-			next.Command += repoFlag + shellWord(ws.Repo)
+			next.Command += listing.RepoFlag + shellWord(ws.Repo)
 			list[i].Next = &next
 		}
 	}
 }
 
-// repoFlag stands before the project in a command for a workspace of another one.
-const repoFlag = " --repo "
-
 // printPipeList prints workspaces for a program: all columns, nothing cut.
 func (a *app) printPipeList(list []croft.Workspace, areProjectsNamed bool) {
-	rows := [][]cell{headingRow(pipeColumns()...)}
+	rows := [][]cell{headingRow(listing.PipeColumns()...)}
 	for i := range list {
-		rows = append(rows, a.pipeRow(&list[i]))
+		row := plainRow(listing.PipeRow(&list[i], a.env.Now())...)
+		row[1].style = kindOf(&list[i]).Style()
+		rows = append(rows, row)
 	}
 	if areProjectsNamed {
 		rows[0] = append(headingRow("PROJECT"), rows[0]...)
 		for i, ws := range list {
-			rows[i+1] = append(plainRow(projectName(ws.Repo)), rows[i+1]...)
+			rows[i+1] = append(plainRow(listing.ProjectName(ws.Repo)), rows[i+1]...)
 		}
 	}
 	a.printTable(rows)
 }
-
-func projectName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".git") }
 
 // printShownList prints workspaces on a terminal, and says how many there are of each kind.
 func (a *app) printShownList(ctx context.Context, svc overviewer, list []croft.Workspace, o listOptions) {
@@ -153,15 +165,33 @@ func (a *app) printShownList(ctx context.Context, svc overviewer, list []croft.W
 			repos = known.Items // without them a project has its path alone
 		}
 	}
-	s := a.showList(list)
-	lines := s.lines(a.stdout(), repos, o.filter.Repos == croft.ScopeAll)
+	s := listing.Show(list, a.stdout(), a.listedAt())
+	lines := s.Lines(a.stdout(), repos, o.filter.Repos == croft.ScopeAll)
+	if o.sort == "" && o.filter.Repos != croft.ScopeAll && a.scrolls(len(lines)+len(s.CountLines(a.env.Width, ""))+promptLines) {
+		slices.Reverse(list)
+		lines = listing.Show(list, a.stdout(), a.listedAt()).Lines(a.stdout(), nil, false)
+		lines = append(lines, lines[0])
+	}
 	fmt.Fprint(a.out, strings.Join(lines, "\n")+"\n") // output remembers a failure
-	for _, line := range s.countLines(a.env.Width, "") {
+	for _, line := range s.CountLines(a.env.Width, "") {
 		a.remark(line...)
 	}
 	if n := countCollisions(list); n > 0 {
 		a.remark(screen.Span{Text: fmt.Sprintf("    %d will collide: ", n), Style: styleDim}, screen.Span{Text: "croft conflicts", Style: styleCyan})
 	}
+}
+
+// promptLines are the lines below a list: that of collisions, and the prompt.
+const promptLines = 2
+
+// scrolls reports whether so many lines are more than the terminal shows: the first ones are not seen. Then a list ends with
+// what is most urgent.
+func (a *app) scrolls(lines int) bool {
+	if a.env.Size == nil {
+		return false
+	}
+	_, height := a.env.Size()
+	return height > 0 && lines > height
 }
 
 // countCollisions counts the workspaces that will collide with another one, which is not yet merged.
@@ -175,58 +205,9 @@ func countCollisions(list []croft.Workspace) int {
 	return n
 }
 
-// lines are the table as wide as the terminal. Those of several projects stand below the name of
-// each.
-func (s *shownList) lines(to screen.Stream, repos []croft.Repo, areProjectsNamed bool) []string {
-	t := s.fit(s.table(), to.Width)
-	if !areProjectsNamed {
-		return append([]string{t.Heading(to)}, t.Body(to)...)
-	}
-	rows := t.Rows
-	var lines []string
-	for _, path := range s.projects() {
-		lines = append(lines, s.a.projectLine(to, path, repos))
-		part := *t
-		part.Rows = nil
-		for i, ws := range s.rows {
-			if ws.Repo == path {
-				part.Rows = append(part.Rows, rows[i])
-			}
-		}
-		lines = append(lines, part.BodyLike(t, to)...)
-	}
-	return lines
-}
-
-// projects are the directories of the projects, in the order in which they come.
-func (s *shownList) projects() []string {
-	var paths []string
-	for _, ws := range s.rows {
-		if !slices.Contains(paths, ws.Repo) {
-			paths = append(paths, ws.Repo)
-		}
-	}
-	slices.Sort(paths)
-	return paths
-}
-
-// projectLine is the line above the workspaces of a project.
-func (a *app) projectLine(to screen.Stream, path string, repos []croft.Repo) string {
-	spans := []screen.Span{{Text: printable(projectName(path)), Style: styleBold}, {Text: columnGap + printable(a.homePath(path))}}
-	for _, r := range repos {
-		if r.Path == path && r.Branch != "" && r.Head != "" {
-			spans = append(spans, screen.Span{Text: columnGap + printable(r.Branch) + "@" + shortCommit(r.Head), Style: styleDim})
-		}
-	}
-	return to.Line(spans...)
-}
-
-// homePath is a path with a tilde for the user's home directory.
-func (a *app) homePath(path string) string {
-	if a.env.Home != "" && isWithin(path, a.env.Home) {
-		return "~" + strings.TrimPrefix(path, a.env.Home)
-	}
-	return path
+// listedAt is where and when a list is shown.
+func (a *app) listedAt() listing.At {
+	return listing.At{Now: a.env.Now(), Dir: a.env.Dir, Home: a.env.Home, Repo: a.repo}
 }
 
 // noteUnseen says how many workspaces were not looked at, of which uncommitted work does not

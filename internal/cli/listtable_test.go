@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
 	"github.com/croft-sh/croft/internal/screen"
 	"github.com/google/go-cmp/cmp"
 )
@@ -53,7 +54,7 @@ func nine() []croft.Workspace {
 	return list
 }
 
-func listing(list []croft.Workspace) *run {
+func listOfAll(list []croft.Workspace) *run {
 	r := newRun(&fake{workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) { return slices.Clone(list), nil }})
 	r.env.Dir = filepath.FromSlash("/home/ann/app.croft/fix-login/src")
 	return r
@@ -82,7 +83,7 @@ func compareGolden(t *testing.T, name, got string) {
 func TestListOnTerminals(t *testing.T) {
 	var b strings.Builder
 	show := func(what string, width int, change func(*Env)) {
-		r := listing(nine())
+		r := listOfAll(nine())
 		r.env.Width = width
 		change(&r.env)
 		r.call(t, "list")
@@ -110,7 +111,7 @@ func TestListFits(t *testing.T) {
 	}
 	for width := 50; width <= 200; width++ {
 		for _, isASCII := range []bool{false, true} {
-			r := listing(list)
+			r := listOfAll(list)
 			r.env.Width, r.env.IsASCII = width, isASCII
 			r.call(t, "list")
 			full := strings.Contains(r.stdout.String(), "croft merge --resolve")
@@ -124,13 +125,49 @@ func TestListFits(t *testing.T) {
 				if ws.Next == nil {
 					continue
 				}
-				command := shortCommand(ws.Next.Command, ws.Name)
+				command := listing.ShortCommand(ws.Next.Command, ws.Name)
 				if full {
 					command = ws.Next.Command
 				}
+				command = printable(command) // a terminal does not show what has no width
 				if !strings.Contains(r.stdout.String(), "  "+command+"\n") {
 					t.Errorf("%d columns: no line ends in %q:\n%s", width, command, r.stdout.String())
 				}
+			}
+		}
+	}
+}
+
+// TestLongNameYields: one long name is cut before the reasons of all others go.
+func TestLongNameYields(t *testing.T) {
+	list := nine()
+	list[len(list)-1].Name = strings.Repeat("long-", 12) + "name"
+	for width, want := range map[int]string{100: "long-long-l…-long-name", 120: "long-long-long-l…g-long-long-name"} {
+		r := listOfAll(list)
+		r.env.Width = width
+		r.call(t, "list")
+		if got := r.stdout.String(); !strings.Contains(got, want+" ") || !strings.Contains(got, "  src/f1.txt") {
+			t.Errorf("%d columns, want %q and reasons:\n%s", width, want, got)
+		}
+	}
+}
+
+// TestListEndsWithUrgent: a list that is taller than the terminal ends with what needs somebody first, because its
+// beginning is not seen; its heading stands there, too.
+func TestListEndsWithUrgent(t *testing.T) {
+	for height, isReversed := range map[int]bool{60: false, 13: false, 12: true, 5: true} {
+		for _, order := range []string{"", "kind"} {
+			r := listOfAll(nine())
+			r.env.Width, r.env.Size = 100, func() (int, int) { return 100, height }
+			args := []string{"list"}
+			if order != "" {
+				args = append(args, "--sort", order)
+			}
+			r.call(t, args...)
+			lines := strings.Split(strings.TrimSpace(r.stdout.String()), "\n")
+			last := lines[len(lines)-1]
+			if want := isReversed && order == ""; want != strings.Contains(last, "NAME") || want && !strings.Contains(lines[len(lines)-2], "search-index") && !strings.Contains(lines[len(lines)-2], "rate-limit") {
+				t.Errorf("%d rows, order %q: it ends in %q", height, order, last)
 			}
 		}
 	}
@@ -166,7 +203,7 @@ func TestListOrders(t *testing.T) {
 	for i := range list {
 		list[i].CreatedAt = noon.Add(time.Duration(i) * time.Minute)
 	}
-	r := listing(list)
+	r := listOfAll(list)
 	r.call(t, "list", "--names").want(t, croft.ExitOK, "db-migration\nrate-limit\ndark-mode\n", "")
 	r.call(t, "list", "--names", "--sort", "name").want(t, croft.ExitOK, "dark-mode\ndb-migration\nrate-limit\n", "")
 	r.call(t, "list", "--names", "--sort", "kind").want(t, croft.ExitOK, "rate-limit\ndark-mode\ndb-migration\n", "")
@@ -182,7 +219,7 @@ func TestShortCommand(t *testing.T) {
 		"croft merge --resolve x": "merge --resolve", "croft queue run": "queue run", "croft logs x --repo /p": "logs",
 		"cd /p && croft config trust --target main": "show", "": "", "croft config trust --setup x": "config trust --setup",
 	} {
-		if got := shortCommand(command, "x"); got != want {
+		if got := listing.ShortCommand(command, "x"); got != want {
 			t.Errorf("%q: %q, want %q", command, got, want)
 		}
 	}

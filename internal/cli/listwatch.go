@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
 )
 
 // watcher is the part of croft.Service that `croft list --watch` calls.
@@ -151,14 +152,14 @@ func (w *watched) draw(ctx context.Context, svc overviewer, result *workspacesRe
 			repos = known.Items
 		}
 	}
-	s := a.showList(result.Workspaces)
-	s.turn, s.changed = w.turn, changed
+	s := listing.Show(result.Workspaces, to, a.listedAt())
+	s.Turn, s.Changed = w.turn, changed
 	w.turn++
 	hint := "ctrl-c ends"
 	lines, end := []string{to.Paint("no workspaces", styleDim)}, []string{to.Paint(hint, styleDim)}
 	if len(result.Workspaces) > 0 {
-		lines, end = s.lines(to, repos, isOfAll), nil
-		for _, line := range s.countLines(to.Width, s.signs.Dot+" "+hint) {
+		lines, end = s.Lines(to, repos, isOfAll), nil
+		for _, line := range s.CountLines(to.Width, to.Signs().Dot+" "+hint) {
 			end = append(end, to.Line(line...))
 		}
 	}

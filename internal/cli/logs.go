@@ -9,12 +9,14 @@ import (
 	"unicode"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/spf13/cobra"
 )
 
 // logReader is the part of croft.Service that `croft logs` calls.
 type logReader interface {
 	croft.Events
+	runLogReader
 	Workspace(ctx context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error)
 	Merges(ctx context.Context, req croft.MergesRequest) (*croft.List[croft.Merge], error)
 	CheckLog(ctx context.Context, req croft.CheckLogRequest) (*croft.CheckLog, error)
@@ -41,7 +43,8 @@ and the end are kept. "croft queue --all --json" has the IDs of all checks.
 If no check has run and the workspace's set-up failed, show the end of what the command
 printed that failed.
 
-With --agent it is the output of the last agent that "croft run" started there.`,
+With --agent it is the output of the last agent that "croft run" started there, and
+without it, too, as long as no check has run.`,
 		Example: `  croft logs fix-login
   croft logs fix-login --follow
   croft logs fix-login --agent -f`,
@@ -78,8 +81,12 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check c
 		a.printSetUpLogs(ws, failed)
 		return nil
 	}
+	if isUnchecked := errors.Is(err, croft.CheckNotFound) || err == nil && !hasChecks(m); isUnchecked && ws.Run != nil && check == "" {
+		a.note("no check has run: this is what the agent printed")
+		return a.runAgentLogs(ctx, svc, string(ws.ID), isFollowing)
+	}
 	if err != nil {
-		return hintAgentLogs(ws, err)
+		return err
 	}
 	req := croft.CheckLogRequest{Merge: m.ID, Check: check}
 	log, err := svc.CheckLog(ctx, req)
@@ -90,7 +97,10 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check c
 		a.emit(logResult{Log: *log})
 		return nil
 	}
-	a.note("%s  %s  %s", log.WorkspaceName, log.Check.Command, a.checkStateText(log.Check, m.Target))
+	a.note("%s  %s  %s", log.WorkspaceName, log.Check.Command, a.checkStateText(log.Check, m))
+	if !isFollowing {
+		a.page()
+	}
 	req.Check = log.Check.ID
 	if log, err = a.printLog(ctx, svc, req, log); err != nil || !isFollowing || log.Check.State != croft.TryRunning {
 		return err
@@ -124,6 +134,11 @@ func hintAgentLogs(ws *croft.Workspace, err error) error {
 	return err
 }
 
+// hasChecks reports whether a check has run on a merge.
+func hasChecks(m croft.Merge) bool {
+	return len(m.Checks) > 0 || slices.ContainsFunc(m.Attempts, func(t croft.Attempt) bool { return len(t.Checks) > 0 })
+}
+
 // lastChecked finds the last merge of a workspace that checks have run on, or that is the
 // last, and the place in the stream of events at which it was found.
 func (a *app) lastChecked(ctx context.Context, svc logReader, ws *croft.Workspace) (croft.Merge, croft.Cursor, error) {
@@ -141,7 +156,7 @@ func (a *app) lastChecked(ctx context.Context, svc logReader, ws *croft.Workspac
 			if m.Workspace != ws.ID {
 				continue
 			}
-			if len(m.Checks) > 0 || slices.ContainsFunc(m.Attempts, func(t croft.Attempt) bool { return len(t.Checks) > 0 }) {
+			if hasChecks(m) {
 				return m, at, nil
 			}
 			if last == nil {
@@ -209,7 +224,7 @@ func printableLines(text string) string {
 }
 
 // checkStateText says how a check ended, and when.
-func (a *app) checkStateText(c croft.Check, target string) string {
+func (a *app) checkStateText(c croft.Check, m croft.Merge) string {
 	state := string(c.State)
 	if state == "" {
 		state = string(croft.TryFailed)
@@ -224,7 +239,12 @@ func (a *app) checkStateText(c croft.Check, target string) string {
 	default:
 		state += " " + ageText(a.env.Now(), c.StartedAt.Add(time.Duration(c.Took))) + " ago"
 	}
-	return state + ", merged with " + target
+	for _, t := range m.Attempts {
+		if t.Merges == 0 && slices.ContainsFunc(t.Checks, func(o croft.Check) bool { return o.ID == c.ID }) {
+			return state + results.TryText(m, c) + ", on " + m.Target + " alone"
+		}
+	}
+	return state + results.TryText(m, c) + ", merged with " + m.Target
 }
 
 // setupLogs names the files with what the commands printed that set a workspace up.

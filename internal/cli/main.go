@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/help"
 	"github.com/spf13/cobra"
 )
 
@@ -31,6 +32,7 @@ func Main(ctx context.Context, env Env) int {
 		json:  hasJSONFlag(env.Args),
 	}
 	err := app.execute(ctx)
+	app.showPage(ctx)
 	if err == nil && app.out.err != nil {
 		err = &croft.Error{Code: croft.Internal, Op: "print", Message: "the output could not be written", Err: app.out.err}
 	}
@@ -39,7 +41,7 @@ func Main(ctx context.Context, env Env) int {
 
 func (a *app) execute(ctx context.Context) error {
 	root := newRootCommand(a)
-	if word := firstWord(a.env.Args); word != "" && !hasCommand(root, word) {
+	if word := firstWord(a.env.Args); word != "" && !help.HasCommand(root, word) {
 		return unknownCommandError(root, word)
 	}
 	root.SetArgs(a.env.Args)
@@ -105,17 +107,6 @@ func firstWord(args []string) string {
 		}
 	}
 	return ""
-}
-
-// hasCommand reports whether word is a subcommand of root, an alias of one, or one of
-// cobra's completion requests.
-func hasCommand(root *cobra.Command, word string) bool {
-	if word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd {
-		return true
-	}
-	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool {
-		return c.Name() == word || c.HasAlias(word)
-	})
 }
 
 func unknownCommandError(parent *cobra.Command, word string) *croft.Error {

@@ -3,9 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/live"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -17,13 +20,14 @@ type merger interface {
 	SubmitMerges(ctx context.Context, req croft.SubmitMergesRequest) (*croft.SubmitResult, error)
 	WaitMerge(ctx context.Context, req croft.WaitRequest) (*croft.Merge, error)
 	Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error)
+	Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, error)
 	mergeLister
-	mergeGetter
+	live.Getter
 }
 
 func newMergeCommand(a *app) *cobra.Command {
 	var req croft.MergeRequest
-	var isResolve, isQueueOnly bool
+	var isResolve, isQueueOnly, isDry bool
 	cmd := &cobra.Command{
 		Use:   "merge [NAME...]",
 		Short: "Bring work to its target branch",
@@ -45,6 +49,9 @@ workspace goes to the trash.`,
 					return usageError(cmd, "--"+name+" names the work that was seen, and goes with a merge only")
 				}
 			}
+			if isDry && (isResolve || isQueueOnly || req.Key+req.Head+string(req.Review) != "") {
+				return usageError(cmd, "--dry-run looks at a merge of the work as it is, and goes with names and --into")
+			}
 			if len(args) == 0 {
 				args = []string{""}
 			}
@@ -55,6 +62,9 @@ workspace goes to the trash.`,
 					}
 					req.Workspace = a.workspaceRef(args[0])
 					return a.runResolve(ctx, svc, req)
+				}
+				if isDry {
+					return a.planMerges(ctx, svc, req, a.workspaceRefs(args))
 				}
 				return a.runMerge(ctx, svc, req, a.workspaceRefs(args), isQueueOnly)
 			})
@@ -68,6 +78,7 @@ workspace goes to the trash.`,
 	flags.StringVarP(&req.Message, "message", "m", "", "of the merge")
 	flags.BoolVar(&isQueueOnly, "no-wait", false, "only put it in the queue")
 	flags.IntVar(&req.Priority, "priority", 0, "before merges of a lower one")
+	flags.BoolVarP(&isDry, "dry-run", "n", false, "say what would happen")
 	flags.StringVar(&req.Head, "head", "", "only if the workspace is at this `commit`, with nothing uncommitted")
 	flags.StringVar((*string)(&req.Review), "review", "", "only if the work is that of the review with this `id`")
 	addKeyFlag(cmd, &req.Key)
@@ -83,7 +94,7 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 		return err
 	}
 	if isQueueOnly {
-		a.showMerges(merges)
+		a.tellMerges(merges, works)
 		a.noteWaiting(ctx, merges)
 		return nil
 	}
@@ -113,6 +124,10 @@ func (a *app) noteWaiting(ctx context.Context, merges []croft.Merge) {
 		return
 	}
 	hint := ""
+	release := "croft queue release"
+	if len(merges) == 1 {
+		release += " " + shellWord(merges[0].WorkspaceName)
+	}
 	for _, m := range merges {
 		switch {
 		case m.State == croft.MergeDone:
@@ -121,7 +136,7 @@ func (a *app) noteWaiting(ctx context.Context, merges []croft.Merge) {
 		case !m.IsHeld:
 			hint = driveCommand
 		case hint == "":
-			hint = "croft queue release"
+			hint = release
 		}
 	}
 	switch {
@@ -179,6 +194,10 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 		a.emit(resolutionResult{*out})
 		return nil
 	}
+	if a.isShown() {
+		a.printResolution(*out)
+		return nil
+	}
 	if len(out.Conflicts) == 0 {
 		a.note("%s went into %s without a conflict", out.Target, out.Workspace.Name)
 	} else {
@@ -193,4 +212,27 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 	}
 	a.note("hint: croft merge %s", shellWord(out.Workspace.Name))
 	return nil
+}
+
+// printResolution says on a terminal what came into a workspace, and what is to be resolved there.
+func (a *app) printResolution(out croft.Resolution) {
+	name := shellWord(out.Workspace.Name)
+	o := outcome{Kind: screen.Look, Name: out.Workspace.Name, Word: "resolving"}
+	o.Detail = []screen.Span{prose("%s@%s came in; %s to resolve", out.Target, shortCommit(out.Commit), countNoun(len(out.Conflicts), "file"))}
+	next := "croft sh " + name + ", then croft merge " + name
+	if len(out.Conflicts) == 0 {
+		o.Kind, o.Word = screen.Ready, "ahead"
+		o.Detail = []screen.Span{prose("%s@%s came in without a conflict", out.Target, shortCommit(out.Commit))}
+		next = "croft merge " + name
+	}
+	a.printOutcomes(o)
+	for _, c := range out.Conflicts {
+		where := printable(c.Path)
+		if len(c.Hunks) > 0 {
+			where += fmt.Sprintf(":%d", c.Hunks[0].Line)
+		}
+		a.remarkText(prose("%s", where))
+	}
+	a.remarkHeldBack(out.HeldBack)
+	a.remarkNext(next)
 }

@@ -72,26 +72,6 @@ func (a *app) explainNewest(merges []croft.Merge) {
 	}
 }
 
-// mergeWord says in a word or two how far a merge has come.
-func mergeWord(m croft.Merge) string {
-	switch {
-	case m.State != croft.MergeDone && m.IsHeld:
-		return "held"
-	case m.State != croft.MergeDone:
-		return string(m.State)
-	case m.Kind == croft.KindRevert && m.Status == croft.MergeMerged:
-		return "reverted"
-	case m.Kind == croft.KindApply && m.Status == croft.MergeMerged:
-		return "applied"
-	case m.Status == "" && m.Target != "":
-		return "empty"
-	case m.Status == "":
-		return "ended"
-	default:
-		return string(m.Status)
-	}
-}
-
 func mergeStyle(m croft.Merge) style {
 	switch {
 	case m.State != croft.MergeDone:
@@ -160,14 +140,6 @@ func (a *app) noteLines(text string) {
 	for line := range strings.Lines(text) {
 		a.note("  %s", strings.TrimRight(line, "\n"))
 	}
-}
-
-// nameOrHash shortens the hash of a commit, and nothing else.
-func nameOrHash(text string) string {
-	if len(text) < 40 || strings.Trim(text, "0123456789abcdef") != "" {
-		return text
-	}
-	return shortCommit(text)
 }
 
 // mergesExitStatus returns nil if every merge ended with the status want or had nothing

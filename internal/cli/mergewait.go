@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/live"
+	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
 )
 
@@ -16,7 +18,7 @@ func (a *app) worksOf(ctx context.Context, svc finder, refs []croft.Ref) map[cro
 		return works
 	}
 	for _, ref := range refs {
-		ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: ref, Look: a.lookTime(false)})
+		ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: ref, Look: lookTime(false)})
 		if err == nil { // the merge itself says what is wrong
 			works[ws.ID] = ws.Work
 		}
@@ -26,16 +28,18 @@ func (a *app) worksOf(ctx context.Context, svc finder, refs []croft.Ref) map[cro
 
 // awaitMerges waits until merges have ended, and says what became of them.
 func (a *app) awaitMerges(ctx context.Context, svc merger, req croft.MergeRequest, merges []croft.Merge, works map[croft.ID]*croft.Work) error {
-	l := &liveMerges{a: a, svc: svc, merges: append([]croft.Merge{}, merges...), works: works, checks: map[croft.ID][]croft.Check{}}
+	l := &live.Merges{On: a.liveScreen(), Repo: a.dir(), Svc: svc, Merges: append([]croft.Merge{}, merges...), Works: works}
 	var repo *croft.Repo
 	if a.env.Width > 0 && !a.json {
 		if found, err := svc.Repo(ctx, croft.RepoRequest{Repo: a.dir()}); err == nil {
 			if repo = found; repo.Branch == merges[0].Target {
-				l.tip = repo.Head
+				l.Tip = repo.Head
 			}
 		}
 	}
-	stop := l.follow(ctx)
+	others := a.othersWaiting(ctx, svc, merges)
+	landed := results.LandedBefore(merges)
+	stop := l.Follow(ctx)
 	for i, m := range merges {
 		if m.State == croft.MergeDone {
 			continue
@@ -48,20 +52,58 @@ func (a *app) awaitMerges(ctx context.Context, svc merger, req croft.MergeReques
 		merges[i] = *done
 	}
 	stop()
-	l.merges = merges
+	a.remarkOthers(ctx, svc, others)
+	l.Merges = merges
 	if a.env.Width == 0 || a.json {
 		a.showMerges(merges)
+		a.noteLanded(merges, landed)
 		a.noteTrashed(ctx, svc, merges, req.After)
 	} else {
-		l.end(ctx)
-		a.showMerged(ctx, svc, l, repo, req.After)
+		if len(merges) > 1 || !landed[merges[0].ID] { // of a merge of before, the checks are of before, too
+			l.End(ctx)
+		}
+		a.showMerged(ctx, svc, l, repo, mergedAs{req.After, landed})
 	}
 	a.startUpkeepAfter(ctx, svc)
 	return mergesExitStatus(merges, croft.MergeMerged)
 }
 
+// noteLanded says of which merges nothing was left to do.
+func (a *app) noteLanded(merges []croft.Merge, landed map[croft.ID]bool) {
+	for _, m := range merges {
+		if landed[m.ID] && !a.json {
+			a.note("%s: %s", m.WorkspaceName, results.NothingText(m))
+		}
+	}
+}
+
+// mergedAs says what becomes of the workspaces of merges, and which of these had landed before they were asked for.
+type mergedAs struct {
+	after  croft.AfterMerge
+	landed map[croft.ID]bool
+}
+
+// isNothing reports whether a merge had nothing to do.
+func (as mergedAs) isNothing(m croft.Merge) bool {
+	return m.Status == croft.MergeMerged && (as.landed[m.ID] || m.Commit == "")
+}
+
+// outcomeOfNothing says what became of a merge that had nothing to do.
+func (a *app) outcomeOfNothing(ctx context.Context, svc merger, m croft.Merge, as mergedAs) outcome {
+	o := outcome{Kind: screen.Nothing, Name: m.WorkspaceName, Word: "empty", Detail: []screen.Span{{Text: results.NothingText(m) + "; the workspace stays", Style: styleDim}}}
+	if a.trashed(ctx, svc, m, as.after) != nil {
+		o.Kind, o.Word, o.Detail = screen.Done, "merged → "+m.Target, []screen.Span{{Text: results.NothingText(m), Style: styleDim}}
+	}
+	return o
+}
+
+// liveScreen is where merges that go on are shown.
+func (a *app) liveScreen() live.Screen {
+	return live.Screen{To: a.stderr(), W: a.env.Stderr, Home: a.env.Home, IsDumb: a.env.IsDumb, IsSilent: a.quiet || a.silent || a.json}
+}
+
 // leaveMerges says what becomes of merges that the user does not wait for any more.
-func (a *app) leaveMerges(ctx context.Context, svc mergeGetter, merges []croft.Merge, err error) error {
+func (a *app) leaveMerges(ctx context.Context, svc live.Getter, merges []croft.Merge, err error) error {
 	if ctx.Err() == nil || a.json {
 		return err
 	}
@@ -85,31 +127,43 @@ func (a *app) leaveMerges(ctx context.Context, svc mergeGetter, merges []croft.M
 }
 
 // showMerged prints on a terminal what became of merges, the result of each in a line.
-func (a *app) showMerged(ctx context.Context, svc merger, l *liveMerges, repo *croft.Repo, after croft.AfterMerge) {
+func (a *app) showMerged(ctx context.Context, svc merger, l *live.Merges, repo *croft.Repo, as mergedAs) {
 	signs := a.stdout().Signs()
 	var list []outcome
-	for _, m := range l.merges {
-		o := mergeOutcome(m, l.works[m.Workspace], signs, l.tip)
-		if len(l.merges) > 1 && m.State == croft.MergeDone && m.Reason != "" {
-			o.detail = []screen.Span{command(nextOfMerge(m))}
+	for _, m := range l.Merges {
+		if m.Status == croft.MergeMerged {
+			l.Works[m.Workspace] = broughtBy(ctx, svc, m)
+		}
+		o := results.OfMerge(m, l.Works[m.Workspace], signs, l.Tip)
+		if len(l.Merges) > 1 && m.State == croft.MergeDone && m.Reason != "" {
+			o.Detail = []screen.Span{command(nextOfMerge(m))}
+		}
+		if as.isNothing(m) {
+			o = a.outcomeOfNothing(ctx, svc, m, as)
 		}
 		list = append(list, o)
 	}
 	a.printOutcomes(list...)
-	if len(l.merges) == 1 {
-		if m := l.merges[0]; m.Status == croft.MergeMerged {
+	if len(l.Merges) == 1 {
+		switch m := l.Merges[0]; {
+		case as.isNothing(m):
 			a.remarkRest(m)
-			a.remarkMerged(ctx, svc, m, repo, after)
-		} else {
+			a.remarkTrashed(ctx, svc, m, as.after)
+		case m.Status == croft.MergeMerged:
+			a.remarkRest(m)
+			a.remarkMerged(ctx, svc, m, repo, as.after)
+		default:
 			a.remarkMerge(m)
 		}
 		return
 	}
 	merged, kept := 0, ""
-	for _, m := range l.merges {
+	for _, m := range l.Merges {
 		if m.Status == croft.MergeMerged {
-			merged++
-			if gone := a.trashed(ctx, svc, m, after); gone != nil {
+			if !as.isNothing(m) {
+				merged++
+			}
+			if gone := a.trashed(ctx, svc, m, as.after); gone != nil {
 				kept = "; their workspaces are in the trash " + keptText(a.env.Now(), gone.KeptUntil)
 			}
 		}
@@ -117,7 +171,17 @@ func (a *app) showMerged(ctx context.Context, svc merger, l *liveMerges, repo *c
 			a.remarkRest(m)
 		}
 	}
-	a.remarkText(screen.Span{Text: fmt.Sprintf("%d of %d merged%s", merged, len(l.merges), kept), Style: styleDim})
+	a.remarkText(screen.Span{Text: fmt.Sprintf("%d of %d merged%s", merged, len(l.Merges), kept), Style: styleDim})
+}
+
+// broughtBy is what a merge that landed changed in its target, or nil if that cannot be seen. The workspace
+// may have had more, as what came in from the target.
+func broughtBy(ctx context.Context, svc differ, m croft.Merge) *croft.Work {
+	diff, err := svc.Diff(ctx, croft.DiffRequest{Merge: m.ID, Detail: croft.DetailStat, Page: croft.Page{Limit: 1}})
+	if err != nil {
+		return nil
+	}
+	return &croft.Work{Seen: []croft.Aspect{croft.AspectCommits}, Added: diff.Total.Added, Deleted: diff.Total.Deleted, Changed: diff.Total.Files}
 }
 
 // nextOfMerge is the command to run after a merge that stays pending.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -215,7 +216,7 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 	workspaces, err := svc.CreateAll(ctx, req)
 	stop()
 	if err != nil {
-		return err
+		return a.withNoneMade(err, len(req.Workspaces))
 	}
 	var setupErr error
 	if setUp == setUpNow {
@@ -232,10 +233,24 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 		a.noteSetupNext(workspaces.Workspaces...)
 	}
 	if len(workspaces.Workspaces) > 0 {
-		a.startUpkeep(workspaces.Workspaces[0].Repo)
-		a.startFilling(workspaces.Workspaces[0].Repo)
+		root := workspaces.Workspaces[0].Repo
+		a.after = append(a.after, func() {
+			a.startUpkeep(root)
+			a.startFilling(root)
+		})
 	}
 	return setupErr
+}
+
+// withNoneMade adds to an error for people that all of several workspaces are missing: they are made all or not at all.
+func (a *app) withNoneMade(err error, asked int) error {
+	var refused *croft.Error
+	if a.json || asked < 2 || !errors.As(err, &refused) || errors.Is(err, croft.Canceled) {
+		return err
+	}
+	told := *refused
+	told.Details = strings.TrimPrefix(refused.Details+fmt.Sprintf("\nnone of the %d was made", asked), "\n")
+	return &told
 }
 
 // noteWorkspaceNotes remarks what the Service noted of workspaces, once if it noted the same of several.
@@ -288,7 +303,7 @@ func (a *app) printMade(workspaces []croft.Workspace) {
 	var origins []string
 	for _, ws := range workspaces {
 		detail := []screen.Span{{Text: printable(ws.Branch)}}
-		list = append(list, outcome{kind: screen.Done, name: ws.Name, word: a.shownPath(ws.Path), detail: detail, isPlain: true})
+		list = append(list, outcome{Kind: screen.Done, Name: ws.Name, Word: a.shownPath(ws.Path), Detail: detail, IsPlain: true})
 		from, _, _ := strings.Cut(originText(ws), " → ")
 		if from != "" && ws.Target != "" {
 			from += fmt.Sprintf(", %s work goes back to %s", map[bool]string{true: "its", false: "their"}[len(workspaces) == 1], ws.Target)

@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"strings"
-
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
 	"github.com/croft-sh/croft/internal/screen"
 )
 
@@ -19,53 +18,23 @@ func (a *app) withCommands(workspaces []croft.Workspace) []croft.Workspace {
 	return workspaces
 }
 
-// nextCell is the command for the next step of a workspace, in a table.
-func nextCell(ws *croft.Workspace) cell {
-	if ws.Next == nil {
-		return plainCell("-")
-	}
-	return cell{command: ws.Next.Command}
-}
-
-// conditionCells are the condition of a workspace as people read it, and the reason. That
-// nobody has looked is the condition then, and no reason.
+// conditionCells are the condition of a workspace as people read it, and the reason.
 func conditionCells(ws *croft.Workspace) (state, why cell) {
+	word, reason := listing.Condition(ws)
 	if ws.IsUnseen() {
-		return styledCell("not looked at", styleDim), plainCell("-")
+		return styledCell(word, styleDim), plainCell(reason)
 	}
-	return styledCell(strings.ReplaceAll(string(ws.Status), "-", " "), kindOf(ws).Style()), plainCell(orDash(ws.Why))
+	return styledCell(word, kindOf(ws).Style()), plainCell(reason)
 }
 
 // kindOf is what the condition of a workspace asks of a person.
-func kindOf(ws *croft.Workspace) screen.Kind {
-	if ws.IsUnseen() {
-		return screen.Nothing
-	}
-	switch ws.Status {
-	case croft.ConditionMissing, croft.ConditionBroken, croft.ConditionConflict, croft.ConditionCheckFailed, croft.ConditionStuck:
-		return screen.Stuck
-	case croft.ConditionToReview, croft.ConditionPending, croft.ConditionAhead:
-		return screen.Ready
-	case croft.ConditionMaking, croft.ConditionMerging, croft.ConditionChecking, croft.ConditionQueued, croft.ConditionWorking:
-		return screen.Going
-	case croft.ConditionMerged:
-		return screen.Done
-	case croft.ConditionInPlace, croft.ConditionLocked, croft.ConditionUnseen, croft.ConditionEmpty, croft.ConditionRemoved,
-		croft.ConditionDiscarded, croft.ConditionReaped, croft.ConditionUndone:
-		return screen.Nothing
-	case croft.ConditionWaiting:
-		if ws.Next == nil {
-			return screen.Going // what it waits for comes by itself
-		}
-	}
-	return screen.Look
-}
+func kindOf(ws *croft.Workspace) screen.Kind { return listing.KindOf(ws) }
 
 // workspacesResult has workspaces, the oldest first.
 type workspacesResult struct {
 	Workspaces []croft.Workspace `json:"workspaces"`
 	Worktrees  *[]croft.Worktree `json:"worktrees,omitempty"` // with list --foreign: git's worktrees that are not Croft's
 	Cursor     croft.Cursor      `json:"cursor,omitempty"`    // with list: for events --after
-	Unseen     []croft.ID        `json:"unseen,omitempty"`    // with list: those that there was no time to look at; list --full takes it
+	Unseen     []croft.ID        `json:"unseen,omitempty"`    // with list: those that there was no time to look at: their state and next step are those of the record and the branches, and uncommitted work does not show; list --full takes the time
 	Gone       []croft.ID        `json:"gone,omitempty"`      // with list --watch, which prints a line for each change: those that are not in the list any more
 }

@@ -1,56 +1,62 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"math"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
 )
 
-// outcome is what became of one thing that was asked for, as a line on a terminal says it.
-type outcome struct {
-	kind   screen.Kind
-	name   string
-	word   string
-	detail []screen.Span
-
-	isPlain bool // the word is no state
-}
+// outcome is what became of one thing that was asked for.
+type outcome = results.Outcome
 
 // printOutcomes prints a line for each, with names and words in columns.
 func (a *app) printOutcomes(list ...outcome) {
-	to := a.stdout()
-	t := &screen.Table{Columns: []screen.Column{{Key: colMark, IsClose: true}, {Key: colName}, {Key: colState}, {Key: "DETAIL"}}}
-	for _, o := range list {
-		style := o.kind.Style()
-		if o.isPlain {
-			style = styleNone
-		}
-		t.Rows = append(t.Rows, []screen.Cell{
-			screen.Text(to.Signs().Of(o.kind), o.kind.Style()), screen.Text(printable(o.name), styleBold),
-			screen.Text(printable(to.Signs().Spell(o.word)), style), screen.Cell(o.detail),
-		})
-	}
-	if !slices.ContainsFunc(list, func(o outcome) bool { return o.word != "" }) {
-		screen.Drop(colState)(t, 0)
-	}
-	sign := to.Signs().Cut
-	t.Fit(to.Width, screen.Shrink(colName, leastName, func(text string, room int) string { return screen.CutMiddle(text, room, sign) }), screen.Below("DETAIL"))
-	for _, line := range t.Body(to) {
+	for _, line := range results.Lines(a.stdout(), list...) {
 		a.printLine(line)
 	}
 }
 
+// tellMerges says what became of merges: on a terminal a line for each, and below a single one what led to it and what
+// can be done next.
+func (a *app) tellMerges(merges []croft.Merge, works map[croft.ID]*croft.Work) {
+	if !a.isShown() {
+		a.showMerges(merges)
+		return
+	}
+	var list []outcome
+	for _, m := range merges {
+		o := results.OfMerge(m, works[m.Workspace], a.stdout().Signs(), "")
+		if len(merges) > 1 && m.State == croft.MergeDone && m.Reason != "" {
+			o.Detail = []screen.Span{command(nextOfMerge(m))}
+		}
+		list = append(list, o)
+	}
+	a.printOutcomes(list...)
+	for _, m := range merges {
+		switch {
+		case len(merges) == 1 && (m.Reason != "" || m.State != croft.MergeDone):
+			a.remarkMerge(m)
+		case m.State == croft.MergeDone:
+			a.remarkRest(m)
+		}
+	}
+}
+
+func mergeWord(m croft.Merge) string { return results.MergeWord(m) }
+
+// prose is text of a remark, and command is what can be run.
+func prose(format string, args ...any) screen.Span { return results.Prose(format, args...) }
+func command(text string) screen.Span              { return results.Command(text) }
+
 // remarkText makes an indented remark of several lines, if it is long: spans in the style of
 // commands are whole.
-func (a *app) remarkText(spans ...screen.Span) {
-	const indent = 2
+func (a *app) remarkText(spans ...screen.Span) { a.remarkIndented(2, spans...) }
+
+func (a *app) remarkIndented(indent int, spans ...screen.Span) {
 	to := a.stderr()
 	room := math.MaxInt
 	if to.IsTerminal() {
@@ -59,126 +65,32 @@ func (a *app) remarkText(spans ...screen.Span) {
 	for i := range spans {
 		spans[i].Text = printable(to.Signs().Spell(spans[i].Text))
 	}
-	for _, line := range screen.WrapSpans(spans, room) {
+	for _, line := range screen.WrapSpans(spans, room, to.Signs().Cut) {
 		a.remark(append([]screen.Span{{Text: strings.Repeat(" ", indent)}}, line...)...)
 	}
 }
 
-// prose is text of a remark, and command is what can be run.
-func prose(format string, args ...any) screen.Span {
-	return screen.Span{Text: fmt.Sprintf(format, args...)}
-}
-func command(text string) screen.Span { return screen.Span{Text: text, Style: styleCyan} }
-
 // hint says what to run next.
 func (a *app) hint(text string) {
 	if text != "" {
-		a.remark(screen.Span{Text: "hint: ", Style: styleBold.And(styleCyan)}, command(printable(text)))
+		here := "cd " + shellWord(a.env.Dir) + " && " // what is approved is named with its project, in which the user may be
+		a.remark(screen.Span{Text: "hint: ", Style: styleBold.And(styleCyan)}, command(printable(strings.TrimPrefix(text, here))))
 	}
-}
-
-// mergeOutcome says what became of a merge. tip is where its target is, if that is known.
-func mergeOutcome(m croft.Merge, work *croft.Work, signs screen.Signs, tip string) outcome {
-	o := outcome{name: m.WorkspaceName}
-	if m.State != croft.MergeDone || m.Status != croft.MergePending {
-		o.kind, o.word = mergeKind(m), mergeWord(m)
-		switch o.word {
-		case "merged", "applied":
-			o.word += " → " + m.Target
-			o.detail = append([]screen.Span{{Text: shortCommit(m.Commit)}}, workSpans(work, signs)...)
-		case "reverted":
-			o.detail = []screen.Span{prose("%s is now %s", m.Target, shortCommit(m.Commit))}
-		case "empty":
-			o.detail = []screen.Span{{Text: "nothing to merge; the workspace stays", Style: styleDim}}
-		}
-		return o
-	}
-	stays := m.Target + " did not move"
-	if tip != "" {
-		stays = m.Target + " stays at " + shortCommit(tip)
-	}
-	says := func(kind screen.Kind, word, text string) {
-		o.kind, o.word, o.detail = kind, word, []screen.Span{{Text: printable(text)}}
-	}
-	switch m.Reason {
-	case "":
-		says(screen.Ready, "pending → "+m.Target, "")
-	case croft.Conflict:
-		says(screen.Stuck, "conflict", fmt.Sprintf("with %s in %s; nothing was changed", m.Target, countNoun(len(m.Conflicts), "file")))
-	case croft.CheckFailed:
-		says(screen.Stuck, "check failed", stays)
-	case croft.TargetBroken:
-		says(screen.Look, "target fails", stays)
-	case croft.ChecksUntrusted:
-		says(screen.Look, "unapproved", stays)
-	case croft.HostDirty:
-		files := strings.Fields(m.Details)
-		says(screen.Look, "blocked", fmt.Sprintf("your checkout of %s has changes in %s: %s", m.Target, countNoun(len(files), "file"), fewNames(files)))
-	case croft.Canceled:
-		says(screen.Nothing, "canceled", stays)
-	default:
-		says(screen.Stuck, "stuck", stays)
-	}
-	return o
-}
-
-func mergeKind(m croft.Merge) screen.Kind {
-	switch {
-	case m.State != croft.MergeDone && m.IsHeld:
-		return screen.Look
-	case m.State != croft.MergeDone:
-		return screen.Going
-	case m.Reason != "":
-		return screen.Stuck
-	case m.Status == "":
-		return screen.Nothing
-	}
-	return screen.Done
-}
-
-// workSpans are the lines and files of work; none if nobody looked at it.
-func workSpans(work *croft.Work, signs screen.Signs) []screen.Span {
-	if !work.Has(croft.AspectCommits) || work.Changed == 0 {
-		return nil
-	}
-	spans := append([]screen.Span{{Text: columnGap}}, linesCell(work.Added, work.Deleted, signs, screen.Plain)...)
-	return append(spans, screen.Span{Text: " in " + countNoun(work.Changed, "file")})
-}
-
-// takenTime says how long something took.
-func takenTime(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	}
-	return ageText(time.Time{}.Add(time.Hour+d), time.Time{}.Add(time.Hour))
-}
-
-// keptText says for how long a workspace is in the trash.
-func keptText(now, until time.Time) string {
-	switch left := until.Sub(now); {
-	case left > 36*time.Hour:
-		return fmt.Sprintf("for %d days", int(math.Round(left.Hours()/24)))
-	case left > 0:
-		return "for " + ageText(until, now)
-	}
-	return "until the next croft gc"
 }
 
 // remarkMerge says below a result what led to it, and what can be done next.
 func (a *app) remarkMerge(m croft.Merge) {
 	switch {
 	case m.State != croft.MergeDone:
-		a.explainMerge(m)
+		if m.Message != "" {
+			a.remarkText(prose("%s", m.Message))
+		}
+		if m.Hold != nil {
+			a.remarkText(prose("%s", results.HoldText(*m.Hold, a.env.Now())))
+		}
 		return
 	case m.Reason == croft.Conflict:
-		for _, c := range m.Conflicts {
-			spans := conflictSpans(c)
-			if to := a.stderr(); to.IsTerminal() && screen.Cell(spans).Width()+2 > to.Width {
-				a.remarkText(spans...)
-				continue
-			}
-			a.remark(append([]screen.Span{{Text: "  "}}, spans...)...)
-		}
+		a.remarkConflicts(m.Conflicts)
 	case m.Reason == croft.HostDirty:
 		a.remarkText(prose("commit or stash it, then: "), command(driveCommand))
 	case m.Reason != "" && m.Reason != croft.CheckFailed:
@@ -191,20 +103,16 @@ func (a *app) remarkMerge(m croft.Merge) {
 	}
 }
 
-// conflictSpans name a path in conflict, with its first place, and the other side.
-func conflictSpans(c croft.ConflictedPath) []screen.Span {
-	where := printable(c.Path)
-	if len(c.Hunks) > 0 {
-		where += fmt.Sprintf(":%d", c.Hunks[0].Line)
+// remarkConflicts names paths in conflict, a line for each that fits into one.
+func (a *app) remarkConflicts(list []croft.ConflictedPath) {
+	for _, c := range list {
+		spans := results.ConflictSpans(c)
+		if to := a.stderr(); to.IsTerminal() && screen.Cell(spans).Width()+2 > to.Width {
+			a.remarkText(spans...)
+			continue
+		}
+		a.remark(append([]screen.Span{{Text: "  "}}, spans...)...)
 	}
-	what := cmp.Or(c.Kind, "contents")
-	switch {
-	case c.Against != "" && what == "contents":
-		what = printable(nameOrHash(c.Against)) + " changed the same lines"
-	case c.Against != "":
-		what += " against " + printable(nameOrHash(c.Against))
-	}
-	return []screen.Span{{Text: where + columnGap}, {Text: what, Style: styleDim}}
 }
 
 // remarkRest says what else is worth knowing about a merge that has ended.
@@ -213,7 +121,7 @@ func (a *app) remarkRest(m croft.Merge) {
 		a.remarkText(prose("%s", printable(m.Moved)))
 	}
 	if len(m.HeldBack) > 0 {
-		a.remarkText(prose("not committed, because they look like secrets, are large or hidden: %s", printable(strings.Join(m.HeldBack, ", "))))
+		a.remarkHeldBack(m.HeldBack)
 	}
 	if m.Kept != nil {
 		a.remarkText(prose("the workspace stays: %s", printable(m.Kept.Message)))
@@ -222,19 +130,45 @@ func (a *app) remarkRest(m croft.Merge) {
 	}
 }
 
+// remarkHeldBack names what was not committed.
+func (a *app) remarkHeldBack(paths []string) {
+	if len(paths) > 0 {
+		a.remarkText(prose("not committed, because they look like secrets, are large or hidden: %s", printable(strings.Join(paths, ", "))))
+	}
+}
+
+// remarkNext says what can be run next: one thing, or another.
+func (a *app) remarkNext(text string) {
+	a.remarkText(append([]screen.Span{{Text: "next: ", Style: styleDim}}, results.Sentence(printable(text))...)...)
+}
+
 // remarkMerged says below a merge that it has moved the user's checkout, where the workspace is,
 // and how the merge is taken back.
 func (a *app) remarkMerged(ctx context.Context, svc merger, m croft.Merge, repo *croft.Repo, after croft.AfterMerge) {
-	name := shellWord(m.WorkspaceName)
 	if repo != nil && !repo.IsBare && repo.Branch == m.Target {
 		a.remarkText(prose("your checkout of %s moved along; none of your changes was touched", m.Target))
 	}
-	if gone := a.trashed(ctx, svc, m, after); gone != nil {
-		a.remarkText(prose("the workspace is in the trash %s: ", keptText(a.env.Now(), gone.KeptUntil)), command("croft restore "+name))
-	} else if after == croft.AfterKeep {
+	if m.Message != "" {
+		a.remarkText(prose("%s", printable(m.Message)))
+	}
+	if !a.remarkTrashed(ctx, svc, m, after) && after == croft.AfterKeep {
 		a.remarkText(prose("the workspace stays"))
 	}
-	a.remarkText(prose("to take the merge back: "), command("croft revert "+name))
+	a.remarkTakingBack(m)
+}
+
+// remarkTakingBack says how a merge is taken back.
+func (a *app) remarkTakingBack(m croft.Merge) {
+	a.remarkText(prose("to take the merge back: "), command("croft revert "+shellWord(m.WorkspaceName)))
+}
+
+// remarkTrashed says where the workspace of a merge is, if it went to the trash.
+func (a *app) remarkTrashed(ctx context.Context, svc finder, m croft.Merge, after croft.AfterMerge) bool {
+	gone := a.trashed(ctx, svc, m, after)
+	if gone != nil {
+		a.remarkText(prose("the workspace is in the trash %s: ", keptText(a.env.Now(), gone.KeptUntil)), command("croft restore "+shellWord(m.WorkspaceName)))
+	}
+	return gone != nil
 }
 
 // trashed is the workspace of a merge, if it went to the trash.

@@ -6,14 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"reflect"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/answer"
+	"github.com/croft-sh/croft/internal/cli/results"
+	"github.com/croft-sh/croft/internal/cli/wording"
+	"github.com/croft-sh/croft/internal/screen"
 )
 
 // output remembers the first failure to write, so that a full disk is not
@@ -34,7 +34,7 @@ func (o *output) Write(p []byte) (int, error) {
 // emit prints a value of one of the types of Answers, with the version of the JSON before
 // its own fields: on one line for programs, indented for people.
 func (a *app) emit(v any) {
-	text, err := marshalAnswer(v, a.readOnly)
+	text, err := answer.Marshal(FormatVersion, v, a.readOnly)
 	if err != nil {
 		a.out.err = cmp.Or(a.out.err, err)
 		return
@@ -49,7 +49,7 @@ func (a *app) emit(v any) {
 
 // emitLine prints a value like emit, on one line also for people: more follow.
 func (a *app) emitLine(v any) {
-	text, err := marshalAnswer(v, a.readOnly)
+	text, err := answer.Marshal(FormatVersion, v, a.readOnly)
 	if err != nil {
 		a.out.err = cmp.Or(a.out.err, err)
 		return
@@ -59,67 +59,61 @@ func (a *app) emitLine(v any) {
 
 // MarshalAnswer returns the line that a command prints of a value of one of the types of
 // Answers.
-func MarshalAnswer(v any) ([]byte, error) { return marshalAnswer(v, nil) }
-
-// marshalAnswer is MarshalAnswer with how a state was read that cannot be written.
-func marshalAnswer(v any, how *croft.ReadOnlyState) ([]byte, error) {
-	text, err := marshalObject(v)
-	if err != nil {
-		return nil, err
-	}
-	if how == nil {
-		return fmt.Appendf(nil, `{"version":%d,%s`, FormatVersion, text), nil
-	}
-	source, err := json.Marshal(how)
-	return fmt.Appendf(nil, `{"version":%d,"readOnly":%s,%s`, FormatVersion, source, text), err
-}
-
-// marshalObject returns a value as JSON, without the brace that opens it.
-func marshalObject(v any) ([]byte, error) {
-	filled := reflect.New(reflect.TypeOf(v))
-	filled.Elem().Set(reflect.ValueOf(v))
-	filler{}.fill(filled)
-	var object bytes.Buffer
-	enc := json.NewEncoder(&object)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(filled.Interface()); err != nil {
-		return nil, err
-	}
-	return escapeUnprintable(object.Bytes()[1:]), nil
-}
-
-// escapeUnprintable escapes in JSON what a terminal would act upon and encoding/json leaves
-// as it is: an agent may have written it into a name or a reason. A reader of the JSON gets
-// the same text.
-func escapeUnprintable(text []byte) []byte {
-	isHarmless := func(r rune) bool { return r == '\n' || unicode.IsPrint(r) }
-	if bytes.IndexFunc(text, func(r rune) bool { return !isHarmless(r) }) < 0 {
-		return text
-	}
-	var out []byte
-	for _, r := range string(text) {
-		if isHarmless(r) {
-			out = utf8.AppendRune(out, r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			out = fmt.Appendf(out, `\u%04x`, unit)
-		}
-	}
-	return out
-}
+func MarshalAnswer(v any) ([]byte, error) { return answer.Marshal(FormatVersion, v, nil) }
 
 // printLine prints a line of data.
 func (a *app) printLine(text string) {
 	fmt.Fprintln(a.out, text) // output remembers it
 }
 
-// note makes a remark, unless remarks are not wanted.
+// note makes a remark, unless remarks are not wanted. On a terminal it is wrapped there, with commands whole.
 func (a *app) note(format string, args ...any) {
 	if a.quiet || a.silent {
 		return
 	}
-	fmt.Fprintln(a.env.Stderr, printable(fmt.Sprintf(format, args...)))
+	text := printable(fmt.Sprintf(format, args...))
+	to := a.stderr()
+	if hint, ok := strings.CutPrefix(text, hintLead); ok {
+		fmt.Fprintln(a.env.Stderr, hintLine(to, hint))
+		return
+	}
+	for _, line := range wrapSentence(to, "", text) {
+		fmt.Fprintln(a.env.Stderr, line)
+	}
+}
+
+// hintLead stands before a command to run next.
+const hintLead = "hint: "
+
+// hintLine is the line of a command to run next, which is never divided.
+func hintLine(to screen.Stream, hint string) string {
+	return to.Line(screen.Span{Text: hintLead, Style: styleBold.And(styleCyan)}, command(hint))
+}
+
+// wrapSentence wraps a sentence with a lead in front, below which its lines stand indented, as wide as its
+// stream. On a pipe it is one line.
+func wrapSentence(to screen.Stream, lead, text string) []string {
+	if !to.IsTerminal() {
+		return []string{lead + text}
+	}
+	if screen.Width(lead+text) <= to.Width {
+		return []string{to.Paint(lead, styleBold.And(styleRed)) + to.Line(results.Sentence(text)...)}
+	}
+	rest := strings.TrimLeft(text, " ")
+	indent := text[:len(text)-len(rest)]
+	lines, after := []string{}, indent
+	if lead != "" {
+		after += columnGap
+	}
+	room := min(to.Width, widestProse) - max(screen.Width(lead), screen.Width(after))
+	for i, spans := range screen.WrapSpans(results.Sentence(rest), room, to.Signs().Cut) {
+		before := indent + to.Paint(lead, styleBold.And(styleRed))
+		if i > 0 {
+			before = after
+		}
+		lines = append(lines, before+to.Line(spans...))
+	}
+	return lines
 }
 
 // printError prints an error to stderr: what happened, the details, what to run next.
@@ -129,21 +123,22 @@ func (a *app) printError(e *croft.Error) {
 
 // printErrorAs is printError with a prefix of the caller's choice.
 func (a *app) printErrorAs(lead string, e *croft.Error) {
-	var b strings.Builder
-	b.WriteString(lead)
+	to := a.stderr()
+	e = wording.OfError(e, a.env.Now(), a.shownPath)
+	message := printable(e.Message)
 	if e.Workspace != "" && !strings.Contains(e.Message, e.Workspace) {
-		b.WriteString(printable(e.Workspace) + ": ")
+		message = printable(e.Workspace) + ": " + message
 	}
-	b.WriteString(printable(e.Message) + "\n")
+	lines := wrapSentence(to, lead, message)
 	for line := range strings.Lines(detailsOf(e)) {
 		if line = printable(strings.TrimRight(line, "\r\n")); line != "" {
-			b.WriteString("  " + line + "\n")
+			lines = append(lines, wrapSentence(to, "", columnGap+line)...)
 		}
 	}
 	if e.Hint != "" {
-		b.WriteString("hint: " + printable(e.Hint) + "\n")
+		lines = append(lines, hintLine(to, printable(e.Hint)))
 	}
-	fmt.Fprint(a.env.Stderr, b.String()) // there is nowhere left to tell it
+	fmt.Fprintln(a.env.Stderr, strings.Join(lines, "\n")) // there is nowhere left to tell it
 }
 
 // detailsOf is the details of an error and its cause, unless the details have it or the
@@ -161,78 +156,6 @@ func detailsOf(e *croft.Error) string {
 	default:
 		return e.Details + "\n" + cause
 	}
-}
-
-// filler makes every list and map empty that is nil and that JSON would show as null: null
-// means that something is not known. It remembers which fields of a type it has to look at,
-// because a list may have a thousand items.
-type filler map[reflect.Type][]fillField
-
-type fillField struct {
-	index      int
-	isOptional bool // it is left out if it is nil
-}
-
-func (f filler) fill(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			f.fill(v.Elem())
-		}
-	case reflect.Slice:
-		if !f.isFilled(v.Type()) {
-			return
-		}
-		if v.IsNil() {
-			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-		}
-		if f.isFilled(v.Type().Elem()) {
-			for i := range v.Len() {
-				f.fill(v.Index(i))
-			}
-		}
-	case reflect.Map:
-		if v.IsNil() {
-			v.Set(reflect.MakeMap(v.Type()))
-		}
-		for key, value := range v.Seq2() {
-			if value.Kind() == reflect.Slice && value.IsNil() {
-				v.SetMapIndex(key, reflect.MakeSlice(value.Type(), 0, 0))
-			}
-		}
-	case reflect.Struct:
-		for _, field := range f.fieldsOf(v.Type()) {
-			if value := v.Field(field.index); !field.isOptional || !value.IsNil() {
-				f.fill(value)
-			}
-		}
-	}
-}
-
-func (f filler) fieldsOf(at reflect.Type) []fillField {
-	if fields, ok := f[at]; ok {
-		return fields
-	}
-	var fields []fillField
-	for i := range at.NumField() {
-		if field := at.Field(i); field.IsExported() && f.isFilled(field.Type) {
-			isOptional := field.Type.Kind() != reflect.Struct && strings.Contains(field.Tag.Get("json"), ",omit")
-			fields = append(fields, fillField{i, isOptional})
-		}
-	}
-	f[at] = fields
-	return fields
-}
-
-// isFilled reports whether a value of a type is a list or a map, or may have one in it.
-func (filler) isFilled(at reflect.Type) bool {
-	switch at.Kind() {
-	case reflect.Slice:
-		return at.Elem().Kind() != reflect.Uint8 // bytes
-	case reflect.Pointer, reflect.Map, reflect.Struct:
-		return at != reflect.TypeFor[time.Time]()
-	}
-	return false
 }
 
 const (
@@ -284,9 +207,9 @@ func showProgress(w io.Writer, room int, stage func() string, quit <-chan struct
 			}
 			if spent := time.Since(start); width > 0 || spent > progressAfter {
 				time := fmt.Sprintf(" … %ds", int(spent.Seconds()))
-				line := cutEnd(printable(what), room-1-utf8.RuneCountInString(time)) + time
+				line := cutEnd(printable(what), room-1-screen.Width(time)) + time
 				was := width
-				width = utf8.RuneCountInString(line)
+				width = screen.Width(line)
 				fmt.Fprint(w, "\r"+line+strings.Repeat(" ", max(was-width, 0)))
 				width = max(width, was)
 			}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"strconv"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -20,7 +22,9 @@ func newPoolCommand(a *app) *cobra.Command {
 		Short: "Show, fill or empty the stock of checkouts",
 		Long: `Show the checkouts that are kept in stock for new workspaces of this project. With
 one in stock "croft new" renames a directory instead of writing all files. The last
-one is copied, the others are handed out.
+one is copied, the others are handed out. Large directories that new workspaces get
+copies of (.worktreeinclude, [[provision.path]]) are copied beforehand, too, and used
+as long as nothing in them has changed in the project.
 
 "croft new" fills the stock in the background, at low priority, when it has answered,
 and not while the machine is busy. The setting pool.size says how many there are (0:
@@ -33,6 +37,9 @@ none), pool.max_bytes and pool.max_inodes bound them.`,
 			a.silent = isAuto
 			if isAuto && a.env.Background != nil {
 				a.env.Background()
+			}
+			if isAuto && a.env.Pause != nil {
+				a.env.Pause(cmd.Context())
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				switch {
@@ -86,6 +93,7 @@ func (a *app) showPool(pool *croft.Pool) {
 	if len(pool.Spares) > 0 {
 		a.printTable(rows)
 	}
+	a.showCopies(pool.Copies)
 	switch {
 	case pool.Busy:
 		a.note("%d of %s in stock; more are being made", len(pool.Spares), countNoun(pool.Size, "checkout"))
@@ -94,6 +102,27 @@ func (a *app) showPool(pool *croft.Pool) {
 	default:
 		a.note("%d of %s in stock", len(pool.Spares), countNoun(pool.Size, "checkout"))
 	}
+}
+
+// showCopies prints the copies of directories in stock, a line for each directory.
+func (a *app) showCopies(list []croft.SpareCopy) {
+	if len(list) == 0 {
+		return
+	}
+	rows := [][]cell{headingRow("COPIES OF", "FILES", "SIZE", "COUNT")}
+	for _, c := range list {
+		n := 0
+		for _, other := range list {
+			if other.Path == c.Path {
+				n++
+			}
+		}
+		row := plainRow(c.Path, countNoun(int(c.Files), "file"), sizeText(c.Bytes), strconv.Itoa(n))
+		if !slices.ContainsFunc(rows, func(r []cell) bool { return r[0] == row[0] }) {
+			rows = append(rows, row)
+		}
+	}
+	a.printTable(rows)
 }
 
 // poolResult is the pool of a project.

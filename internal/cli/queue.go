@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -155,7 +157,11 @@ func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueReq
 			a.note("nothing waits")
 			return nil
 		}
-		a.showMerges(merges)
+		if a.isShown() {
+			a.printLines(listing.Queue(merges, nil, a.stdout(), a.env.Now()))
+		} else {
+			a.showMerges(merges)
+		}
 		if yes, err := a.hasAgreed(ctx, agreed, "Take "+countNoun(len(merges), "merge")+" out of the queue?"); err != nil || !yes {
 			return err
 		}
@@ -205,7 +211,7 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 	if err != nil {
 		return err
 	}
-	moved := slices.DeleteFunc(lanes.Items, func(l croft.Lane) bool { return l.Message == "" })
+	moved := slices.DeleteFunc(slices.Clone(lanes.Items), func(l croft.Lane) bool { return l.Message == "" })
 	if a.json {
 		a.emit(mergesResult{merges.Items, moved})
 		return nil
@@ -213,12 +219,16 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 	switch {
 	case len(merges.Items) == 0:
 		a.note("nothing waits")
+	case a.isShown():
+		a.printQueue(ctx, lanes.Items, merges.Items)
 	case req.Scope == croft.ScopeAll:
 		a.showMergesWith(merges.Items, columnID)
 	default:
 		a.showMerges(merges.Items)
 	}
-	a.noteWaiting(ctx, merges.Items)
+	if !a.isShown() {
+		a.noteWaiting(ctx, merges.Items)
+	}
 	for _, l := range moved {
 		a.note("%s", l.Message)
 		switch {
@@ -229,6 +239,18 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 		}
 	}
 	return nil
+}
+
+// printQueue shows on a terminal which merges wait for each target, and which have ended.
+func (a *app) printQueue(ctx context.Context, lanes []croft.Lane, merges []croft.Merge) {
+	tips := map[string]string{}
+	for _, l := range lanes {
+		tips[l.Target] = l.Tip
+	}
+	a.printLines(listing.Queue(merges, tips, a.stdout(), a.env.Now()))
+	if isWaiting, isDriven := listing.IsDriven(merges); isWaiting && !isDriven && !a.hasDaemon(ctx) {
+		a.remark(screen.Span{Text: "  nobody drives this queue: ", Style: styleYellow}, command(driveCommand))
+	}
 }
 
 func (a *app) runQueueAccept(ctx context.Context, svc queuer, req croft.AcceptRequest) error {
@@ -262,7 +284,10 @@ func (a *app) runQueueRun(ctx context.Context, svc queuer, req croft.DriveReques
 	if err != nil {
 		return err
 	}
-	a.showMerges(merges.Merges)
+	if len(merges.Merges) == 0 && a.isShown() {
+		a.note("nothing waits")
+	}
+	a.tellMerges(merges.Merges, nil)
 	return mergesExitStatus(merges.Merges, croft.MergeMerged)
 }
 
@@ -295,7 +320,7 @@ func (a *app) runQueueFollow(ctx context.Context, svc queueFollower, req croft.D
 			return cmp.Or(<-driven, err)
 		}
 		if (req.Target == "" || e.Target == req.Target) && e.After != nil && e.After.Merge != nil {
-			a.showMerges([]croft.Merge{*e.After.Merge})
+			a.tellMerges([]croft.Merge{*e.After.Merge}, nil)
 		}
 		if a.out.err != nil {
 			break // the reader has gone; output says so
@@ -312,7 +337,8 @@ func (a *app) runQueueAction(ctx context.Context, svc queuer, req croft.QueueReq
 	}
 	switch {
 	case len(merges.Merges) > 0 || a.json:
-		a.showMerges(merges.Merges)
+		a.tellMerges(merges.Merges, nil)
+		a.noteWaiting(ctx, merges.Merges)
 	case req.Action == croft.QueueRelease:
 		a.note("nothing is held")
 	case req.Action == croft.QueueHold:

@@ -34,7 +34,7 @@ func TestWhoDrivesTheQueue(t *testing.T) {
 	}{
 		{waits, nil, "a  queued  → main  -\n", driven},
 		{waits, croft.DaemonUnreachable, "a  queued  → main  -\n", hint},
-		{held, nil, "a  held  → main  -\n", "hint: croft queue release\n"},
+		{held, nil, "a  held  → main  -\n", "hint: croft queue release a\n"},
 	} {
 		r := newRun(nil)
 		r.env.Open = func(context.Context, string, map[string]string) (croft.Service, error) {

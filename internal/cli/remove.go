@@ -84,7 +84,7 @@ func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveReques
 		}
 	}
 	a.showRemoved(ctx, svc, *result)
-	a.noteUnknown(result.Unknown)
+	unknownErr := a.tellUnknown(ctx, svc, result.Unknown, isMissingOK)
 	for _, k := range result.Kept {
 		if isDeclined && errors.Is(k.Reason, croft.WorkspaceDirty) {
 			a.note("kept %s", k.Name) // the user has just seen why
@@ -95,7 +95,7 @@ func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveReques
 	if err := keptExitStatus(result.Kept); err != nil {
 		return err
 	}
-	return a.unknownExitStatus(result.Unknown, isMissingOK)
+	return unknownErr
 }
 
 // runShownRemove shows the workspaces that a removal would take, and removes them if
@@ -110,8 +110,7 @@ func (a *app) runShownRemove(ctx context.Context, svc remover, req croft.RemoveR
 		return err
 	}
 	if how == consentDryRun {
-		a.noteUnknown(plan.unknown)
-		return a.unknownExitStatus(plan.unknown, isMissingOK)
+		return a.tellUnknown(ctx, svc, plan.unknown, isMissingOK)
 	}
 	if !yes {
 		if len(plan.list) == 0 { // there was nothing to ask about
@@ -148,19 +147,25 @@ func (a *app) showRemoved(ctx context.Context, svc repoFinder, result croft.Remo
 	}
 }
 
-// noteUnknown remarks names that are not there.
-func (a *app) noteUnknown(names []string) {
+// tellUnknown remarks names that are not there, and makes them visible in the exit status. One that is in the trash was
+// probably meant to be restored, or is removed already.
+func (a *app) tellUnknown(ctx context.Context, svc finder, names []string, isMissingOK bool) error {
+	hint := "croft list"
 	for _, name := range names {
+		if !isMissingOK {
+			_, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: name})
+			if e, ok := errors.AsType[*croft.Error](err); ok && strings.HasPrefix(e.Hint, "croft restore ") {
+				a.note("%s", e.Message)
+				hint = e.Hint
+				continue
+			}
+		}
 		a.note("no workspace %s, nothing to remove", quoted(name))
 	}
-}
-
-// unknownExitStatus makes names that are not there visible in the exit status.
-func (a *app) unknownExitStatus(names []string, isMissingOK bool) error {
 	if len(names) == 0 || isMissingOK {
 		return nil
 	}
-	a.note("hint: croft list")
+	a.note("hint: %s", hint)
 	return statusError(croft.WorktreeNotFound.ExitCode())
 }
 
@@ -246,7 +251,7 @@ func (a *app) lossText(ws croft.Workspace, status croft.Status) string {
 	if kept := a.retentionText(ws.Repo); kept != "" {
 		text += ", " + kept
 	}
-	return text
+	return a.stderr().Signs().Spell(text)
 }
 
 // retentionKey is the setting that says how long the trash is kept.

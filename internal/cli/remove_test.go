@@ -130,6 +130,9 @@ func TestInterruptedQuestion(t *testing.T) {
 	if exit := Main(ctx, r.env); exit != croft.ExitCanceled || len(requests) != 1 {
 		t.Errorf("exit %d after %d requests, want %d after 1", exit, len(requests), croft.ExitCanceled)
 	}
+	if !strings.Contains(r.stderr.String(), "croft: the question was left unanswered, and nothing was done\n") {
+		t.Errorf("%q", r.stderr.String())
+	}
 }
 
 func TestRemoveUnknown(t *testing.T) {

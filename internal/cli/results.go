@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
+	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
 )
 
@@ -31,14 +31,36 @@ func (a *app) trashTime(ctx context.Context, svc repoFinder) string {
 	return a.retentionText(repo.Path)
 }
 
+// printCleaned says on a terminal how many workspaces were removed that nobody named, and how they come back.
+func (a *app) printCleaned(ctx context.Context, svc repoFinder, r croft.CleanResult) {
+	if len(r.Removed) == 1 {
+		a.printRemoved(ctx, svc, r.Removed)
+	} else if n := len(r.Removed); n > 0 {
+		where := "in the trash: "
+		if kept := a.trashTime(ctx, svc); kept != "" {
+			where = "in the trash for " + kept + ": "
+		}
+		back := " brings all back"
+		if n == 2 {
+			back = " brings both back"
+		}
+		a.printOutcomes(outcome{
+			Kind: screen.Done, Name: countNoun(n, "workspace") + " removed", Detail: []screen.Span{prose("%s", where), command("croft undo"), prose("%s", back)},
+		})
+	}
+	if n := len(r.Branches); n > 0 {
+		a.printOutcomes(outcome{Kind: screen.Done, Name: countOf(n, "branch", "branches") + " deleted", Detail: []screen.Span{prose("%s; the tips are kept", fewNames(r.Branches))}})
+	}
+}
+
 // printRemoved says on a terminal where removed workspaces are.
 func (a *app) printRemoved(ctx context.Context, svc repoFinder, removed []croft.Removed) {
 	var list []outcome
 	kept := a.trashTime(ctx, svc)
 	for _, r := range removed {
-		o := outcome{kind: screen.Done, name: r.Name, word: "removed", detail: []screen.Span{{Text: "nothing was left to keep"}}}
+		o := outcome{Kind: screen.Done, Name: r.Name, Word: "removed", Detail: []screen.Span{{Text: "nothing was left to keep"}}}
 		if r.Trash != "" {
-			o.detail = restorable(r.Name, kept)
+			o.Detail = restorable(r.Name, kept)
 		}
 		list = append(list, o)
 	}
@@ -48,13 +70,16 @@ func (a *app) printRemoved(ctx context.Context, svc repoFinder, removed []croft.
 }
 
 // printDiscarded says on a terminal where discarded workspaces are, and why others stay.
-func (a *app) printDiscarded(ctx context.Context, svc repoFinder, merges []croft.Merge) {
+func (a *app) printDiscarded(ctx context.Context, svc repoFinder, merges []croft.Merge, works map[croft.ID]*croft.Work) {
 	var list []outcome
 	kept := a.trashTime(ctx, svc)
 	for _, m := range merges {
-		o := outcome{kind: screen.Done, name: m.WorkspaceName, word: mergeWord(m), detail: restorable(m.WorkspaceName, kept)}
+		o := outcome{Kind: screen.Done, Name: m.WorkspaceName, Word: mergeWord(m), Detail: restorable(m.WorkspaceName, kept)}
+		if spans := results.LinesOf(works[m.Workspace], a.stdout().Signs()); len(spans) > 0 {
+			o.Detail = append(append(spans, screen.Span{Text: " "}), o.Detail...)
+		}
 		if m.Reason != "" {
-			o = outcome{kind: screen.Stuck, name: m.WorkspaceName, word: "not discarded"}
+			o = outcome{Kind: screen.Stuck, Name: m.WorkspaceName, Word: "not discarded"}
 		}
 		list = append(list, o)
 	}
@@ -66,134 +91,48 @@ func (a *app) printDiscarded(ctx context.Context, svc repoFinder, merges []croft
 	}
 }
 
-// actText is an act as a sentence without its actor.
-func actText(op croft.Operation) string {
-	past := map[string]string{
-		"create": "made", "remove": "removed", "restore": "restored", "discard": "discarded", "merge": "merged", "revert": "reverted", "apply": "applied work of",
-		"lock": "locked", "unlock": "unlocked", "clean": "cleaned away", "reap": "reaped", "adopt": "adopted", "finish": "finished", "resolve": "brought the target into",
-		"save": "saved", "snapshot": "saved", "rewind": "put back", "undo": "took back", "trust": "approved checks",
-	}
-	verb, ok := past[op.Kind]
-	if !ok {
-		verb = op.Kind
-	}
-	names := strings.Fields(op.WorkspaceName)
-	switch {
-	case op.Kind == "undo" && op.Undoes != "":
-		return strings.TrimSpace(verb + " " + string(op.Undoes) + " of " + fewNames(names))
-	case len(names) == 0:
-		return verb
-	}
-	return verb + " " + fewNames(names)
-}
-
-// shortIDs are the shortest beginnings that tell the IDs of a list apart, of at least four characters.
-func shortIDs(ids []croft.ID) map[croft.ID]string {
-	const least = 4
-	short := map[croft.ID]string{}
-	for _, id := range ids {
-		n := least
-		for n < len(id) && slices.ContainsFunc(ids, func(o croft.ID) bool { return o != id && strings.HasPrefix(string(o), string(id[:n])) }) {
-			n++
-		}
-		short[id] = string(id[:min(n, len(id))])
-	}
-	return short
-}
-
 // printHistory shows on a terminal what was done, as sentences.
 func (a *app) printHistory(list []croft.Operation) {
-	to := a.stdout()
-	var ids []croft.ID
-	for _, op := range list {
-		ids = append(ids, op.ID)
-	}
-	short := shortIDs(ids)
-	const colWhen, colWho, colWhat = "WHEN", "WHO", "WHAT"
-	t := &screen.Table{Columns: []screen.Column{
-		{Key: colMark, IsClose: true}, {Key: "ID", Heading: "ID"}, {Key: colWhen, Heading: colWhen, IsRight: true}, {Key: colWho, Heading: colWho}, {Key: colWhat, Heading: colWhat},
-	}}
-	for _, op := range list {
-		kind, style := screen.Done, screen.Plain
-		if !op.IsUndoable {
-			kind, style = screen.Nothing, screen.Dim
-		}
-		text := actText(op)
-		if op.State == "undone" {
-			text += ", taken back"
-		}
-		t.Rows = append(t.Rows, []screen.Cell{
-			append(screen.Cell{{Text: "  "}}, markSpan(to, kind)),
-			{{Text: short[op.ID], Style: style.And(screen.Bold)}},
-			screen.Text(ageText(a.env.Now(), op.StartedAt), screen.Dim), screen.Text(printable(op.Actor), style), screen.Text(printable(text), style),
-		})
-	}
-	sign := to.Signs().Cut
-	end := func(text string, room int) string { return screen.CutEnd(text, room, sign) }
-	t.Fit(to.Width, screen.Shrink(colWhat, 24, end), screen.Shrink(colWho, 8, end), screen.Drop(colWho), screen.Shrink(colWhat, 8, end))
-	for _, line := range append([]string{t.Heading(to)}, t.Body(to)...) {
-		a.printLine(line)
-	}
+	a.printLines(listing.History(list, a.stdout(), a.env.Now()))
 	if slices.ContainsFunc(list, func(op croft.Operation) bool { return op.IsUndoable }) {
 		err := a.stderr()
-		a.remark(
-			screen.Span{Text: "    "}, command("croft undo"), screen.Span{Text: " takes back the last, ", Style: styleDim}, command("croft undo ID"),
-			screen.Span{Text: " any with ", Style: styleDim}, markSpan(err, screen.Done))
+		a.remarkIndented(4,
+			command("croft undo"), screen.Span{Text: " takes back the last, ", Style: styleDim}, command("croft undo ID"),
+			screen.Span{Text: " any with ", Style: styleDim}, results.MarkSpan(err, screen.Done))
 	}
 }
 
 // printTrash shows on a terminal what can be restored.
 func (a *app) printTrash(result trashResult) {
-	to, now := a.stdout(), a.env.Now()
-	count := map[string]int{}
-	for _, item := range result.Trash {
-		count[item.Name]++
-	}
-	const colSize, colRemoved, colKept, colLeft = "SIZE", "REMOVED", "KEPT", "LEFT"
-	t := &screen.Table{Columns: []screen.Column{
-		{Key: colMark, IsClose: true},
-		{Key: colName, Heading: colName},
-		{Key: "ID", Heading: "ID"},
-		{Key: colRemoved, Heading: colRemoved, IsRight: true},
-		{Key: colWhy, Heading: colWhy},
-		{Key: colLeft, Heading: colLeft},
-		{Key: colSize, Heading: colSize, IsRight: true},
-		{Key: colKept, Heading: colKept},
-	}}
-	for _, item := range result.Trash {
-		id := "" // a name that is there twice needs it
-		if count[item.Name] > 1 {
-			id = string(item.ID)
-		}
-		size := ""
-		if item.Left == croft.LeftDirectory || item.Left == "" {
-			size = sizeText(item.Bytes)
-		}
-		t.Rows = append(t.Rows, []screen.Cell{
-			screen.Text(" ", screen.Plain), screen.Text(printable(item.Name), screen.Bold), screen.Text(id, screen.Plain), screen.Text(ageText(now, item.RemovedAt)+" ago", screen.Dim),
-			screen.Text(string(item.As), screen.Plain), screen.Text(string(item.Left), screen.Dim), screen.Text(size, screen.Plain), screen.Text(keptForText(now, item), screen.Dim),
-		})
-	}
-	sign := to.Signs().Cut
-	if !slices.ContainsFunc(result.Trash, func(i croft.TrashItem) bool { return count[i.Name] > 1 }) {
-		screen.Drop("ID")(t, 0)
-	}
-	t.Fit(to.Width, screen.Drop(colLeft), screen.Drop(colSize), screen.Shrink(colName, leastName, func(text string, room int) string { return screen.CutMiddle(text, room, sign) }), screen.Drop(colWhy))
-	for _, line := range append([]string{t.Heading(to)}, t.Body(to)...) {
-		a.printLine(line)
-	}
+	heading, lines := listing.Trash(result.Trash, a.stdout(), a.env.Now())
+	a.printLines(append([]string{heading}, lines...))
 	total := sizeText(result.Bytes)
 	if result.MaxBytes != nil {
 		total += " of " + sizeText(*result.MaxBytes)
 	}
-	a.remark(screen.Span{Text: "    " + total + "; ", Style: styleDim}, command("croft restore NAME"), screen.Span{Text: " brings one back", Style: styleDim})
+	a.remarkIndented(4, screen.Span{Text: total + "; ", Style: styleDim}, command("croft restore NAME"), screen.Span{Text: " brings one back", Style: styleDim})
 }
 
 // printUndone says on a terminal how an undo is taken back.
-func (a *app) printUndone(done *croft.Operation) {
-	o := outcome{kind: screen.Done, name: "undone", word: "nothing had to be changed", isPlain: true}
+func (a *app) printUndone(done *croft.Operation, short croft.ID) {
+	o := outcome{Kind: screen.Done, Name: "undone", Word: "nothing had to be changed", IsPlain: true}
 	if done.IsUndoable {
-		o.word, o.detail = "", []screen.Span{{Text: "to take that back: "}, command(fmt.Sprintf("croft undo %s", done.ID))}
+		o.Word, o.Detail = "", []screen.Span{{Text: "to take that back: "}, command("croft undo " + string(short))}
 	}
 	a.printOutcomes(o)
+}
+
+// shortOperation is the shortest beginning of an act's ID that no other act of the history has.
+func (a *app) shortOperation(ctx context.Context, svc croft.History, id croft.ID) croft.ID {
+	acts, err := svc.History(ctx, croft.HistoryRequest{Repo: a.dir(), Page: croft.Page{Limit: 1000}})
+	if err != nil || acts.Next != "" {
+		return id
+	}
+	ids := []croft.ID{id}
+	for _, act := range acts.Items {
+		if act.ID != id {
+			ids = append(ids, act.ID)
+		}
+	}
+	return croft.ID(shortIDs(ids)[id])
 }

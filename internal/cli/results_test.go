@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/live"
+	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
 )
 
@@ -108,23 +110,23 @@ func TestLiveMerge(t *testing.T) {
 	svc := &checking{output: "\x1b[31mok\x1b[0m    app/internal/auth\t0.214s\n\n--- FAIL: TestRateLimit (0.00s)\n\x07    limit_test.go:41: got 101 requests, want 100\n"}
 	var w bytes.Buffer
 	a := &app{env: Env{Stderr: &w, Stdout: &w, Width: 80, ErrWidth: 80, Now: func() time.Time { return noon }}, out: &output{w: &w}}
-	l := &liveMerges{
-		a: a, svc: svc, merges: []croft.Merge{m}, tip: "e00e2719aaaa", begun: noon, checks: map[croft.ID][]croft.Check{},
-		works: map[croft.ID]*croft.Work{"a1": {Seen: []croft.Aspect{croft.AspectCommits}, Added: 14, Deleted: 3, Changed: 3}},
+	l := &live.Merges{
+		On: a.liveScreen(), Svc: svc, Merges: []croft.Merge{m}, Tip: "e00e2719aaaa", Begun: noon,
+		Works: map[croft.ID]*croft.Work{"a1": {Seen: []croft.Aspect{croft.AspectCommits}, Added: 14, Deleted: 3, Changed: 3}},
 	}
 	show := func(what string, attempts ...croft.Attempt) {
 		svc.merge = m
 		svc.merge.Attempts = attempts
-		l.look(t.Context())
+		l.Look(t.Context())
 		fmt.Fprintf(&b, "== %s\n", what)
-		for _, line := range l.lines(a.stderr(), at) {
+		for _, line := range l.Lines(a.stderr(), at) {
 			fmt.Fprintln(&b, a.stderr().Line(line...))
 		}
 	}
 	end := func(what string, m croft.Merge) {
-		l.merges = []croft.Merge{m}
-		l.end(t.Context())
-		a.printOutcomes(mergeOutcome(m, l.works["a1"], a.stdout().Signs(), l.tip))
+		l.Merges = []croft.Merge{m}
+		l.End(t.Context())
+		a.printOutcomes(results.OfMerge(m, l.Works["a1"], a.stdout().Signs(), l.Tip))
 		a.remarkMerge(m)
 		fmt.Fprintf(&b, "== %s\n%s", what, w.String())
 		w.Reset()
@@ -139,12 +141,12 @@ func TestLiveMerge(t *testing.T) {
 	ended.Attempts = []croft.Attempt{attempt(1, croft.TryFailed, vet, first), attempt(0, croft.TryPassed, aloneDone)}
 	ended.Checks = []croft.Check{vet, first}
 	end("failed", ended)
-	l.checks = map[croft.ID][]croft.Check{}
+	l = &live.Merges{On: l.On, Svc: svc, Tip: l.Tip, Works: l.Works}
 	merged := m
 	merged.State, merged.Status, merged.Commit = croft.MergeDone, croft.MergeMerged, "2527144aaaa"
 	merged.Attempts, merged.Checks = []croft.Attempt{attempt(1, croft.TryPassed, vet, flaky)}, []croft.Check{vet, flaky}
 	end("flaky", merged)
-	l.checks, l.works = map[croft.ID][]croft.Check{}, nil
+	l = &live.Merges{On: l.On, Svc: svc, Tip: l.Tip}
 	for what, change := range map[string]func(*croft.Merge){
 		"conflict": func(m *croft.Merge) {
 			m.Reason, m.Hint = croft.Conflict, "croft merge --resolve rate-limit"
@@ -164,12 +166,17 @@ func TestLiveMerge(t *testing.T) {
 		b.Reset()
 		b.WriteString(was.String())
 	}
-	l.merges = []croft.Merge{merged, m, m}
-	l.merges[1].Attempts = []croft.Attempt{attempt(1, croft.TryRunning, vet, second)}
-	l.merges[2].State, l.merges[2].WorkspaceName = croft.MergeQueued, "csv-export"
+	l.Merges = []croft.Merge{merged, m, m}
+	l.Merges[1].Attempts = []croft.Attempt{attempt(1, croft.TryRunning, vet, second)}
+	l.Merges[2].State, l.Merges[2].WorkspaceName = croft.MergeQueued, "csv-export"
 	b.WriteString("== several\n")
-	for _, line := range l.lines(a.stderr(), at) {
+	for _, line := range l.Lines(a.stderr(), at) {
 		fmt.Fprintln(&b, a.stderr().Line(line...))
+	}
+	l.Merges = []croft.Merge{merged, merged}
+	l.Merges[1].WorkspaceName = "csv-export"
+	if l.End(t.Context()); w.String() != "  ! go test ./...  passed at the second try: flaky, with rate-limit, csv-export\n" {
+		t.Errorf("of several merges it is said: %q", w.String())
 	}
 	compareGolden(t, "merge.golden", b.String())
 	if strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "\x07") {

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/results"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -11,12 +13,14 @@ import (
 type reverter interface {
 	PlanRevert(ctx context.Context, req croft.RevertRequest) (*croft.RevertPlan, error)
 	SubmitRevert(ctx context.Context, req croft.RevertRequest) (*croft.Merge, error)
+	ResolveRevert(ctx context.Context, req croft.RevertRequest) (*croft.Resolution, error)
 	mergeWaiter
+	finder
 }
 
 func newRevertCommand(a *app) *cobra.Command {
 	req := croft.RevertRequest{}
-	var isDryRun bool
+	var isDryRun, isResolve bool
 	cmd := &cobra.Command{
 		Use:   "revert NAME or MERGE",
 		Short: "Take a merge back",
@@ -24,17 +28,26 @@ func newRevertCommand(a *app) *cobra.Command {
 What was merged after it stays. Merging the workspace again brings the work
 back.
 
+If files that it changed were changed since, --resolve makes a workspace revert-NAME
+with the revert in progress. Once the conflicts are resolved there, merging that
+workspace takes the merge back.
+
 Of a workspace that was merged several times, NAME means its last merge that
 changed anything; "croft queue --all" has the IDs of the others.`,
 		Args: takesOne("merge", "the name of its workspace, or its ID"),
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			req.Repo, req.Ref = a.dir(), args[0]
+			if isResolve {
+				return a.resolveRevert(ctx, svc, req)
+			}
 			return a.runRevert(ctx, svc, req, isDryRun)
 		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")
 	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
+	flags.BoolVar(&isResolve, "resolve", false, "make a workspace in which its conflicts are resolved")
+	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
 	addKeyFlag(cmd, &req.Key)
 	return cmd
 }
@@ -51,7 +64,11 @@ func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertReque
 		a.emit(revertPlanResult{*plan})
 		return nil
 	}
-	if plan.Later > 0 {
+	if isDryRun && a.isShown() {
+		a.printRevertPlan(*plan)
+		return nil
+	}
+	if plan.Later > 0 && !a.isShown() {
 		a.note("%s", countOf(plan.Later, "merge came after it, and stays", "merges came after it, and stay"))
 	}
 	for _, c := range plan.Conflicts {
@@ -69,6 +86,61 @@ func (a *app) revert(ctx context.Context, svc reverter, req croft.RevertRequest)
 	if err != nil {
 		return err
 	}
-	a.showMerges([]croft.Merge{*m})
+	a.tellMerges([]croft.Merge{*m}, nil)
+	a.remarkReverted(ctx, svc, *m)
 	return mergesExitStatus([]croft.Merge{*m}, croft.MergeMerged)
+}
+
+// printRevertPlan says on a terminal which merge would be reverted, and what is in the way.
+func (a *app) printRevertPlan(plan croft.RevertPlan) {
+	m, conflicts := plan.Merge, "no conflict"
+	o := results.OfMerge(m, nil, a.stdout().Signs(), "")
+	if n := len(plan.Conflicts); n > 0 {
+		o.Kind, conflicts = screen.Look, countNoun(n, "file")+" in conflict"
+	}
+	o.Detail = []screen.Span{prose("%s  %s ago, %s", shortCommit(m.Commit), ageText(a.env.Now(), m.EndedAt), conflicts)}
+	a.printOutcomes(o)
+	a.remarkConflicts(plan.Conflicts)
+	if plan.Later > 0 {
+		a.remarkText(prose("%s", countOf(plan.Later, "merge came after it and stays", "merges came after it and stay")))
+	}
+}
+
+// remarkReverted says where the work is that was taken out of a branch.
+func (a *app) remarkReverted(ctx context.Context, svc reverter, m croft.Merge) {
+	if !a.isShown() || m.Status != croft.MergeMerged || m.Workspace == "" {
+		return
+	}
+	if m.Later > 0 {
+		a.remarkText(prose("%s", countOf(m.Later, "merge came after it and stays", "merges came after it and stay")))
+	}
+	ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: croft.ByID(m.Workspace), Scope: croft.ScopeAll})
+	switch {
+	case err != nil:
+	case ws.State != croft.Trashed:
+		a.remarkText(prose("its workspace is still there: "), command("croft diff "+shellWord(ws.Name)))
+	case !ws.KeptUntil.IsZero():
+		a.remarkText(prose("its workspace comes back with "), command("croft restore "+shellWord(ws.Name)))
+	}
+}
+
+// resolveRevert makes a workspace in which the conflicts of a revert are resolved.
+func (a *app) resolveRevert(ctx context.Context, svc reverter, req croft.RevertRequest) error {
+	out, err := svc.ResolveRevert(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(resolutionResult{*out})
+		return nil
+	}
+	ws := out.Workspace
+	a.printTable([][]cell{{plainCell(ws.Name), styledCell("resolving", styleYellow), plainCell(a.shownPath(ws.Path))}})
+	a.note("a new workspace; %s in conflict:", countNoun(len(out.Conflicts), "file"))
+	for _, c := range out.Conflicts {
+		a.note("  %s", printable(c.Path))
+	}
+	name := shellWord(ws.Name)
+	a.note("next: croft sh %s, then croft merge %s", name, name)
+	return nil
 }

@@ -75,10 +75,12 @@ func TestReviewAsks(t *testing.T) {
 		{"some hunks", "y\nn\ny\nn\nn\ny\n", &croft.ApplyRequest{Hunks: map[string][]int{"a.go": {1, 3}}}},
 		{"the rest of a file", "n\na\nn\ny\nyes\ny\ny\n", &croft.ApplyRequest{Paths: []string{"c.go"}, Hunks: map[string][]int{"a.go": {2, 3}}}},
 		{"all of a file", "a\na\nn\ny\n", &croft.ApplyRequest{Paths: []string{"a.go", "b.bin"}}},
-		{"done", "y\nd\ny\n", &croft.ApplyRequest{Hunks: map[string][]int{"a.go": {1}}}},
-		{"done at a whole file", "a\nd\nY\n", &croft.ApplyRequest{Paths: []string{"a.go"}}},
-		{"help first", "?\nwhat\na\nd\ny\n", &croft.ApplyRequest{Paths: []string{"a.go"}}},
-		{"quit", "y\ny\nq\ny\n", nil},
+		{"the rest of a file is left", "y\nd\nn\nn\ny\n", &croft.ApplyRequest{Hunks: map[string][]int{"a.go": {1}}}},
+		{"left from a whole file on", "a\nd\nd\nY\n", &croft.ApplyRequest{Paths: []string{"a.go"}}},
+		{"help first", "?\nwhat\na\nq\ny\n", &croft.ApplyRequest{Paths: []string{"a.go"}}},
+		{"quit", "y\nn\nq\ny\n", &croft.ApplyRequest{Hunks: map[string][]int{"a.go": {1}}}},
+		{"back", "b\ny\ny\nb\nn\nn\nq\ny\n", &croft.ApplyRequest{Hunks: map[string][]int{"a.go": {1}}}},
+		{"back and quit", "y\ny\nb\nb\nq\ny\n", nil},
 		{"nothing", "n\nn\nn\nn\nn\ny\n", nil},
 		{"no in the end", "a\ny\ny\nn\n", nil},
 		{"hangs up", "y\ny\n", nil},
@@ -124,12 +126,89 @@ c.go (renamed, +1 -1, was old.go, 100644 → 100755)
 @@ -1 +1 @@
 -x
 +y
-fix-login  applied  → main  c3c3c3c
-`, `file 1 of 3, hunk 1 of 3: apply? [y,n,a,d,q,?] file 1 of 3, hunk 2 of 3: apply? [y,n,a,d,q,?] `+
-		`file 1 of 3, hunk 3 of 3: apply? [y,n,a,d,q,?] file 2 of 3: apply? [y,n,a,d,q,?] `+reviewHelp+`
-file 2 of 3: apply? [y,n,a,d,q,?] file 3 of 3, hunk 1 of 1: apply? [y,n,a,d,q,?]   a.go (1 of 3 hunks)
+✓ fix-login  applied → main  c3c3c3c
+`, `file 1 of 3, hunk 1 of 3: apply this hunk? y n a d b s e q ? file 1 of 3, hunk 2 of 3: apply this hunk? y n a d b s e q ? `+
+		`file 1 of 3, hunk 3 of 3: apply this hunk? y n a d b s e q ? file 2 of 3: apply this file? y n a d b s e q ? `+strings.Join(reviewHelp(), "\n")+`
+file 2 of 3: apply this file? y n a d b s e q ? file 3 of 3, hunk 1 of 1: apply this hunk? y n a d b s e q ?   a.go (1 of 3 hunks)
   c.go
-Apply 2 files to main? [y/N] `)
+Apply 2 files to main? [y/N]   the workspace stays
+  to take it back: croft revert m1
+`)
+}
+
+// TestReviewEdits: a hunk that was edited is applied as it is then; what is no part of the file's lines is said, and asked about again.
+func TestReviewEdits(t *testing.T) {
+	var applied []croft.ApplyRequest
+	keys := typed("eeq")
+	r := withKeys(reviewing(&applied), keys)
+	edits := []string{"-9\n+one\n", "-1\n+ONE\n+more\n"}
+	r.env.Edit = func(_ context.Context, text []byte) ([]byte, error) {
+		if !strings.HasPrefix(string(text), "-1\n+one\n#") || keys.closed == 0 {
+			t.Errorf("edited %q, closed %d", text, keys.closed)
+		}
+		text, edits = []byte(edits[0]), edits[1:]
+		return text, nil
+	}
+	r.stdin = "y\n"
+	r.call(t, "review", "fix-login")
+	want := []croft.ApplyRequest{{Repo: project, Review: "r1", Edits: map[string][]croft.Edit{"a.go": {{OldStart: 1, OldLines: 1, Text: "ONE\nmore\n"}}}}}
+	if diff := cmp.Diff(want, applied); diff != "" {
+		t.Errorf("applied (-want +got):\n%s", diff)
+	}
+	for _, part := range []string{"no longer those of the file: apply this hunk?", "a.go (1 of 3 hunks, edited)"} {
+		if text := r.stderr.String(); !strings.Contains(text, part) {
+			t.Errorf("%q is missing in %q", part, text)
+		}
+	}
+}
+
+// TestReviewByKeys: each part has the screen for itself, with where one is and how many were chosen; the list comes after it, and who leaves
+// applies nothing.
+func TestReviewByKeys(t *testing.T) {
+	var applied []croft.ApplyRequest
+	keys := typed("ynbyd yn")
+	r := withKeys(reviewing(&applied), keys)
+	r.stdin = "y\n"
+	r.call(t, "review", "fix-login")
+	want := []croft.ApplyRequest{{Repo: project, Review: "r1", Paths: []string{"b.bin"}, Hunks: map[string][]int{"a.go": {1, 2}}}}
+	if diff := cmp.Diff(want, applied); diff != "" || keys.closed == 0 || len(keys.keys) > 0 {
+		t.Errorf("applied (-want +got):\n%s", diff)
+	}
+	text := r.stderr.String()
+	for _, part := range []string{
+		"fix-login → main   file 1 of 3, hunk 2 of 3   chosen: 1", "+two^[[31m^M", "apply this hunk? y n a d b s e q ?", "chosen: 2", "b.bin (added, binary)", "apply this file?",
+		"\x1b[?1049l  a.go (2 of 3 hunks)\n  b.bin\nApply 2 files to main? [y/N] ",
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is missing in %q", part, text)
+		}
+	}
+	applied = nil
+	r = withKeys(reviewing(&applied), typed("nsnyssnq"))
+	r.svc.review = func(croft.ReviewRequest) (*croft.Review, error) {
+		work := threeFiles()
+		work.Files[0].Hunks[1].OldLines, work.Files[0].Hunks[1].Text = 3, "-1\n+one\n 2\n-3\n"
+		return work, nil
+	}
+	r.stdin = "y\n"
+	r.call(t, "review", "fix-login")
+	want = []croft.ApplyRequest{{Repo: project, Review: "r1", Edits: map[string][]croft.Edit{"a.go": {{OldStart: 3, OldLines: 1}}}}}
+	if diff := cmp.Diff(want, applied); diff != "" {
+		t.Errorf("divided, applied (-want +got):\n%s", diff)
+	}
+	for _, part := range []string{"hunk 3 of 4", "it cannot be split further: apply this hunk?", "a.go (1 of 4 hunks)"} {
+		if text := r.stderr.String(); !strings.Contains(text, part) {
+			t.Errorf("%q is missing in %q", part, text)
+		}
+	}
+	for _, leave := range []string{"y\x1b", "yy"} {
+		applied = nil
+		keys := typed(leave)
+		r := withKeys(reviewing(&applied), keys)
+		if r.call(t, "review", "fix-login"); len(applied) > 0 || r.exit == croft.ExitOK || keys.closed == 0 || !strings.Contains(r.stderr.String(), "\x1b[?1049l") {
+			t.Errorf("%q: exit %d, %v", leave, r.exit, applied)
+		}
+	}
 }
 
 // A program is never asked, and neither is a user who would not see the review.

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/help"
 	"github.com/spf13/cobra"
 )
 
@@ -13,7 +15,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:               "croft",
 		Short:             "Isolated checkouts for coding agents",
-		Long:              rootSummary,
+		Long:              help.Summary,
 		Args:              takesNothing,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -38,6 +40,7 @@ func newRootCommand(a *app) *cobra.Command {
 	flags.StringVarP(&a.repo, "repo", "C", "", "the project's `directory`, or id:ID (default: this one)")
 	flags.StringArrayVar(&a.set, "set", nil, "set a configuration `key=value` for this call")
 	flags.Var(&a.color, "color", "print with colour: always, never or auto")
+	flags.BoolVar(&a.isUnpaged, "no-pager", false, "print without a pager")
 	flags.BoolVar(&a.plain, "no-color", false, "print without colour")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no remarks, only results and errors")
 	_ = root.MarkPersistentFlagDirname("repo") // fails only for a flag that is not there
@@ -45,7 +48,7 @@ func newRootCommand(a *app) *cobra.Command {
 		return &croft.Error{
 			Code: croft.InvalidRequest, Op: "parse",
 			Message: err.Error(),
-			Hint:    cmd.CommandPath() + " --help",
+			Hint:    cmp.Or(a.withNearestFlag(cmd, err), cmd.CommandPath()+" --help"),
 		}
 	})
 
@@ -66,8 +69,9 @@ func newRootCommand(a *app) *cobra.Command {
 	addAliases(root)
 	a.setHelp(root)
 	root.InitDefaultHelpCmd()
-	nameValues(root)
+	help.NameValues(root)
 	a.addCompletions(root)
+	a.addPicks(root)
 	root.ValidArgsFunction = completeAliases
 	return root
 }

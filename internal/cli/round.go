@@ -25,9 +25,9 @@ archived for everybody, and the checkouts go; the branches stay.
 
 Nothing that an agent finds in its checkout tells which agent it is.`,
 		Example: `  croft session start fix-42
-  croft round start --session fix-42 --agents opus,codex,gemini
-  croft round end --session fix-42
-  croft round present --session fix-42 --winner codex
+  croft round start fix-42 --agents opus,codex,gemini
+  croft round end fix-42
+  croft round present fix-42 --winner codex
   croft review presenter
   croft session end fix-42`,
 		Args: takesNothing,
@@ -50,10 +50,14 @@ type roundOptions struct {
 func newRoundStart(a *app) *cobra.Command {
 	var opts roundOptions
 	cmd := &cobra.Command{
-		Use:   "start --session SESSION --agents N|NAME,...",
-		Short: "Give every agent a fresh checkout",
-		Args:  takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:               "start SESSION --agents N|NAME,...",
+		Short:             "Give every agent a fresh checkout",
+		Args:              takesOptional("session"),
+		ValidArgsFunction: completeFirst(a.completeOpenSession),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := chooseSession(cmd, args, &opts.req.Session); err != nil {
+				return err
+			}
 			req, err := opts.request(a, cmd)
 			if err != nil {
 				return err
@@ -83,9 +87,6 @@ func newRoundStart(a *app) *cobra.Command {
 
 func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, error) {
 	req := o.req
-	if req.Session == "" {
-		return req, usageError(cmd, "which session: --session")
-	}
 	if o.config != "" {
 		mode, warnings, err := readWriteMode(a.absolute(o.config))
 		if err != nil {
@@ -186,26 +187,27 @@ func (a *app) showRound(round *croft.Round) {
 }
 
 func newRoundEnd(a *app) *cobra.Command {
-	var session string
+	var session croft.Ref
 	var number int
 	var req croft.EndRoundRequest
 	cmd := &cobra.Command{
-		Use:   "end --session SESSION",
-		Short: "Commit, archive and put away what agents left",
-		Args:  takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if session == "" {
-				return usageError(cmd, "which session: --session")
+		Use:               "end SESSION",
+		Short:             "Commit, archive and put away what agents left",
+		Args:              takesOptional("session"),
+		ValidArgsFunction: completeFirst(a.completeOpenSession),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := chooseSession(cmd, args, &session); err != nil {
+				return err
 			}
 			if req.Key != "" && number == 0 { // a repeated call would mean a later round
 				return usageError(cmd, "with --key name the round: --number")
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRoundEnd(ctx, svc, croft.Ref(session), number, req)
+				return a.runRoundEnd(ctx, svc, session, number, req)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&session, "session", "", "the `session`, by name or ID")
+	cmd.Flags().StringVar((*string)(&session), "session", "", "the `session`, by name or ID")
 	cmd.Flags().IntVar(&number, "number", 0, "the round's number (default: the last)")
 	addWordFlag(cmd, &req.Mode, croft.EndForce, "force", "f", "do not wait for processes that are still in a checkout, which go on in the trash, nor for a checkout that is not found")
 	addKeyFlag(cmd, &req.Key)
@@ -276,12 +278,16 @@ func keptWithoutText(ws croft.Workspace) string {
 func newRoundPresent(a *app) *cobra.Command {
 	var req croft.PresentRequest
 	cmd := &cobra.Command{
-		Use:   "present --session SESSION --winner AGENT",
-		Short: "Make the workspace in which the winner's work is finished",
-		Args:  takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if req.Session == "" || req.Winner == "" {
-				return usageError(cmd, "which session and winner: --session, --winner")
+		Use:               "present SESSION --winner AGENT",
+		Short:             "Make the workspace in which the winner's work is finished",
+		Args:              takesOptional("session"),
+		ValidArgsFunction: completeFirst(a.completeOpenSession),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := chooseSession(cmd, args, &req.Session); err != nil {
+				return err
+			}
+			if req.Winner == "" {
+				return usageError(cmd, "which winner: --winner")
 			}
 			if a.repo != "" {
 				req.Repo = a.dir()

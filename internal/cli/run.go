@@ -225,6 +225,8 @@ func (a *app) workspaceToRun(ctx context.Context, svc runner, opts runOptions, n
 	if err != nil {
 		return nil, err
 	}
+	ws := made.Workspaces[0]
+	a.note("%s: made, there was none of that name: %s, %s", ws.Name, ws.Branch, originText(ws))
 	setupErr := a.setUp(ctx, svc, made.Workspaces, croft.ProvisionSteps, "")
 	a.noteWorkspaceNotes(made.Workspaces...)
 	if setupErr == nil {
@@ -328,7 +330,14 @@ func (a *app) showEnd(ctx context.Context, svc runner, ws croft.Workspace, end A
 	if a.json {
 		a.emit(runResult{Workspace: ws, Run: end.Run, Merge: end.Merge})
 	} else {
-		a.printEnd(ws, end)
+		if end.HasOpenLine {
+			a.printLine("")
+		}
+		if a.isShown() {
+			a.tellEnd(ctx, svc, ws, end)
+		} else {
+			a.printEnd(ws, end)
+		}
 	}
 	if end.Unfinished != nil {
 		why := *croft.AsError("run", end.Unfinished)
@@ -346,21 +355,28 @@ func (a *app) showEnd(ctx context.Context, svc runner, ws croft.Workspace, end A
 
 // printEnd prints how an agent ended, what became of its work, and what to do next.
 func (a *app) printEnd(ws croft.Workspace, end AgentEnd) {
-	if end.HasOpenLine {
-		a.printLine("")
-	}
 	state, _ := conditionCells(&ws)
 	a.printTable([][]cell{{plainCell(ws.Name), state, plainCell(a.endText(end.Run))}})
-	hasNothing := end.Merge != nil && end.Merge.Head == ws.Base && ws.Base != ""
-	if end.Merge != nil && ws.Status != croft.ConditionEmpty && !hasNothing {
+	if end.Merge != nil && ws.Status != croft.ConditionEmpty && !hasNoWork(ws, end) {
 		a.explainMerge(*end.Merge)
 	}
 	a.noteIntrusions(end.Run)
 	if ws.Next != nil {
 		a.note("hint: %s", ws.Next.Command)
 	}
-	if hasNothing && (ws.Status == croft.ConditionFailed || ws.Status == croft.ConditionKilled) {
-		a.note("it has left no work; to try again: croft run %[1]s -- COMMAND; to remove it: croft remove %[1]s", shellWord(ws.Name))
+	a.noteTryAgain(ws, end)
+}
+
+// hasNoWork reports whether an agent has ended and its workspace is at the commit from which it was made.
+func hasNoWork(ws croft.Workspace, end AgentEnd) bool {
+	return end.Merge != nil && end.Merge.Head == ws.Base && ws.Base != ""
+}
+
+// noteTryAgain says what can be done where an agent has failed and left nothing.
+func (a *app) noteTryAgain(ws croft.Workspace, end AgentEnd) {
+	if hasNoWork(ws, end) && (ws.Status == croft.ConditionFailed || ws.Status == croft.ConditionKilled) {
+		name := shellWord(ws.Name)
+		a.remarkText(prose("it has left no work; to try again: croft run %s -- COMMAND; to remove it: ", name), command("croft remove "+name))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -58,8 +59,13 @@ func (a *app) runSessionStart(ctx context.Context, svc croft.Rounds, req croft.S
 		a.emit(sessionResult{*ses})
 		return nil
 	}
+	if a.isShown() {
+		a.printOutcomes(outcome{Kind: screen.Ready, Name: sessionName(*ses), Word: "open", Detail: []screen.Span{prose("as %s", ses.ID)}})
+		a.remarkNext("croft round start " + shellWord(sessionName(*ses)) + " --agents 2")
+		return nil
+	}
 	a.printLine(string(ses.ID))
-	a.note("croft round start --session %s --agents 3", sessionName(*ses))
+	a.note("croft round start %s --agents 3", sessionName(*ses))
 	return nil
 }
 
@@ -85,11 +91,28 @@ can be restored while they are in the trash.`,
 // takesSession demands one session, and says which command lists them.
 func takesSession(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		e := usageError(cmd, "which session? give its name")
-		e.Hint = "croft session list"
-		return e
+		return noSessionError(cmd)
 	}
 	return takesOptional("session")(cmd, args)
+}
+
+func noSessionError(cmd *cobra.Command) error {
+	e := usageError(cmd, "which session? give its name")
+	e.Hint = "croft session list"
+	return e
+}
+
+// chooseSession takes the session of a command from its first argument, or from --session.
+func chooseSession(cmd *cobra.Command, args []string, session *croft.Ref) error {
+	switch {
+	case len(args) == 0 && *session == "":
+		return noSessionError(cmd)
+	case len(args) > 0 && *session != "" && *session != args[0]:
+		return usageError(cmd, "two sessions are named: "+quoted(args[0])+" and "+quoted(*session))
+	case len(args) > 0:
+		*session = args[0]
+	}
+	return nil
 }
 
 func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, req croft.EndSessionRequest) error {
@@ -99,6 +122,14 @@ func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, req croft.End
 	}
 	if a.json {
 		a.emit(sessionResult{*ses})
+		return nil
+	}
+	if a.isShown() {
+		o := outcome{Kind: screen.Done, Name: sessionName(*ses), Word: "ended"}
+		if len(ses.Rounds) > 0 {
+			o.Detail = []screen.Span{prose("what it made is in the trash: "), command("croft trash")}
+		}
+		a.printOutcomes(o)
 		return nil
 	}
 	if len(ses.Rounds) == 0 {

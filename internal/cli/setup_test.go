@@ -94,7 +94,7 @@ func TestConfigIsThatOfTheProject(t *testing.T) {
 			if r.exit != tt.exit || root != tt.wantRoot {
 				t.Errorf("exit %d, root %q, want %d, %q", r.exit, root, tt.exit, tt.wantRoot)
 			}
-			if tt.exit == croft.ExitOK && r.stderr.String() != "croft.toml:1: ignored\n" {
+			if tt.exit == croft.ExitOK && r.stderr.String() != "note: croft.toml:1: ignored\n" {
 				t.Errorf("stderr %q, want the warning", r.stderr.String())
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/spf13/cobra"
 )
 
@@ -17,10 +18,16 @@ type finder interface {
 	Workspace(ctx context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error)
 }
 
-// inspector is the part of croft.Service that `croft show` calls.
+// inspector is the part of croft.Service that looks at one workspace.
 type inspector interface {
 	finder
 	Status(ctx context.Context, req croft.StatusRequest) (*croft.Status, error)
+}
+
+// shower is the part of croft.Service that `croft show` calls.
+type shower interface {
+	inspector
+	mergeLister
 }
 
 func newShowCommand(a *app) *cobra.Command {
@@ -58,7 +65,7 @@ func lookAtOne(ctx context.Context, svc inspector, req croft.WorkspaceRequest) (
 	}
 }
 
-func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceRequest) error {
+func (a *app) runShow(ctx context.Context, svc shower, req croft.WorkspaceRequest) error {
 	found, status, err := lookAtOne(ctx, svc, req)
 	if err != nil {
 		return err
@@ -69,12 +76,39 @@ func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceReq
 		a.emit(showResult{ws, status})
 		return nil
 	}
+	rows := a.detailRows(ws, status)
+	for _, text := range a.checkTexts(ctx, svc, ws) {
+		rows = append(rows, []cell{styledCell("checks", styleDim), plainCell(text)})
+	}
 	if a.env.Width > 0 {
-		a.printCard(ws, status)
+		a.printCard(ws, status, rows)
 		return nil
 	}
-	a.printSentences(a.detailRows(ws, status))
+	a.printSentences(rows)
 	return nil
+}
+
+// checkTexts say how the checks of a workspace's last merge went, those that failed at least once. They are a remark
+// beside the answer: what cannot be read is left out.
+func (a *app) checkTexts(ctx context.Context, svc mergeLister, ws croft.Workspace) []string {
+	if ws.MergeStatus == "" {
+		return nil
+	}
+	list, err := svc.Merges(ctx, croft.MergesRequest{Repo: a.dir(), Target: ws.Target, Scope: croft.ScopeAll})
+	if err != nil {
+		return nil
+	}
+	at := slices.IndexFunc(list.Items, func(m croft.Merge) bool { return m.Workspace == ws.ID && m.Kind == croft.KindMerge })
+	if at < 0 {
+		return nil
+	}
+	var texts []string
+	for _, c := range list.Items[at].Checks {
+		if text := results.CheckText(list.Items[at], c); text != "" {
+			texts = append(texts, printable(c.Command)+" "+text)
+		}
+	}
+	return texts
 }
 
 // detailRows are the lines of a workspace that apply to it.
@@ -127,7 +161,7 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	for _, step := range failedSteps(ws.Provision) {
 		add("output", a.shownPath(step.Log))
 	}
-	add("merge", mergeOutcomeText(ws))
+	add("merge", results.MergeOutcomeText(ws))
 	add("pushed", a.pushText(ws.Push))
 	if ws.PullRequest != nil {
 		add("pull request", pullText(ws.PullRequest)+", "+printable(ws.PullRequest.URL))
@@ -153,21 +187,6 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 		add("next", ws.Next.Command)
 	}
 	return rows
-}
-
-// mergeOutcomeText says what became of the work of a workspace.
-func mergeOutcomeText(ws croft.Workspace) string {
-	commit := shortCommit(ws.MergeCommit)
-	switch {
-	case ws.MergeStatus == croft.MergeMerged && commit != "":
-		return fmt.Sprintf("merged as %s; croft revert %s takes it back", commit, shellWord(ws.Name))
-	case ws.MergeStatus == croft.MergeReverted && commit != "":
-		return fmt.Sprintf("reverted; it was merged as %s", commit)
-	case ws.MergeMessage != "":
-		return fmt.Sprintf("%s: %s", ws.MergeStatus, ws.MergeMessage)
-	default:
-		return string(ws.MergeStatus)
-	}
 }
 
 // changesText says what is not committed.

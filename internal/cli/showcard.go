@@ -6,24 +6,25 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
 )
 
 // printCard shows a workspace on a terminal: its row of the list, why it is so, the facts, and what to
 // do.
-func (a *app) printCard(ws croft.Workspace, status *croft.Status) {
+func (a *app) printCard(ws croft.Workspace, status *croft.Status, details [][]cell) {
 	to := a.stdout()
 	signs := to.Signs()
 	state, _ := conditionCells(&ws)
 	kind := kindOf(&ws)
-	head := outcome{kind: kind, name: ws.Name, word: state.text}
+	head := outcome{Kind: kind, Name: ws.Name, Word: state.text}
 	isGone := ws.State == croft.Trashed
 	switch {
 	case isGone && ws.MergeStatus == croft.MergeMerged:
-		head.word = "merged → " + ws.Target
-		head.detail = []screen.Span{{Text: strings.TrimSpace(shortCommit(ws.MergeCommit) + columnGap + agoText(a, ws))}}
+		head.Word = "merged → " + ws.Target
+		head.Detail = []screen.Span{{Text: strings.TrimSpace(shortCommit(ws.MergeCommit) + columnGap + agoText(a, ws))}}
 	case isGone:
-		head.kind, head.detail = screen.Done, []screen.Span{{Text: agoText(a, ws), Style: styleDim}}
+		head.Kind, head.Detail = screen.Done, []screen.Span{{Text: agoText(a, ws), Style: styleDim}}
 	}
 	a.printOutcomes(head)
 	if isGone {
@@ -31,7 +32,7 @@ func (a *app) printCard(ws croft.Workspace, status *croft.Status) {
 	} else if ws.Why != "" && !ws.IsUnseen() {
 		a.printProse(2, prose("%s", printable(ws.Why)))
 	}
-	rows := a.cardRows(ws, status, signs)
+	rows := a.cardRows(ws, status, details, signs)
 	wide := 0
 	for _, r := range rows {
 		wide = max(wide, screen.Width(r.key))
@@ -79,13 +80,13 @@ type fact struct {
 
 // cardRows are the facts about a workspace that a person wants to know. Those of detailRows that say
 // the same are left out.
-func (a *app) cardRows(ws croft.Workspace, status *croft.Status, signs screen.Signs) []fact {
+func (a *app) cardRows(ws croft.Workspace, status *croft.Status, details [][]cell, signs screen.Signs) []fact {
 	var facts []fact
 	if work := cardWork(ws, status, signs); len(work) > 0 {
 		facts = append(facts, fact{"work", work})
 	}
 	said := []string{"name", "id", "state", "why", "head", "base", "changes", "commits", "created", "removed", "next", "merge", "layout", "branch", "files"}
-	for _, row := range a.detailRows(ws, status) {
+	for _, row := range details {
 		key := row[0].text
 		if slices.Contains(said, key) || key == "path" && ws.State == croft.Trashed {
 			continue
@@ -96,7 +97,7 @@ func (a *app) cardRows(ws croft.Workspace, status *croft.Status, signs screen.Si
 			facts = append(facts, fact{"branch", []screen.Span{{Text: signs.Spell(from)}}})
 		}
 	}
-	if text := mergeOutcomeText(ws); ws.MergeCommit != "" && ws.State != croft.Trashed {
+	if text := results.MergeOutcomeText(ws); ws.MergeCommit != "" && ws.State != croft.Trashed {
 		facts = append(facts, fact{"merge", []screen.Span{{Text: printable(text)}}})
 	}
 	if !ws.CreatedAt.IsZero() {
@@ -116,7 +117,7 @@ func cardWork(ws croft.Workspace, status *croft.Status, signs screen.Signs) []sc
 	}
 	var spans []screen.Span
 	if w := ws.Work; w.Has(croft.AspectFiles) && w.Changed > 0 {
-		spans = workSpans(w, signs)[1:]
+		spans = results.WorkSpans(w, signs)[1:]
 		spans = append(spans, prose(", "))
 	}
 	switch {
@@ -145,7 +146,7 @@ func (a *app) printProse(indent int, spans ...screen.Span) {
 // printWrapped prints a text behind a lead, on as many lines as it needs.
 func (a *app) printWrapped(lead screen.Cell, indent int, spans []screen.Span) {
 	to := a.stdout()
-	for _, line := range screen.WrapSpans(spans, min(to.Width, widestProse)-indent) {
+	for _, line := range screen.WrapSpans(spans, min(to.Width, widestProse)-indent, to.Signs().Cut) {
 		pad := strings.Repeat(" ", max(indent-lead.Width(), 0))
 		a.printLine(to.Line(append(append(slices.Clone(lead), screen.Span{Text: pad}), line...)...))
 		lead = nil

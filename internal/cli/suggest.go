@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // commandAliases are further names of commands: those that other tools have for the same.
@@ -108,7 +109,10 @@ func editDistance(from, to string) int {
 // nearest name that something has. Nothing is run by guess.
 func (a *app) suggestName(ctx context.Context, svc croft.Service, err error) error {
 	e, ok := errors.AsType[*croft.Error](err)
-	if !ok || e.Fields["ref"] == "" {
+	switch {
+	case ok && e.Code == croft.NotARepo && e.Hint == outsideHint:
+		return a.suggestProjects(ctx, svc, *e)
+	case !ok || e.Fields["ref"] == "":
 		return err
 	}
 	missing := e.Fields["ref"]
@@ -128,6 +132,53 @@ func (a *app) suggestName(ctx context.Context, svc croft.Service, err error) err
 	}
 	suggested.Hint = strings.Join(words, " ")
 	return &suggested
+}
+
+// outsideHint is the hint of the Service outside of a git repository.
+const outsideHint = "git init"
+
+// suggestProjects has the error outside of a repository hint at the list of all projects, if one is known.
+func (a *app) suggestProjects(ctx context.Context, svc croft.Service, e croft.Error) error {
+	if known, err := svc.Repos(ctx, croft.ReposRequest{Page: croft.Page{Limit: 1}}); err == nil && len(known.Items) > 0 && e.Op != "new" {
+		e.Hint = a.env.Program + " list -A"
+	}
+	return &e
+}
+
+// withNearestFlag is the command line with the flag that is nearest to one that a command does not have; empty: none.
+func (a *app) withNearestFlag(cmd *cobra.Command, err error) string {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || len(unknown.GetSpecifiedShortnames()) > 0 {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Deprecated == "" {
+			names = append(names, f.Name)
+		}
+	})
+	name := unknown.GetSpecifiedName()
+	near := nearest(name, names)
+	if near == "" {
+		return ""
+	}
+	words := []string{a.env.Program}
+	for i, word := range a.env.Args {
+		flag, value, hasValue := strings.Cut(word, "=")
+		if flag != "--"+name {
+			words = append(words, shellWord(word))
+			continue
+		}
+		if flag = "--" + near; hasValue {
+			flag += "=" + shellWord(value)
+		}
+		words = append(words, flag)
+		for _, rest := range a.env.Args[i+1:] {
+			words = append(words, shellWord(rest))
+		}
+		return strings.Join(words, " ")
+	}
+	return ""
 }
 
 // namesLike are the names of what an error did not find.

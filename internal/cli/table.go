@@ -53,8 +53,10 @@ const columnGap = "  "
 
 // printTable prints rows with aligned columns. The last column takes what the
 // terminal's width leaves.
-func (a *app) printTable(rows [][]cell) {
-	widths := columnWidths(rows)
+func (a *app) printTable(rows [][]cell) { a.printTableLike(rows, columnWidths(rows)) }
+
+// printTableLike prints a table with columns of some widths; what is wider than its column stands out of it.
+func (a *app) printTableLike(rows [][]cell, widths []int) {
 	var b strings.Builder // one write, however many rows
 	for _, row := range rows {
 		b.WriteString(a.rowText(row, widths) + "\n")
@@ -121,7 +123,7 @@ func (a *app) paddedText(row []cell, widths []int) string {
 	var b strings.Builder
 	for i, c := range row {
 		text := c.line()
-		b.WriteString(a.paintText(text, c.style) + strings.Repeat(" ", widths[i]-screen.Width(text)) + columnGap)
+		b.WriteString(a.paintText(text, c.style) + strings.Repeat(" ", max(widths[i]-screen.Width(text), 0)) + columnGap)
 	}
 	return b.String()
 }
@@ -134,7 +136,7 @@ func (a *app) rowText(row []cell, widths []int) string {
 		used += widths[i] + len(columnGap)
 	}
 	last := row[len(row)-1]
-	b.WriteString(a.paintText(last.cutTo(a.env.Width, used), last.style))
+	b.WriteString(a.paintText(last.cutTo(a.env.Width, used, a.stdout().Signs().Cut), last.style))
 	return strings.TrimRight(b.String(), " ")
 }
 

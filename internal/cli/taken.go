@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/results"
 )
 
 // taken is a workspace that an act takes, and what of it.
@@ -37,7 +39,11 @@ func (a *app) addToPlan(ctx context.Context, svc inspector, p *takePlan, r croft
 	switch {
 	case err != nil:
 		p.withWork = append(p.withWork, r.ID)
-	case !isClean(*status):
+	case isClean(*status):
+		if ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: string(r.ID)}); err == nil {
+			t.what = finishedText(*ws)
+		}
+	default:
 		ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: string(r.ID)})
 		if err != nil {
 			break // it has just gone
@@ -48,6 +54,17 @@ func (a *app) addToPlan(ctx context.Context, svc inspector, p *takePlan, r croft
 		}
 	}
 	p.list = append(p.list, t)
+}
+
+// finishedText says why a workspace without work of its own goes.
+func finishedText(ws croft.Workspace) string {
+	switch {
+	case ws.MergeStatus == croft.MergeMerged && ws.MergeCommit != "":
+		return "merged as " + shortCommit(ws.MergeCommit) + ", clean"
+	case ws.Target != "":
+		return "nothing that " + ws.Target + " lacks, clean"
+	}
+	return "to the trash"
 }
 
 // agreed is what a yes to the plan agrees to.
@@ -87,6 +104,24 @@ func (a *app) hasAgreedToTrash(ctx context.Context, how consent, p takePlan, not
 	return a.hasAgreed(ctx, how, question)
 }
 
+// question asks about a plan for what nobody named.
+func (p takePlan) question() string {
+	workspaces, branches := "", ""
+	if n := len(p.list); n > 0 {
+		workspaces = "Move " + countNoun(n, "workspace") + " to the trash"
+	}
+	if n := len(p.branches); n > 0 {
+		branches = "delete " + countOf(n, "branch", "branches")
+	}
+	switch {
+	case workspaces == "":
+		return "D" + strings.TrimPrefix(branches, "d") + "?"
+	case branches == "":
+		return workspaces + "?"
+	}
+	return workspaces + " and " + branches + "?"
+}
+
 // showPlan prints the plan for --dry-run.
 func (a *app) showPlan(p takePlan, nothing string) {
 	if a.json {
@@ -102,7 +137,11 @@ func (a *app) showPlan(p takePlan, nothing string) {
 	if len(p.list)+len(p.branches)+len(p.unknown)+len(p.kept) == 0 {
 		a.note("%s", nothing)
 	}
-	a.printTable(p.rows())
+	if a.isShown() {
+		a.printLines(results.Rows(a.stdout(), textsOf(p.rows())))
+	} else {
+		a.printTable(p.rows())
+	}
 	a.noteKept(p.kept)
 }
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
 	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -76,7 +76,7 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 		case !item.PurgeAt.After(now):
 			a.note("%s goes from the trash with the next croft gc, and is not in its target; before that: croft restore %s", item.Name, item.ID)
 		default:
-			a.note("%s goes from the trash in %s, and is not in its target; before that: croft restore %s", item.Name, remainingText(now, item.PurgeAt), item.ID)
+			a.note("%s goes from the trash in %s, and is not in its target; before that: croft restore %s", item.Name, listing.Remaining(now, item.PurgeAt), item.ID)
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ func (a *app) printTrashTable(result trashResult) {
 	rows := [][]cell{headingRow("ID", "NAME", "BRANCH", "SIZE", "INODES", "REMOVED", "KEPT FOR")}
 	for _, item := range result.Trash {
 		rows = append(rows, plainRow(string(item.ID), item.Name, orDash(item.Branch), itemSizeText(item),
-			strconv.FormatInt(item.Inodes, 10), ageText(now, item.RemovedAt)+" ago", keptForText(now, item)))
+			strconv.FormatInt(item.Inodes, 10), ageText(now, item.RemovedAt)+" ago", listing.KeptFor(now, item)))
 	}
 	a.printTable(rows)
 	a.note("%s", trashTotalText(result))
@@ -135,29 +135,6 @@ func itemSizeText(item croft.TrashItem) string {
 	return sizeText(item.Bytes)
 }
 
-// keptForText says how long an item is kept yet.
-func keptForText(now time.Time, item croft.TrashItem) string {
-	if item.Stays != "" {
-		return "stays"
-	}
-	if !item.PurgeAt.IsZero() {
-		return remainingText(now, item.PurgeAt)
-	}
-	return remainingText(now, item.ExpiresAt)
-}
-
-// remainingText says how long something is kept yet.
-func remainingText(now, until time.Time) string {
-	if !until.After(now) {
-		return "until the next gc"
-	}
-	left := until.Sub(now)
-	if left > time.Hour {
-		left = left.Round(time.Hour) // a week is a week, also a second later
-	}
-	return ageText(now.Add(left), now)
-}
-
 func newRestoreCommand(a *app) *cobra.Command {
 	var req croft.RestoreRequest
 	cmd := &cobra.Command{
@@ -181,7 +158,7 @@ snapshot first, and "croft undo" goes back to it.`,
 			req.Repo, req.Ref = a.dir(), args[0]
 			return a.runRestore(ctx, svc, req)
 		}),
-		ValidArgsFunction: completeFirst(a.completeTrash),
+		ValidArgsFunction: completeFirst(a.completeOffers(a.offerTrash)),
 	}
 	addWordFlag(cmd, &req.Mode, croft.RestoreCommits, "commits", "", "do without a directory that cannot be found: what git has comes back")
 	addKeyFlag(cmd, &req.Key)
@@ -194,7 +171,7 @@ func (a *app) runRestore(ctx context.Context, svc croft.Trash, req croft.Restore
 		return err
 	}
 	if a.isShown() {
-		a.printOutcomes(outcome{kind: screen.Done, name: ws.Name, word: "restored", detail: []screen.Span{{Text: a.shownPath(ws.Path)}}})
+		a.printOutcomes(outcome{Kind: screen.Done, Name: ws.Name, Word: "restored", Detail: []screen.Span{{Text: a.shownPath(ws.Path)}}})
 	} else {
 		a.printWorkspace(*ws, "restored")
 	}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -144,6 +146,7 @@ func (a *app) runTrust(ctx context.Context, svc trustee, req croft.ChecksRequest
 	if !a.json {
 		a.showChecks(plan)
 		a.noteSetupRemarks(ctx, svc, plan)
+		a.noteUncommitted(plan)
 	}
 	isAgreed := false
 	switch {
@@ -195,6 +198,27 @@ func (a *app) noteSetupRemarks(ctx context.Context, svc planner, plan *croft.Che
 		a.note("%s", printable(remark))
 	}
 }
+
+// noteUncommitted says that the checks of the file in the project are not those of its target, which are approved and run.
+func (a *app) noteUncommitted(plan *croft.CheckPlan) {
+	if plan.Of == croft.OfSetup || plan.IsNamed {
+		return
+	}
+	view, err := a.configView(string(a.dir()))
+	if err != nil {
+		return // it is a remark only
+	}
+	for _, v := range view.Values {
+		file, _, _ := strings.Cut(v.Source, ":")
+		if v.Key != "merge.checks" || v.Value == "" || filepath.Base(file) != rulesFile || v.Value == strings.Join(plan.Checks, "\n") {
+			continue
+		}
+		a.note("the checks in %s are not in %s yet: commit it there, then croft config trust", printable(v.Source), plan.Target)
+	}
+}
+
+// rulesFile is the file of the project's settings.
+const rulesFile = "croft.toml"
 
 // showChecks prints the commands, one a line, with everything in them that a
 // terminal would not show as it is.

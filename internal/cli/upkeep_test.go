@@ -78,7 +78,7 @@ func TestImportAsksWhatItDoes(t *testing.T) {
 		r := newRun(&fake{doctor: func(croft.DoctorRequest) ([]croft.Finding, error) { return tt.findings, nil }})
 		r.env.Terminal, r.stdin = TerminalInteractive, "n\n"
 		r.call(t, "doctor", "--import")
-		said := r.stderr.String()
+		said := strings.ReplaceAll(r.stderr.String(), "\n", " ")
 		if tt.question != "" && !strings.HasPrefix(said, tt.question) || tt.question == "" && strings.Contains(said, "?") {
 			t.Errorf("asks %q, want %q", said, tt.question)
 		}
@@ -94,12 +94,11 @@ func TestDoctorIsNotCut(t *testing.T) {
 	}
 	r := newRun(&fake{doctor: func(croft.DoctorRequest) ([]croft.Finding, error) { return found, nil }})
 	r.env.Width = 60
-	r.call(t, "doctor").want(t, croft.ExitFailure, `found  BORROWS_ELSEWHERE  fix-login
-  Its git directory borrows objects from a place that it
-  does not have. Look at what it names, then run croft
-  doctor --fix once more.
-fixed  LOCK_STALE         index.lock
-  A lock is left.
+	r.call(t, "doctor").want(t, croft.ExitFailure, `✗ fix-login
+      Its git directory borrows objects from a place that it
+      does not have. Look at what it names, then run
+      croft doctor --fix once more.
+✓ index.lock  mended  A lock is left.
 `, "1 finding left to fix\n")
 	r.env.Width = 0
 	r.call(t, "doctor").want(t, croft.ExitFailure, "found  BORROWS_ELSEWHERE  fix-login   "+found[0].Message+"\n"+
@@ -173,7 +172,7 @@ func TestCleanShowsThePlan(t *testing.T) {
 	r := newRun(&fake{status: clean, clean: func(croft.CleanRequest) (*croft.CleanResult, error) { return cleanAnswer(), nil }})
 	r.env.Terminal = TerminalInteractive
 	r.call(t, "clean").want(t, croft.ExitOK, "",
-		"  old  to the trash\n  croft/left  branch to be deleted, tip kept\nRemove 1 workspace and 1 branch? [y/N] \n")
+		"  old         to the trash\n  croft/left  branch to be deleted, tip kept\nMove 1 workspace to the trash and delete 1 branch? [y/N] \n")
 }
 
 // --all takes what is finished and what is not: the question says what is not.
@@ -191,7 +190,7 @@ func TestCleanAllShowsWhatIsNotCommitted(t *testing.T) {
 	r := newRun(svc)
 	r.env.Terminal = TerminalInteractive
 	r.call(t, "clean", "--all").want(t, croft.ExitOK, "",
-		"  old  2 files not committed, 1 commit not in main → trash, 7 days\n  croft/left  branch to be deleted, tip kept\nRemove 1 workspace and 1 branch? [y/N] \n")
+		"  old         2 files not committed, 1 commit not in main → trash, 7 days\n  croft/left  branch to be deleted, tip kept\nMove 1 workspace to the trash and delete 1 branch? [y/N] \n")
 	r.call(t, "clean", "--all", "--dry-run").want(t, croft.ExitOK,
 		"old         2 files not committed, 1 commit not in main → trash, 7 days\ncroft/left  branch to be deleted, tip kept\n",
 		"kept b: a process is inside\n")
@@ -228,7 +227,15 @@ func TestGC(t *testing.T) {
 		return &croft.GCResult{Reduced: []croft.ID{"t7"}, Unseen: []croft.ID{"t7"}}, nil
 	}
 	r.env.Width = 60 // the command at the end is not cut off
-	r.call(t, "gc").want(t, croft.ExitOK, "t7  its directory was never seen again; its commits, and\n    what was staged, are kept: croft restore t7\n", "")
+	r.call(t, "gc").want(t, croft.ExitOK, "✓ 1 directory deleted from the trash\nt7  its directory was never seen again; its commits, and\n    what was staged, are kept: croft restore t7\n", "")
+	svc.gc = func(string) (*croft.GCResult, error) {
+		return &croft.GCResult{Reduced: []croft.ID{"t1", "t2"}, Stripped: []croft.ID{"t2", "t3"}, Branches: []string{"croft/x"}, Bytes: 1234567}, nil
+	}
+	r.env.Width = 100
+	r.call(t, "gc", "--dry-run").want(t, croft.ExitOK, "○ 2 directories would be deleted from the trash  1.2 MB; their work stays restorable\n"+
+		"○ 1 removed workspace would be rid of what can be made again\n○ 1 branch would be deleted  croft/x; the tips are kept\n", "")
+	r.call(t, "gc").want(t, croft.ExitOK, "✓ 2 directories deleted from the trash  1.2 MB; their work stays restorable\n"+
+		"✓ 1 removed workspace rid of what can be made again\n✓ 1 branch deleted  croft/x; the tips are kept\n", "")
 	r.env.Width = 0
 	svc.gc = func(string) (*croft.GCResult, error) {
 		return &croft.GCResult{
@@ -261,7 +268,7 @@ func TestTrash(t *testing.T) {
 		if root != "/root" {
 			t.Errorf("root %q", root)
 		}
-		return ConfigView{Values: []ConfigValue{{"trash.max_bytes", "2000000", "default"}, {"trash.max_inodes", "100", "default"}}}, nil
+		return ConfigView{Values: []ConfigValue{{Key: "trash.max_bytes", Value: "2000000", Source: "default"}, {Key: "trash.max_inodes", Value: "100", Source: "default"}}}, nil
 	}
 	r.call(t, "trash").want(t, croft.ExitOK, table, "in all 1.2 MB of 2.0 MB, 89 of 100 inodes\n"+announced)
 	r.call(t, "trash", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"bytes":1234567,"inodes":89,"maxBytes":2000000,"maxInodes":100,"trash":[

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/google/go-cmp/cmp"
@@ -113,7 +114,7 @@ func TestList(t *testing.T) {
 	locked.Name, locked.Branch, locked.Head = "b", "croft/b", "ffff3c4d5e6f"
 	locked.Status, locked.Why, locked.Next = croft.ConditionCheckFailed, "mine\x1b[2J", nil
 	svc := &fake{workspaces: func(f croft.WorkspacesRequest) ([]croft.Workspace, error) {
-		if diff := cmp.Diff(croft.WorkspacesRequest{Repo: project, Session: "s", Role: "r"}, f); diff != "" {
+		if diff := cmp.Diff(croft.WorkspacesRequest{Repo: project, Session: "s", Role: "r", Look: croft.Duration(300 * time.Millisecond)}, f); diff != "" {
 			t.Errorf("filter (-want +got):\n%s", diff)
 		}
 		return []croft.Workspace{fixLogin(), locked}, nil

@@ -18,19 +18,19 @@ const (
 
 // cutTo is the last cell of a row, shortened to what the columns before it leave of the
 // terminal. A command is whole, however little that is.
-func (c cell) cutTo(width, used int) string {
+func (c cell) cutTo(width, used int, sign string) string {
 	line, room := c.line(), max(width-used, leastLast)
 	if width == 0 || screen.Width(line) <= room {
 		return line
 	}
 	if c.command == "" {
-		return cutEnd(line, room)
+		return screen.CutEnd(line, room, sign)
 	}
 	command := printable(c.command)
 	if room = width - used - screen.Width(commandGap+command); room < leastText || c.text == "" {
 		return command
 	}
-	return cutEnd(printable(c.text), room) + commandGap + command
+	return screen.CutEnd(printable(c.text), room, sign) + commandGap + command
 }
 
 // cut stands for what was cut off.

@@ -29,7 +29,7 @@ type Facts struct {
 	Approved      string          // why the checks that stopped its merge do not stop it now
 	TargetMoved   bool            // the target is not where it was when a check failed on it
 	RevertedBy    string          // the commit that reverted its merge
-	Presents      string          // the session whose result it holds
+	Presents      string          // the name of the session whose result it holds
 	Forecast      Forecast        // valid for its head and its target as they are
 	Queue         Queue           // of a merge that waits
 	Merge         *croft.Merge    // the newest merge of its work; nil: none

@@ -47,6 +47,15 @@ type Key struct {
 	xdg      string   // the variable of a base directory in which Croft has one of its own
 	min, max int64    // of an integer or a duration; both inclusive
 	check    func(value any, kind string) error
+	words    []string // the only values of a string
+}
+
+// Words are the words that the value may be; none: it is not one of a few.
+func (k Key) Words() []string {
+	if k.Type == TypeBoolean {
+		return []string{"true", "false"}
+	}
+	return k.words
 }
 
 // Env returns the variables that set the key, the strongest first.
@@ -210,7 +219,7 @@ func engineKeys() []Key {
 		{
 			Name: "daemon.use", Type: TypeString, Default: "auto", Guard: GuardUser,
 			Doc:   "Whether a program calls the daemon: `auto` where one runs with the same settings, `never` otherwise.",
-			check: checkOneOf("auto", "never"),
+			words: []string{"auto", "never"},
 		},
 		{
 			Name: "history.retention", Type: TypeDuration, Default: "2160h", Guard: GuardUser,
@@ -241,7 +250,7 @@ func engineKeys() []Key {
 			Name: "checkout.isolated_objects", Type: TypeString, Default: "copy", Guard: GuardUser,
 			Doc: "What the objects are that isolated workspaces read: \"copy\" one of each set of packs, which shares disk space where the file system can, " +
 				"or \"hardlink\" the project's own files, through which an agent that can write them damages the project.",
-			check: checkOneOf("copy", "hardlink"),
+			words: []string{"copy", "hardlink"},
 		},
 	}
 }
@@ -251,12 +260,12 @@ func poolKeys() []Key {
 		{
 			Name: "pool.size", Type: TypeInteger, Default: "3", Guard: GuardUser,
 			Doc: "How many checkouts are kept in stock beside the workspaces, so that a new one is a rename: the last one is copied, the others are handed out. " +
-				"They are made in the background after `croft new`, at low priority. 0 means none.",
+				"They are made in the background after `croft new`, at low priority. As many copies are kept of each large directory that is provisioned. 0 means none.",
 			max: maxCheckout,
 		},
 		{
 			Name: "pool.max_bytes", Type: TypeInteger, Default: "4294967296", Guard: GuardUser,
-			Doc: "How many bytes the files of these checkouts may have in a repository. 0 means no limit.",
+			Doc: "How many bytes the files of these checkouts and copies may have in a repository. 0 means no limit.",
 			max: maxBytes,
 		},
 		{
@@ -286,7 +295,7 @@ func gitKeys() []Key {
 			Name: "git.fence", Type: TypeString, Default: "auto", Guard: GuardUser,
 			Doc: "Whether the kernel holds a git that writes to its directories: \"auto\" where it can, or \"off\", " +
 				"for a git of your own that writes elsewhere, such as a log.",
-			check: checkOneOf("auto", "off"),
+			words: []string{"auto", "off"},
 		},
 		{
 			Name: "push.agents", Type: TypeBoolean, Default: "false", Guard: GuardUser,

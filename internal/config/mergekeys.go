@@ -45,7 +45,7 @@ func mergeAndCommitKeys() []Key {
 		{
 			Name: "merge.strategy", Type: TypeString, Default: "no-ff",
 			Doc:   "What commits a merge makes: \"no-ff\" one with two parents, \"squash\" one with all changes, so that the history is linear.",
-			check: checkStrategy,
+			check: checkStrategy, words: []string{"no-ff", "squash"},
 		},
 		{
 			Name: "merge.message", Type: TypeString, Default: DefaultMergeMessage,

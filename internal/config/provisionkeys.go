@@ -91,7 +91,7 @@ func provisionKeys() []Key {
 		{
 			Name: "provision.wait", Type: TypeString, Default: WaitAll,
 			Doc:   "What an agent waits for that has a worktree made by a hook: `all`, or `files` (the steps go on in the background, and `croft show` tells how far they are).",
-			check: checkOneOf(WaitAll, WaitFiles),
+			words: []string{WaitAll, WaitFiles},
 		},
 		{
 			Name: "ports.count", Type: TypeInteger, Default: "0",

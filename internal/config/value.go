@@ -104,10 +104,13 @@ func (k Key) verify(value any, kind string) error {
 			return fmt.Errorf("must hold commands of one line each, not %s", quote(v[i]))
 		}
 	}
-	if k.check == nil {
-		return nil
+	switch {
+	case k.check != nil:
+		return k.check(value, kind)
+	case len(k.words) > 0:
+		return checkOneOf(k.words...)(value, kind)
 	}
-	return k.check(value, kind)
+	return nil
 }
 
 // isBadItem refuses the comma so that a list reads the same in a file and in a

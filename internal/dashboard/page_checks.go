@@ -97,7 +97,10 @@ func triesOf(r *request, m *croft.Merge) []try {
 			}
 			t.Checks = append(t.Checks, shownCheck{Check: c, State: checkState(c), Log: logAddress(r, m.ID, c.ID)})
 		}
-		for _, command := range a.Commands[min(len(a.Checks), len(a.Commands)):] {
+		for _, command := range a.Commands {
+			if slices.ContainsFunc(a.Checks, func(c croft.Check) bool { return c.Command == command }) {
+				continue
+			}
 			t.Checks = append(t.Checks, shownCheck{Check: croft.Check{Command: command}, State: state{"not run", "t-grey", "idle", false}, IsLater: true})
 		}
 		tries = append(tries, t)

@@ -161,10 +161,10 @@ func TestMergeOfNothingHasNoUndo(t *testing.T) {
 	if _, err := s.svc.Restore(t.Context(), croft.RestoreRequest{Ref: croft.ByID(work.ID)}); err != nil {
 		t.Fatal(err)
 	}
-	if again := s.merge(work); again.Commit != "" {
-		t.Fatalf("the second merge brought %s", again.Commit)
+	if again := s.merge(work); again.ID != brought.ID {
+		t.Fatalf("the second merge is %s, not %s", again.ID, brought.ID)
 	}
-	want(t, "a workspace whose last merge brought nothing", s.get(s.at(work, "")), "Undo merge…")
+	want(t, "a workspace whose work was submitted again", s.get(s.at(work, "")), "Undo merge…")
 	want(t, "the question", s.get(s.at(work, "revert")), "/m/"+string(brought.ID)+"/revert")
 }
 

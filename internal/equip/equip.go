@@ -18,7 +18,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/croft-sh/croft"
@@ -36,6 +35,7 @@ type Equipment struct {
 	*project.Projects
 	Approvals Approvals // required
 	Hider     Hider     // required
+	Stock     Stock     // required
 }
 
 // Hider makes git ignore what Croft puts into workspaces.
@@ -141,6 +141,8 @@ type placing struct {
 	rec   *journal.Record
 	known map[string]provision.Copy // what came in earlier, by path
 
+	taken map[string][]provision.Outcome // what was taken from the stock and is still to be counted, by directory
+
 	brought int // how many files were written
 	// isAgain: the workspace was made by an earlier call. A process may have died that brought files into it.
 	isAgain bool
@@ -156,8 +158,7 @@ func (in *placing) included(ctx context.Context, chosen func() ([]string, error)
 		return nil
 	}
 	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { // what is linked needs no copy
-		top, _, _ := strings.Cut(p, "/")
-		return slices.Contains(in.rec.Links, top)
+		return slices.Contains(in.rec.Links, topOf(p))
 	})
 	if err != nil || len(paths) == 0 {
 		return err
@@ -179,6 +180,11 @@ func (in *placing) includeFile() string {
 
 // add records what became of a path, also of one that failed in the middle.
 func (in *placing) add(ctx context.Context, done croft.ProvisionedPath, copies []provision.Copy) error {
+	for _, was := range pathsOf(*in.rec) {
+		if was.Path == done.Path && in.isAgain { // what came in then is still there
+			done.FromPool = min(was.FromPool, done.Files)
+		}
+	}
 	in.rec.AddProvisioned(done)
 	err := in.svc.addCopies(in.r, in.rec.Workspace.ID, copies)
 	return errors.Join(err, in.markPlaced(context.WithoutCancel(ctx), copies))
@@ -191,18 +197,23 @@ func (svc *Equipment) copier(r *project.Project, rec journal.Record) (*provision
 		return nil, err
 	}
 	to.StageIn(provision.StageDir)
+	return &provision.Copier{From: fsx.OpenTree(r.Path), To: to, Limits: limitsAt(r, rec.Workspace.Path)}, nil
+}
+
+// limitsAt returns the limits of what is copied into one workspace at a path.
+func limitsAt(r *project.Project, path string) provision.Limits {
 	limits := provision.Limits{Bytes: r.Config.Provision.MaxBytes, Files: r.Config.Provision.MaxFiles}
-	if total, err := fsx.TotalSpace(rec.Workspace.Path); err == nil {
+	if total, err := fsx.TotalSpace(path); err == nil {
 		limits.Free, _ = config.FreeBytes(r.Config.Provision.MinFree, total)
 	}
-	return &provision.Copier{From: fsx.OpenTree(r.Path), To: to, Limits: limits}, nil
+	return limits
 }
 
 // copyAll copies files, and counts them in done, with those that came in earlier and are there. It names those that
 // were skipped.
 func (in *placing) copyAll(ctx context.Context, cp *provision.Copier, paths []string, how fsx.Content, done *croft.ProvisionedPath) ([]provision.Copy, error) {
 	var copies []provision.Copy
-	for made, err := range cp.CopyEach(ctx, paths, how) {
+	for made, err := range in.each(ctx, cp, paths, how, done) {
 		if skip, ok := errors.AsType[*provision.SkipError](err); ok {
 			if was, isKnown := in.known[skip.Path]; isKnown && skip.Why == croft.SkipExists {
 				done.Files++

@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/pool"
 	"github.com/croft-sh/croft/internal/provision"
 )
 
@@ -124,7 +125,15 @@ func (in *placing) path(ctx context.Context, cp *provision.Copier, p config.Prov
 		copies, err := in.copyAll(ctx, cp, files, fsx.ContentCopied, &done)
 		return done, copies, err
 	}
-	cloned, err := in.copyAll(ctx, cp, files, fsx.ContentCloned, &done)
+	uncloned := pool.Order{Batch: provision.Batch{Dir: name, Names: files, How: fsx.ContentCopied}, OrCopied: isCopiedInstead(p, size, len(files))}
+	isTaken, err := in.takeUncloned(ctx, cp, uncloned)
+	if err != nil {
+		return done, nil, err
+	}
+	var cloned []provision.Copy
+	if err = fsx.ErrNoClone; !isTaken {
+		cloned, err = in.copyAll(ctx, cp, files, fsx.ContentCloned, &done)
+	}
 	if !errors.Is(err, fsx.ErrNoClone) {
 		if len(cloned) == 0 { // all came in earlier
 			done.How, done.Why = in.broughtAs(done)
@@ -133,12 +142,11 @@ func (in *placing) path(ctx context.Context, cp *provision.Copier, p config.Prov
 	}
 	const why = "this file system shares no blocks between files"
 	done = croft.ProvisionedPath{Path: done.Path, Wanted: done.Wanted, How: croft.ProvisionCopy, Why: why}
-	isTooMuch := size > fallbackBytes || len(files) > fallbackFiles
 	switch {
 	case p.Else == "skip":
 		done.How = croft.ProvisionSkip
 		return done, cloned, nil
-	case p.Else == "" && isTooMuch:
+	case p.Else == "" && isTooMuch(size, len(files)):
 		done.How, done.Why = croft.ProvisionSkip, fmt.Sprintf("%s, and %d files of %d MiB are too much to copy; else = \"copy\" copies them", why, len(files), size>>20)
 		return done, cloned, nil
 	}
@@ -146,6 +154,9 @@ func (in *placing) path(ctx context.Context, cp *provision.Copier, p config.Prov
 	copies, err := in.copyAll(ctx, cp, files, fsx.ContentCopied, &done)
 	return done, append(cloned, copies...), err
 }
+
+// isTooMuch reports whether a path that was to be cloned is too large to be copied instead.
+func isTooMuch(size int64, files int) bool { return size > fallbackBytes || files > fallbackFiles }
 
 // changedThere is why no files are added to a directory that came in earlier: those of two versions do not go together.
 const changedThere = "it was changed in the workspace; delete it there to get the project's"

@@ -132,22 +132,43 @@ func AcquireShared(ctx context.Context, path string) (*Lock, error) {
 }
 
 func acquire(ctx context.Context, path string, m mode, patience time.Duration) (*Lock, error) {
-	wait := time.Millisecond
 	deadline := time.Now().Add(patience)
 	for {
 		l, err := try(path, m)
 		if !errors.Is(err, ErrHeld) {
 			return l, err
 		}
-		if time.Now().After(deadline) {
+		l, err = await(ctx, path, m, time.Until(deadline))
+		switch {
+		case errors.Is(err, ErrHeld):
 			return nil, &HeldError{path, holderOf(path)}
+		case ctx.Err() != nil && err != nil:
+			return nil, fmt.Errorf("waiting for %s: %w", path, ctx.Err())
+		case err != nil || l.IsAt(path):
+			return l, err
 		}
+		if err := l.Unlock(); err != nil { // its owner has removed the file
+			return nil, err
+		}
+	}
+}
+
+// pollLast is the longest time after which poll asks again.
+const pollLast = 20 * time.Millisecond
+
+// poll asks for the lock on a path again and again until nobody else holds it. It returns ErrHeld if that takes too long.
+func poll(ctx context.Context, path string, m mode, patience time.Duration) (*Lock, error) {
+	deadline := time.Now().Add(patience)
+	for wait := time.Millisecond; ; wait = min(wait*2, pollLast) {
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for %s: %w", path, ctx.Err())
+			return nil, ctx.Err()
 		case <-time.After(wait):
 		}
-		wait = min(wait*2, 20*time.Millisecond)
+		l, err := try(path, m)
+		if !errors.Is(err, ErrHeld) || time.Now().After(deadline) {
+			return l, err
+		}
 	}
 }
 
@@ -160,6 +181,10 @@ func (l *Lock) ForChild() *os.File {
 	l.inherited.Store(true)
 	return l.f
 }
+
+// ChildrenEnded says that every process which has inherited the file has ended, as one has that was waited for and
+// leaves none behind. From then on Unlock releases the lock at once.
+func (l *Lock) ChildrenEnded() { l.inherited.Store(false) }
 
 // Unlock releases the lock. The file stays.
 func (l *Lock) Unlock() error {
@@ -181,8 +206,7 @@ func (l *Lock) Unlock() error {
 
 // Queue is the lock on a path for the goroutines of one process that share it.
 // They have it in the order in which they came, and only the first of them waits
-// for other processes: a file lock has no order, and has to be asked for again
-// and again.
+// for other processes: a file lock promises no order, and each wait for one keeps a thread.
 type Queue struct {
 	path string
 	turn chan struct{} // full while a goroutine has its turn; senders are served in order

@@ -369,18 +369,20 @@ func TestShared(t *testing.T) {
 func TestUnlockWhileAProcessStarts(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		lend bool
+		lend func(l *Lock)
 		want error
-	}{{"not for a child", false, nil}, {"for a child", true, ErrHeld}} {
+	}{
+		{"not for a child", func(*Lock) {}, nil},
+		{"for a child", func(l *Lock) { l.ForChild() }, ErrHeld},
+		{"for a child that has ended", func(l *Lock) { l.ForChild(); l.ChildrenEnded() }, nil},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "lock")
 			l, err := Try(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.lend {
-				l.ForChild()
-			}
+			c.lend(l)
 			starting, err := syscall.Dup(int(l.File().Fd()))
 			if err != nil {
 				t.Fatal(err)

@@ -8,13 +8,18 @@ import (
 	"syscall"
 )
 
-func tryLock(f *os.File, m mode) error {
-	how := syscall.LOCK_EX
+func tryLock(f *os.File, m mode) error { return lockFile(f, m, syscall.LOCK_NB) }
+
+// waitLock takes the lock of an open file as soon as nobody else holds it.
+func waitLock(f *os.File, m mode) error { return lockFile(f, m, 0) }
+
+func lockFile(f *os.File, m mode, flags int) error {
+	how := syscall.LOCK_EX | flags
 	if m == shared {
-		how = syscall.LOCK_SH
+		how = syscall.LOCK_SH | flags
 	}
 	for {
-		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+		err := syscall.Flock(int(f.Fd()), how)
 		switch {
 		case err == nil:
 			return nil

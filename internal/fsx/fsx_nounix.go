@@ -2,7 +2,10 @@
 
 package fsx
 
-import "os"
+import (
+	"os"
+	"path/filepath"
+)
 
 // NonBlocking is the flag for those who open files by other means than this
 // package's; there is none here.
@@ -17,8 +20,15 @@ func openNoFollow(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
+func openDirectory(path string) (*os.File, error) { return os.Open(path) }
+
 // ReadSmall reads a file that holds a line or two.
 func ReadSmall(path string) ([]byte, error) { return ReadFile(path, MaxSmall) }
+
+// ReadSmall reads a file that holds a line or two, by its path from the directory.
+func (l *Listing) ReadSmall(path string) ([]byte, error) {
+	return ReadSmall(filepath.Join(l.dir.Name(), path))
+}
 
 // IsMountPoint reports whether another file system is mounted on a directory. It is not
 // known here.

@@ -25,28 +25,32 @@ func openNoFollow(path string) (*os.File, error) {
 	return f, err
 }
 
+func openDirectory(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+}
+
 // ReadSmall reads a file that holds a line or two. A listing
 // reads thousands of them, so it asks the kernel for no more than it has to:
 // os.ReadFile makes twice the calls. It follows no link, waits for no writer, and
 // takes nothing but a regular file.
 func ReadSmall(path string) ([]byte, error) {
-	var fd int
-	var err error
-	for {
-		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-		if err != syscall.EINTR {
-			break
-		}
-	}
-	if err == syscall.ELOOP || err == syscall.ENXIO { // a link, or a socket
+	var st unix.Stat_t
+	return readSmallAt(unix.AT_FDCWD, path, &st)
+}
+
+// readSmallAt reads a small file by its path from an open directory. st becomes what the file was before it was read.
+func readSmallAt(dir int, path string, st *unix.Stat_t) ([]byte, error) {
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(dir, path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	})
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) { // a link, or a socket
 		err = ErrNotRegular
 	}
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer syscall.Close(fd)
-	var st syscall.Stat_t
-	if err := syscall.Fstat(fd, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+	if err := unix.Fstat(fd, st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
 		return nil, &os.PathError{Op: "read", Path: path, Err: ErrNotRegular}
 	}
 	var first [512]byte // on the stack: what most files hold is a tenth of it
@@ -68,6 +72,26 @@ func ReadSmall(path string) ([]byte, error) {
 		buf = append(buf, make([]byte, len(buf))...)
 	}
 }
+
+// ReadSmall reads a file as the function of this name does, by its path from the directory.
+func (l *Listing) ReadSmall(path string) ([]byte, error) {
+	var st unix.Stat_t
+	return l.ReadSmallStat(path, &st)
+}
+
+// ReadSmallStat is ReadSmall that also stats the file, before it reads it.
+func (l *Listing) ReadSmallStat(path string, st *unix.Stat_t) ([]byte, error) {
+	return readSmallAt(l.fd, path, st)
+}
+
+// Lstat stats an entry by its path from the directory, and follows no link at its end.
+func (l *Listing) Lstat(path string, st *unix.Stat_t) error {
+	_, err := retry(func() (int, error) { return 0, unix.Fstatat(l.fd, path, st, unix.AT_SYMLINK_NOFOLLOW) })
+	return err
+}
+
+// KeepsTimes is [KeepsTimes] of the file system of the directory.
+func (l *Listing) KeepsTimes() bool { return KeepsTimes(l.fd) }
 
 // SyncOpen syncs a file or a directory. A file system that cannot sync a
 // directory keeps it by other means.

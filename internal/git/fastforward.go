@@ -144,11 +144,17 @@ func (a *FastForward) Cancel() {
 
 func (a *FastForward) checkCheckout(ctx context.Context) error {
 	changes := a.changes
-	if dirty, err := a.stagedPaths(ctx, changes); err != nil || len(dirty) > 0 {
-		return a.dirtyPaths(dirty, "staged changes of yours are in the way", err)
+	staged := a.committedIndex(ctx)
+	if staged == nil {
+		if dirty, err := a.indexChanges(ctx, changes); err != nil || len(dirty) > 0 {
+			return a.dirtyPaths(dirty, "staged changes of yours are in the way", err)
+		}
 	}
 	if dirty := a.untrackedObstacles(changes); len(dirty) > 0 {
 		return a.dirtyPaths(dirty, "files of yours are in the way", nil)
+	}
+	if staged != nil && a.noteUntouched(staged) {
+		return nil
 	}
 	var paths []string
 	for _, c := range changes {
@@ -178,9 +184,39 @@ func (a *FastForward) dirtyPaths(files []string, cause string, err error) error 
 	return &HostDirtyError{Path: a.at.work, Files: slices.Compact(files), Cause: cause}
 }
 
+// committedIndex returns the copy of the index if that provably has the entries of the old commit and no others, or
+// nil. It starts no process.
+func (a *FastForward) committedIndex(ctx context.Context) *index.Flat {
+	data, _, err := index.ReadFile(a.copyPath())
+	if err != nil {
+		return nil
+	}
+	x, err := index.ParseFlat(data, a.repo.ObjectFormat().NewHash())
+	if err != nil || !x.IsPlain() {
+		return nil
+	}
+	files, err := a.repo.OpenObjects()
+	if err != nil {
+		return nil
+	}
+	defer files.Close()
+	if x.Tree(a.repo.ObjectFormat()) != verifiedTree(ctx, files, a.old) {
+		return nil
+	}
+	return x
+}
+
 // stagedPaths lists the paths whose index entries are neither those of the old commit nor
 // those of the new one.
 func (a *FastForward) stagedPaths(ctx context.Context, changes []odb.Change) ([]string, error) {
+	if a.committedIndex(ctx) != nil {
+		return nil, nil
+	}
+	return a.indexChanges(ctx, changes)
+}
+
+// indexChanges is stagedPaths for any index, by git.
+func (a *FastForward) indexChanges(ctx context.Context, changes []odb.Change) ([]string, error) {
 	out, err := a.run(ctx, "", "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", a.old)
 	if err != nil {
 		return nil, err
@@ -269,6 +305,9 @@ func (a *FastForward) Apply(ctx context.Context) error {
 	}
 	touched, unwritten := a.restore(err)
 	unwritten.Needs = a.bytesNeeded(ctx)
+	if dirty, ok := errors.AsType[*HostDirtyError](err); ok && len(unwritten.Left) == 0 {
+		return dirty
+	}
 	if touched || isUnwritable(err) {
 		return unwritten
 	}
@@ -291,6 +330,9 @@ func (a *FastForward) write(ctx context.Context) error {
 	}
 	if err := a.undo.requireDeleted(a.changes); err != nil {
 		return err
+	}
+	if late := a.undo.writtenLate(); len(late) > 0 {
+		return a.dirtyPaths(late, "changes of yours would be overwritten", nil)
 	}
 	if err := failpoint.Hit("host.written"); err != nil {
 		return err

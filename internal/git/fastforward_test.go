@@ -77,6 +77,24 @@ func TestAdvanceGoesAlong(t *testing.T) {
 	}
 }
 
+// TestAdvanceKeepsWhatIsOnlyStaged: what the user has staged is nowhere else if the file on disk is as it was.
+func TestAdvanceKeepsWhatIsOnlyStaged(t *testing.T) {
+	r := gittest.New(t)
+	was := readFile(t, filepath.Join(r.Dir, "README.md"))
+	r.Write("README.md", "mine\n")
+	r.Git("add", "README.md")
+	r.Write("README.md", was)
+	staged := r.Git("ls-files", "--stage")
+	now := next(r, map[string]string{"README.md": "changed\n"})
+	err := advance(t, open(t, r), r.Git("rev-parse", "main"), now)
+	if dirty, ok := errors.AsType[*HostDirtyError](err); !ok || !slices.Equal(dirty.Files, []string{"README.md"}) {
+		t.Errorf("it went along: %v", err)
+	}
+	if got := r.Git("ls-files", "--stage"); got != staged {
+		t.Errorf("staged is\n%s\nwas\n%s", got, staged)
+	}
+}
+
 // Whatever state the user's checkout is in: either it follows the branch and none of the
 // user's bytes changes, or nothing changes and the files in the way are named.
 func TestAdvanceKeepsTheUsersBytes(t *testing.T) {

@@ -15,6 +15,17 @@ import (
 // TestAdvanceReadsWhatChanges: a checkout goes along without a look into the files that stay, however
 // many there are; and a file that goes is read, whatever its stat data in the index says.
 func TestAdvanceReadsWhatChanges(t *testing.T) {
+	t.Run("compared here", func(t *testing.T) { advanceReading(t, func(*gittest.Repo) {}) })
+	t.Run("compared by git", func(t *testing.T) {
+		advanceReading(t, func(r *gittest.Repo) {
+			r.Write("mine", "mine\n")
+			r.Git("add", "mine")
+		})
+	})
+}
+
+// advanceReading lets a checkout go along after the user did something there.
+func advanceReading(t *testing.T, do func(*gittest.Repo)) {
 	r := gittest.New(t)
 	r.Write("stays", "stays\n")
 	r.Write("goes", "goes\n")
@@ -34,6 +45,7 @@ func TestAdvanceReadsWhatChanges(t *testing.T) {
 		}
 	}
 	r.Git("-c", "core.trustctime=false", "update-index", "--refresh")
+	do(r)
 	if err := advance(t, open(t, r), old, now); err != nil {
 		t.Fatal(err)
 	}

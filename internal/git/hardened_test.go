@@ -1,7 +1,10 @@
 package git
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -318,5 +321,39 @@ func TestSettingsThatAreNotCopied(t *testing.T) {
 		if !strings.Contains(carried, good) {
 			t.Errorf("%s is not carried:\n%s", good, carried)
 		}
+	}
+}
+
+// TestForgedOffsetTable: git can be told by the repository's configuration to read an index on several threads, and then
+// believes the index as to how many entries each thread reads. An agent writes both.
+func TestForgedOffsetTable(t *testing.T) {
+	r := gittest.New(t)
+	for i := range 200 {
+		r.Write(fmt.Sprintf("d%d/f%d", i%7, i), "x\n")
+	}
+	r.Commit("many")
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	r.Git("config", "index.threads", "4")
+	r.Git("config", "--global", "index.threads", "4")
+	r.GitIn(w.Path, "update-index", "--force-write-index")
+	file := filepath.Join(w.Admin, "index")
+	data := []byte(readFile(t, file))
+	at := bytes.Index(data, []byte("IEOT"))
+	if at < 0 {
+		t.Fatal("git wrote no table of offsets")
+	}
+	// The signature, a size and a version; then an offset and a number for each block.
+	size := int(binary.BigEndian.Uint32(data[at+4:]))
+	for block := at + 12; block+8 <= at+8+size; block += 8 {
+		binary.BigEndian.PutUint32(data[block+4:], 1<<24)
+	}
+	gittest.WriteFile(t, file, string(data))
+	if out, err := r.TryGit(w.Path, "status", "--porcelain"); err == nil {
+		t.Logf("this git believes no table: %q", out)
+	}
+	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "changed\n")
+	if got, want := statusOf(t, w, UntrackedAll), []string{".M README.md"}; !slices.Equal(got, want) {
+		t.Errorf("status: %q, want %q", got, want)
 	}
 }

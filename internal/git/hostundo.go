@@ -1,14 +1,18 @@
 package git
 
 import (
+	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
@@ -56,6 +60,8 @@ type keptFile struct {
 	path string
 	name string // of the original in hostUndo.kept; empty: there was no file at the path
 	was  fsx.Entry
+
+	wanted string // the blob that git writes; empty: it writes none
 }
 
 // keepFiles keeps the files that changes are going to replace or delete.
@@ -74,6 +80,9 @@ func (r *Repository) keepFiles(work string, changes []odb.Change) (*hostUndo, er
 			break
 		}
 		err = u.keepFile(c.Path, strconv.Itoa(i))
+		if at := len(u.files) - 1; err == nil && !c.Deletes() && c.NewMode != odb.LinkMode {
+			u.files[at].wanted = c.NewOID
+		}
 	}
 	if err != nil {
 		u.discard()
@@ -176,11 +185,16 @@ func splitPath(p string) []string {
 }
 
 // restoreAll restores the files and directories of the checkout as they were before the
-// fast-forward, and lists the files that it could not restore. touched reports whether any
-// of them had changed.
+// fast-forward, and lists the files that it could not restore. touched reports whether git had
+// changed any of them. What the user has written meanwhile stays; if git had written beside it, it is listed, too.
 func (u *hostUndo) restoreAll() (touched bool, left []string) {
+	theirs := map[string]bool{}
 	for _, f := range slices.Backward(u.files) {
 		if u.isUnchanged(f) {
+			continue
+		}
+		if !u.isWritten(f) {
+			theirs[f.path] = true
 			continue
 		}
 		touched = true
@@ -196,6 +210,12 @@ func (u *hostUndo) restoreAll() (touched bool, left []string) {
 		})
 	}
 	for _, f := range u.files {
+		if theirs[f.path] {
+			if touched {
+				left = append(left, f.path)
+			}
+			continue
+		}
 		if f.name != "" && !u.isUnchanged(f) && !u.inDirOf(f.path, func(in *fsx.Dir, name string) error { return u.restoreFile(f, in, name) }) {
 			left = append(left, f.path)
 		}
@@ -247,6 +267,104 @@ func (u *hostUndo) isUnchanged(f keptFile) bool {
 		return nil
 	})
 	return same
+}
+
+// isWritten reports whether git has written what is at a path: the new file or its beginning, if the write failed, or a
+// directory. Nothing is lost with that, and nothing where there is no file.
+func (u *hostUndo) isWritten(f keptFile) bool {
+	is := true
+	u.inDirOf(f.path, func(in *fsx.Dir, name string) error {
+		now, err := in.Stat(name)
+		switch {
+		case errors.Is(err, os.ErrNotExist) || err == nil && now.Mode.IsDir():
+		case err != nil || f.wanted == "":
+			is = false
+		default:
+			is = u.isBeginning(in, name, now, f.wanted)
+		}
+		return nil
+	})
+	return is
+}
+
+// isBeginning reports whether a file or a link has the content of a blob, or the beginning of it, whatever its lines end with.
+func (u *hostUndo) isBeginning(in *fsx.Dir, name string, now fsx.Entry, blob string) bool {
+	var content io.Reader
+	switch {
+	case now.Mode.Type() == os.ModeSymlink:
+		to, err := in.Readlink(name)
+		if err != nil {
+			return false
+		}
+		content = strings.NewReader(to)
+	case now.Mode.IsRegular():
+		f, err := in.Open(name)
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		content = f
+	default:
+		return false
+	}
+	c := &beginning{of: bufio.NewReader(content)}
+	_, err := u.repo.Copy(context.Background(), c, blob)
+	return err == nil && !c.differs && c.isAtEnd()
+}
+
+// beginning compares a text with what is written to it, but for carriage returns.
+type beginning struct {
+	of      *bufio.Reader
+	ended   bool
+	differs bool
+}
+
+func (c *beginning) Write(b []byte) (int, error) {
+	for _, want := range b {
+		if c.differs || c.ended {
+			break
+		}
+		if want != '\r' {
+			got := c.next()
+			c.differs = !c.ended && got != want
+		}
+	}
+	return len(b), nil
+}
+
+func (c *beginning) next() byte {
+	for {
+		b, err := c.of.ReadByte()
+		if err != nil {
+			c.ended, c.differs = true, c.differs || !errors.Is(err, io.EOF)
+			return 0
+		}
+		if b != '\r' {
+			return b
+		}
+	}
+}
+
+func (c *beginning) isAtEnd() bool {
+	if !c.ended {
+		c.next()
+	}
+	return c.ended && !c.differs
+}
+
+// writtenLate lists the files that a user has written in place after git had compared them, and which git has replaced by now:
+// the originals have that.
+func (u *hostUndo) writtenLate() (late []string) {
+	for _, f := range u.files {
+		if f.name == "" {
+			continue
+		}
+		now, err := u.kept.Stat(f.name)
+		if err == nil && now.Identity == f.was.Identity && (!now.ModTime.Equal(f.was.ModTime) || now.Size != f.was.Size) {
+			late = append(late, f.path)
+		}
+	}
+	return late
 }
 
 // inDirOf calls do in the directory of a path, if that exists.

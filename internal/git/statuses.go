@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/git/refs"
@@ -21,8 +22,8 @@ type Statuses struct {
 	rules gitcmd.FileRules
 	heads *refs.Reader
 	known *statusMemory // nil: nothing is remembered
+	at    *Moment       // of the look that these are a part of; nil: none
 	sound func() bool   // whether git would be started in the repository, whatever the checkout
-	roots sync.Map      // the trees of staged files, by their digests
 
 	mu    sync.Mutex
 	files *object.Files
@@ -51,6 +52,13 @@ func (r *Repository) RememberedStatuses(ctx context.Context) *Statuses {
 	return s
 }
 
+// RememberedStatusesAt is RememberedStatuses, as a part of a look that has begun.
+func (r *Repository) RememberedStatusesAt(ctx context.Context, m *Moment) *Statuses {
+	s := r.RememberedStatuses(ctx)
+	s.at = m
+	return s
+}
+
 // Close ends it.
 func (s *Statuses) Close() {
 	s.mu.Lock()
@@ -73,6 +81,9 @@ func (s *Statuses) Of(ctx context.Context, w *Worktree, untracked Untracked) ([]
 	if entries, ok := s.watched(w, untracked); ok {
 		return entries, nil
 	}
+	if entries, ok := s.repeated(w, untracked); ok {
+		return entries, ctx.Err()
+	}
 	head, ok := s.headOf(w)
 	if !ok || untracked == UntrackedNone {
 		return s.repo.status(ctx, at, untracked, RefreshNothing)
@@ -85,6 +96,24 @@ func (s *Statuses) Of(ctx context.Context, w *Worktree, untracked Untracked) ([]
 		return s.repo.status(ctx, at, untracked, RefreshNothing)
 	}
 	return s.ask(ctx, w, at, head)
+}
+
+// repeated returns the status that is remembered of a checkout, if nothing has changed since. Of what headOf examines, it
+// examines what a change in the checkout would not show: git could read the rest when the status was remembered, and
+// what it reads there is as it was.
+func (s *Statuses) repeated(w *Worktree, untracked Untracked) ([]odb.StatusEntry, bool) {
+	was, isKnown := s.recall(w, untracked)
+	if !isKnown || was.Trace == "" || s.watches() != nil || !s.rules.IsKnown || w.TempGitDir != "" {
+		return nil, false
+	}
+	if !s.rules.IsFull(w.Admin) || !s.sound() || !gitdir.LeadsTo(w.Admin, s.repo.CommonDir) {
+		return nil, false
+	}
+	_, head, err := s.heads.Head(w.Admin)
+	if err != nil || head == "" || !s.isAsRemembered(w, was, head) {
+		return nil, false
+	}
+	return was.Entries, true
 }
 
 // walked walks a checkout, and returns its status if that is what was remembered of it, or if it is clean.
@@ -105,7 +134,7 @@ func (s *Statuses) walked(ctx context.Context, w *Worktree, untracked Untracked,
 	case err != nil:
 		return nil, false
 	case isKnown && seen.IsWhole && was.Key == s.keyOf(seen.Key, w, head):
-		s.retrace(w, seen, head, began, was)
+		was = s.retrace(w, seen, head, began, was)
 	case s.provesClean(ctx, seen, head):
 		was = s.remember(w, untracked, seen, head, began, statusAnswer{})
 	default:
@@ -145,18 +174,7 @@ func (s *Statuses) provesClean(ctx context.Context, seen *walk.Seen, head string
 		how = walk.Converted
 	}
 	return seen.IsWhole && !seen.HasIgnored && len(seen.Unknown) == 0 && seen.AreAsStaged(ctx, how, s.repo.ObjectFormat()) &&
-		s.isStaged(seen, s.treeOf(ctx, head))
-}
-
-// isStaged reports whether the staged files are those of a tree. Most checkouts of a repository have the same.
-func (s *Statuses) isStaged(seen *walk.Seen, tree string) bool {
-	key := seen.Staged()
-	root, isKnown := s.roots.Load(key)
-	if !isKnown {
-		root = seen.Tree(s.repo.ObjectFormat())
-		s.roots.Store(key, root)
-	}
-	return tree != "" && root == tree
+		seen.IsTree(s.treeOf(ctx, head), s.repo.ObjectFormat())
 }
 
 // headOf returns the commit that a checkout has checked out, if the checkout may be walked: git
@@ -186,7 +204,16 @@ func (s *Statuses) treeOf(ctx context.Context, commit string) string {
 		}
 		s.files = files
 	}
-	o, err := s.files.Verify(ctx, commit, object.KeepContents)
+	tree := verifiedTree(ctx, s.files, commit)
+	if tree != "" {
+		s.trees[commit] = tree
+	}
+	return tree
+}
+
+// verifiedTree returns the tree of a commit whose content matches its name, or "".
+func verifiedTree(ctx context.Context, files *object.Files, commit string) string {
+	o, err := files.Verify(ctx, commit, object.KeepContents)
 	if err != nil || o.Type != "commit" {
 		return ""
 	}
@@ -194,6 +221,5 @@ func (s *Statuses) treeOf(ctx context.Context, commit string) string {
 	if err != nil {
 		return ""
 	}
-	s.trees[commit] = c.Tree
 	return c.Tree
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/walk"
 )
 
 // withoutStatus opens a repository with a git that has no status once it is said.
@@ -91,6 +93,7 @@ func TestCleanIsKnownWithoutGit(t *testing.T) {
 			write(".gitattributes", "* ident\n")()
 			in("add", "--all")()
 			in("commit", "--quiet", "-m", "e")()
+			write("dir/a", "a\n")() // it has to be read
 		}, true},
 		{"none in the checkout", func() { in("rm", "--quiet", ".gitattributes")(); in("commit", "--quiet", "-m", "f")() }, false},
 		{"sparse", in("sparse-checkout", "set", "--no-cone", "/*"), true},
@@ -106,6 +109,7 @@ func TestCleanIsKnownWithoutGit(t *testing.T) {
 // TestAnswersAreRemembered: what git said holds until something changes that git would see, and only
 // for those who want to be shown it.
 func TestAnswersAreRemembered(t *testing.T) {
+	t.Setenv("TMPDIR", "/var/tmp") // in memory git is asked wherever a file has changed
 	r := gittest.New(t)
 	r.Write("dir/a", "a\n")
 	r.Write(".gitignore", "build/\n*.log\n")
@@ -191,5 +195,115 @@ func TestIgnoredNoMore(t *testing.T) {
 	r.Write(".git/info/exclude", "other\n")
 	if list, _ := changesIn(t, repo.RememberedStatuses(t.Context()), w); !slices.Equal(list, []string{"?? build/deep/y"}) {
 		t.Errorf("ignored no more: %q", list)
+	}
+}
+
+// TestRememberedIsOfAllFiles: an answer that is remembered is repeated to no caller that asks for less, and not once git would read other
+// settings in the checkout, or not be started there.
+func TestRememberedIsOfAllFiles(t *testing.T) {
+	t.Setenv("TMPDIR", "/var/tmp") // in memory git is asked wherever a file has changed
+	r := gittest.New(t)
+	r.Write("dir/a", "a\n")
+	r.Commit("files")
+	r.Git("config", "extensions.worktreeConfig", "true")
+	repo, without := withoutStatus(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	gittest.WriteFile(t, filepath.Join(w.Path, "dir/a"), "changed\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "new/x"), "x\n")
+	time.Sleep(100 * time.Millisecond) // what is younger is not remembered
+	in := func(untracked Untracked) string {
+		t.Helper()
+		s := repo.RememberedStatuses(t.Context())
+		defer s.Close()
+		entries, err := s.Of(t.Context(), w, untracked)
+		list := []string{}
+		for _, e := range entries {
+			list = append(list, e.Path)
+		}
+		return fmt.Sprint(list, " ", err != nil)
+	}
+	const all = "[dir/a new/x] false"
+	for range 2 {
+		if got := in(UntrackedAll); got != all {
+			t.Fatal(got)
+		}
+		for untracked, want := range map[Untracked]string{UntrackedNone: "[dir/a] false", UntrackedNormal: "[dir/a new/] false"} {
+			if got := in(untracked); got != want {
+				t.Errorf("%v: %s, want %s", untracked, got, want)
+			}
+		}
+	}
+	without(true)
+	if got := in(UntrackedAll); got != all {
+		t.Fatalf("it is not remembered: %s", got)
+	}
+	commondir, err := os.ReadFile(filepath.Join(w.Admin, "commondir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]struct {
+		file, text string
+	}{
+		"a sparse checkout":         {"config.worktree", "[core]\n\tsparseCheckout = true\n"},
+		"another common directory":  {"commondir", r.Beside("other") + "\n"},
+		"a HEAD that names nothing": {"HEAD", "ref: refs/heads/none\n"},
+	} {
+		file := filepath.Join(w.Admin, change.file)
+		was, werr := os.ReadFile(file)
+		gittest.WriteFile(t, file, change.text)
+		if got := in(UntrackedAll); got != "[] true" {
+			t.Errorf("%s: %s, git was not needed", name, got)
+		}
+		if werr == nil {
+			gittest.WriteFile(t, file, string(was))
+		} else if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if got := in(UntrackedAll); got != all {
+			t.Errorf("after %s: %s", name, got)
+		}
+	}
+	if now, err := os.ReadFile(filepath.Join(w.Admin, "commondir")); err != nil || string(now) != string(commondir) {
+		t.Error("the test has changed the checkout", err)
+	}
+}
+
+// TestTraceOfWhatIsYoung: what has changed since a moment has no trace, although its key is that of an answer.
+func TestTraceOfWhatIsYoung(t *testing.T) {
+	t.Setenv("TMPDIR", "/var/tmp") // in memory git is asked wherever a file has changed
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	time.Sleep(100 * time.Millisecond) // what is younger has no trace
+	s := repo.RememberedStatuses(t.Context())
+	defer s.Close()
+	seen, err := walk.Look(s.requestOf(w))
+	if err != nil || !seen.IsWhole {
+		t.Fatal(err)
+	}
+	if _, trace := s.traceOf(w, seen, "head", time.Now()); trace == "" && runtime.GOOS == "linux" { // elsewhere directories do not tell
+		t.Error("what was not touched has no trace")
+	}
+	if _, trace := s.traceOf(w, seen, "head", time.Now().Add(-time.Hour)); trace != "" {
+		t.Error("what was made since has a trace")
+	}
+}
+
+// TestAnswersOfOthersStay: two processes that look at different checkouts keep each other's answers.
+func TestAnswersOfOthersStay(t *testing.T) {
+	repo := open(t, gittest.New(t))
+	if err := os.MkdirAll(filepath.Dir(repo.statusMemoryFile()), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	one, other := repo.readStatusMemory(), repo.readStatusMemory()
+	for name, m := range map[string]*statusMemory{"one": one, "other": other} {
+		m.known()
+		m.added[name] = statusAnswer{Key: name}
+	}
+	one.write()
+	other.write()
+	all := repo.readStatusMemory().known()
+	if len(all) != 2 || all["one"].Key != "one" || all["other"].Key != "other" {
+		t.Errorf("%v", all)
 	}
 }

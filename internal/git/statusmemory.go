@@ -121,13 +121,15 @@ func (s *Statuses) remember(w *Worktree, untracked Untracked, seen *walk.Seen, h
 	return answer
 }
 
-// retrace notes how a checkout is told to be as an answer of git's says, if a walk found that it is.
-func (s *Statuses) retrace(w *Worktree, seen *walk.Seen, head string, since time.Time, was statusAnswer) {
+// retrace notes how a checkout is told to be as an answer of git's says, if a walk found that it is. It returns the answer with
+// that.
+func (s *Statuses) retrace(w *Worktree, seen *walk.Seen, head string, since time.Time, was statusAnswer) statusAnswer {
 	names, trace := s.traceOf(w, seen, head, since)
 	if s.known != nil && trace != "" && trace != was.Trace {
 		was.Names, was.Trace = names, trace
 		s.note(w, was)
 	}
+	return was
 }
 
 func (s *Statuses) note(w *Worktree, answer statusAnswer) {
@@ -158,7 +160,11 @@ func (s *Statuses) isAsRemembered(w *Worktree, was statusAnswer, head string) bo
 
 // requestOf returns the request to walk a checkout of which nothing is known.
 func (s *Statuses) requestOf(w *Worktree) walk.Request {
-	return walk.Request{Work: w.Path, Index: filepath.Join(w.Admin, "index"), Format: s.repo.ObjectFormat()}
+	req := walk.Request{Work: w.Path, Index: filepath.Join(w.Admin, "index"), Format: s.repo.ObjectFormat(), Memory: walk.Forgotten}
+	if s.known != nil {
+		req.Memory = walk.Remembered
+	}
+	return req
 }
 
 // keyOf returns the key of a checkout: all that git's answer depends on.

@@ -2,12 +2,14 @@ package git
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/git/walk"
 	"github.com/croft-sh/croft/internal/git/watch"
 )
@@ -36,17 +38,48 @@ func (s *Statuses) watched(w *Worktree, untracked Untracked) ([]odb.StatusEntry,
 	if untracked != UntrackedAll || !s.rules.IsKnown || w.TempGitDir != "" {
 		return nil, false
 	}
-	answer, ok := s.watches().Answer(watchedAt(w), s.rules.Digest)
+	answer, ok, heads := any(nil), false, s.heads
+	if s.at != nil && s.known != nil {
+		heads = s.at.Refs
+		answer, ok = s.at.watched.Answer(watchedAt(w), s.rules.Digest)
+	} else {
+		answer, ok = s.watches().Answer(watchedAt(w), s.rules.Digest)
+	}
 	if !ok || !s.sound() {
 		return nil, false
 	}
 	kept := answer.(*watchedStatus)
 	if kept.ref != "" {
-		if head, err := s.heads.Ref(kept.ref); err != nil || head != kept.head {
+		if head, err := heads.Ref(kept.ref); err != nil || head != kept.head {
 			return nil, false
 		}
 	}
 	return kept.answer.Entries, true
+}
+
+// Untouched is [Moment.Untouched] of the look that the statuses are a part of; 0 for the git directory of an isolated
+// checkout, which is not watched.
+func (s *Statuses) Untouched(w *Worktree) uint64 {
+	if s.at == nil || !s.repo.HasNativeRefs() || w.IsIsolated() {
+		return 0
+	}
+	return s.at.Untouched(w)
+}
+
+// HeadOf returns the commit that a checkout has checked out, or "". If the checkout is untouched, its branch is what the look
+// found it to be.
+func (s *Statuses) HeadOf(ctx context.Context, w *Worktree) (string, error) {
+	if s.Untouched(w) != 0 && s.known != nil {
+		if answer, ok := s.at.watched.Answer(watchedAt(w), s.rules.Digest); ok && answer.(*watchedStatus).ref != "" {
+			oid, err := s.at.Refs.Ref(answer.(*watchedStatus).ref)
+			if errors.Is(err, refs.ErrNoRef) {
+				err = nil
+			}
+			return oid, err
+		}
+	}
+	_, oid, err := w.Head(ctx)
+	return oid, err
 }
 
 // Untouched returns a number that is the same as long as it is known that nothing in a checkout, or in its admin
@@ -88,8 +121,9 @@ func (s *Statuses) keep(mark *watch.Mark, w *Worktree, seen *walk.Seen, head str
 	}
 }
 
-// RenewWatched walks checkouts again that were walked longer ago, the oldest first, so that what is
-// watched is known at any time: the kernel does not tell everything. It starts no git.
+// RenewWatched looks at checkouts again that were looked at longer ago, the oldest first, so that what is
+// watched is known at any time: the kernel does not tell everything. It starts no git, and walks only where it is not enough to
+// stat what is there ([walk.Again]).
 func RenewWatched(ctx context.Context, w *watch.Watches, than time.Duration, most int) {
 	byRepo := map[*Repository]*Statuses{}
 	for _, old := range w.Older(than, most) {
@@ -100,7 +134,12 @@ func RenewWatched(ctx context.Context, w *watch.Watches, than time.Duration, mos
 			defer s.Close()
 			byRepo[kept.of.Repo] = s
 		}
-		if head, ok := s.headOf(kept.of); ok && ctx.Err() == nil {
+		began := time.Now()
+		head, ok := s.headOf(kept.of)
+		switch {
+		case !ok || ctx.Err() != nil:
+		case s.isAsRemembered(kept.of, kept.answer, head) && w.Renew(watchedAt(kept.of), old, began): // its directories are watched still
+		default:
 			_, _ = s.walked(ctx, kept.of, UntrackedAll, head, kept.answer, true)
 		}
 	}

@@ -18,12 +18,23 @@ import (
 )
 
 // TestWatchedAnswersAreGits: over random edits of all kinds, what is shown of a watched checkout is what git
-// says at that moment. CROFT_LONG=1 takes 300 checkouts.
+// says at that moment: on a disk, and in memory, where a write through mapped memory changes no time of its file.
+// CROFT_LONG=1 takes 300 checkouts.
 func TestWatchedAnswersAreGits(t *testing.T) {
-	trees, steps := 6, 30
+	trees := 5
 	if os.Getenv("CROFT_LONG") != "" {
 		trees = 300
 	}
+	if total, ok := watchTrees(t, "/var/tmp", trees); ok && (total.held < 2*trees || total.dirtyHeld < trees || total.touched < trees) {
+		t.Errorf("hardly anything was watched: %+v", total)
+	}
+	watchTrees(t, "/dev/shm", 2)
+}
+
+// watchTrees compares answers over random edits of checkouts in a directory.
+func watchTrees(t *testing.T, dir string, trees int) (watchedTally, bool) {
+	t.Setenv("TMPDIR", dir)
+	const steps = 30
 	seed, total := uint64(time.Now().UnixNano()), watchedTally{}
 	for i := range trees {
 		ok := t.Run(fmt.Sprint("seed-", seed+uint64(i)), func(t *testing.T) {
@@ -42,13 +53,11 @@ func TestWatchedAnswersAreGits(t *testing.T) {
 			total.touched += w.watches.State().Touched
 		})
 		if !ok {
-			return
+			return total, false
 		}
 	}
-	t.Logf("%+v", total)
-	if total.held < 2*trees || total.dirtyHeld < trees || total.touched < trees {
-		t.Errorf("hardly anything was watched: %+v", total)
-	}
+	t.Logf("%s: %+v", dir, total)
+	return total, true
 }
 
 type watchedTally struct{ held, dirtyHeld, touched int }
@@ -298,5 +307,56 @@ func TestWatchedIsForShowing(t *testing.T) {
 	}
 	if w.compare(); w.held != 2 {
 		t.Error("what was walked again does not hold")
+	}
+}
+
+// TestRenewal: what is watched is found again by stat where nothing has changed, and the answer is the one that was. A change that
+// nothing tells of, through another name of a file, is found.
+func TestRenewal(t *testing.T) {
+	t.Setenv("TMPDIR", "/var/tmp") // in memory git is asked wherever a file has changed
+	w := newWatchedTree(t, 1)
+	time.Sleep(1100 * time.Millisecond) // the index is in a later second than the files
+	w.compare()
+	number := w.of.Untouched()
+	if number == 0 {
+		t.Fatal("nothing was touched, and it is not known")
+	}
+	RenewWatched(t.Context(), w.watches, 0, 9)
+	if got := w.of.Untouched(); got != number {
+		t.Errorf("the checkout was walked: %d, then %d", number, got)
+	}
+	name := filepath.Join(t.TempDir(), "name")
+	if err := os.Link(w.in("a"), name); err != nil {
+		t.Fatal(err)
+	}
+	w.watches.Older(0, 9) // what the link itself told, if it did, is read
+	if err := os.WriteFile(name, []byte("by its other name\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	RenewWatched(t.Context(), w.watches, 0, 9)
+	w.compare()
+}
+
+// TestSecondNames: a checkout is not watched whose index, HEAD or .git has another name: what is written by that is not told.
+func TestSecondNames(t *testing.T) {
+	w := newWatchedTree(t, 1)
+	time.Sleep(1100 * time.Millisecond) // the index is in a later second than the files
+	for i, file := range []string{filepath.Join(w.of.Admin, "index"), filepath.Join(w.of.Admin, "HEAD"), w.in(".git")} {
+		name := filepath.Join(w.r.Home, fmt.Sprint("name", i))
+		if err := os.Link(file, name); err != nil {
+			t.Fatal(err)
+		}
+		gittest.WriteFile(t, filepath.Join(w.of.Admin, "touched"), "what was known before holds no longer\n")
+		w.compare()
+		if w.compare(); w.held != i {
+			t.Errorf("%s has a second name, and is watched", file)
+		}
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		w.compare()
+		if w.compare(); w.held != i+1 {
+			t.Fatalf("%s has no second name, and is not watched", file)
+		}
 	}
 }

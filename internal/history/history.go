@@ -295,7 +295,21 @@ func (svc *History) planInverse(ctx context.Context, ops []journal.Operation, mo
 			}
 		}
 	}
-	return steps, nil
+	return revertsFirst(steps), nil
+}
+
+// revertsFirst puts the reverts of merges before what becomes of workspaces: a revert is the step that others can refuse, by a
+// conflict or a check that fails, and then nothing is to be done. No other step needs to come before it.
+func revertsFirst(steps []step) []step {
+	slices.SortStableFunc(steps, func(x, y step) int {
+		if isRevert := x.revert != nil; isRevert == (y.revert != nil) {
+			return 0
+		} else if isRevert {
+			return -1
+		}
+		return 1
+	})
+	return steps
 }
 
 // isMerge reports whether an operation brought work to a target, or took it back.
@@ -358,11 +372,30 @@ func (svc *History) findUndoable(ctx context.Context, r *project.Project, req cr
 		}
 		return undoable{ops: ops, steps: steps}, err
 	}
-	// If one of these cannot be read, which act was the last is not known.
-	acts, err := svc.listActs(ctx, r, historyLimit, svc.Journal.ReadableHistory)
-	if err != nil {
-		return undoable{}, err
+	for _, limit := range []int{fewActs, historyLimit} {
+		// If one of these cannot be read, which act was the last is not known.
+		acts, err := svc.listActs(ctx, r, limit, svc.Journal.ReadableHistory)
+		if err != nil {
+			return undoable{}, err
+		}
+		u, err := svc.lastUndoable(ctx, acts)
+		if u.ops != nil || err != nil {
+			return u, err
+		}
+		if len(acts) < limit {
+			break // there are no more
+		}
 	}
+	return undoable{}, nothingToUndoError("there is nothing of yours to take back")
+}
+
+// fewActs are so many acts that the one to undo is mostly among them: to read a hundred takes
+// longer than to undo one.
+const fewActs = 8
+
+// lastUndoable finds the last of some acts that is this actor's and of which something is left to
+// undo.
+func (svc *History) lastUndoable(ctx context.Context, acts [][]journal.Operation) (undoable, error) {
 	var later [][]journal.Operation
 	for _, ops := range acts {
 		if ops[0].Undoes != "" {
@@ -377,7 +410,7 @@ func (svc *History) findUndoable(ctx context.Context, r *project.Project, req cr
 			later = append(later, ops)
 		}
 	}
-	return undoable{}, nothingToUndoError("there is nothing of yours to take back")
+	return undoable{}, nil
 }
 
 func nothingToUndoError(message string) error {

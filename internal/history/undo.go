@@ -33,6 +33,10 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 		case st.revert != nil:
 			if gone := svc.goneBefore(ctx, s.Project, *st.revert); gone != "" {
 				line += ": " + gone
+			} else if plan.Refused != nil || s.Git == nil {
+				break
+			} else if err := svc.Lanes.RequireNoConflict(ctx, s.Project, *st.revert); err != nil {
+				plan.Refused = croft.AsError("undo", explain.Error("undo", st.name(), err))
 			}
 		case st.rewind != nil:
 			rewound[st.rec.Workspace.ID] = true
@@ -232,9 +236,14 @@ func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []s
 	return notes, nil
 }
 
-// guardSteps returns the error with which a removal among several steps would be refused, so
-// that no step is taken before it.
+// guardSteps returns the error with which a revert or a removal among the steps would be refused, so
+// that no step is taken before it. Of several reverts the others may be in conflict only until the first is there.
 func (svc *History) guardSteps(ctx context.Context, r *project.Project, steps []step, a project.Act, mode croft.RemoveMode) error {
+	if len(steps) > 0 && steps[0].revert != nil && r.Git != nil {
+		if err := svc.Lanes.RequireNoConflict(ctx, r, *steps[0].revert); err != nil {
+			return explain.Error("undo", steps[0].name(), err)
+		}
+	}
 	if len(steps) == 1 {
 		return nil // the step is refused itself
 	}

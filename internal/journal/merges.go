@@ -27,6 +27,7 @@ type Merge struct {
 	Part           bool             `json:"part,omitempty"`      // an apply, or a revert of one: it says nothing about the workspace's work as a whole
 	Seen           string           `json:"seen,omitempty"`      // of an apply: the target's tip when the work was reviewed
 	Author         *croft.Author    `json:"author,omitempty"`    // of its commit; absent: Submitter, or the one that git knows
+	Mirror         croft.ID         `json:"mirror,omitempty"`    // the revert that was recorded with it, of a merge by which another one was taken back
 	Submitter      *Identity        `json:"submitter,omitempty"` // of its commit, if the environment of the process that submitted it names one
 	Trusts         []string         `json:"trusts,omitempty"`    // the hashes of checks that the person who submitted it approved for it
 
@@ -130,11 +131,25 @@ var landed = `SELECT id, merge FROM merges WHERE published > 0
 // of a repository, by workspace, the first first. It fails if one of them cannot be read.
 func (j *Journal) Landed(ctx context.Context, repo croft.ID) (map[croft.ID][]Merge, error) {
 	list, err := read(ctx, j, scanMerge, landed, repo)
+	return byWorkspace(list), err
+}
+
+var landedOf = `SELECT id, merge FROM merges WHERE published > 0 AND workspace IN (SELECT value FROM json_each(?))
+		AND ` + damage.JSONField(`merge`, `part`) + ` IS NULL ORDER BY published`
+
+// LandedOf lists what Landed does, of the workspaces with the IDs only.
+func (j *Journal) LandedOf(ctx context.Context, ids []croft.ID) (map[croft.ID][]Merge, error) {
+	list, err := read(ctx, j, scanMerge, landedOf, asJSON{ids})
+	return byWorkspace(list), err
+}
+
+// byWorkspace divides merges by the workspaces whose work they brought.
+func byWorkspace(list []Merge) map[croft.ID][]Merge {
 	out := map[croft.ID][]Merge{}
 	for _, m := range list {
 		out[m.Workspace] = append(out[m.Workspace], m)
 	}
-	return out, err
+	return out
 }
 
 const waitingOf = `SELECT id, merge FROM merges WHERE workspace = ? AND state <> 'done' ORDER BY seq DESC`
@@ -176,7 +191,7 @@ const mergeByCommit = `SELECT id, merge FROM merges WHERE commit_id = ? AND comm
 // MergedAfter counts the merges that were published on a target after m and were not
 // reverted.
 func (j *Journal) MergedAfter(ctx context.Context, m Merge) (int, error) {
-	return j.count(ctx, `SELECT count(*) FROM merges WHERE repo = ? AND target = ? AND status = 'merged' AND published > ?`,
+	return j.count(ctx, `SELECT count(DISTINCT published) FROM merges WHERE repo = ? AND target = ? AND status = 'merged' AND published > ?`,
 		m.RepoID, m.Target, m.Published)
 }
 
@@ -230,6 +245,17 @@ func (j *Journal) Untidy(ctx context.Context, repo croft.ID) ([]Merge, error) {
 }
 
 const untidy = `SELECT id, merge FROM merges INDEXED BY merges_untidy WHERE repo = ? AND untidy <> 0 ORDER BY seq`
+
+// Settle records that the workspace of merges that landed stays: it was restored, and no process that
+// goes on where another one died removes it again.
+func (t *Tx) Settle(workspace croft.ID) error {
+	list, err := collectList(t, scanMerge, `SELECT id, merge FROM merges WHERE workspace = ? AND untidy <> 0`, workspace)
+	for _, m := range list {
+		m.Untidy = false
+		err = errors.Join(err, t.PutMerge(&m))
+	}
+	return err
+}
 
 // LaneTip is the commit from which a lane continues: the one that it last moved its target
 // to, that a person accepted since, or that a protected target had when the lane first saw

@@ -15,7 +15,7 @@ func TestPlans(t *testing.T) {
 	}
 	defer j.Close()
 	for _, test := range []struct{ query, index string }{
-		{liveOnBranch, "workspaces_live_name (repo=?)"},
+		{liveOnBranch, "workspaces_on_branch (branch=? AND repo=?)"},
 		{mergeByCommit, "merges_by_commit (commit_id=?)"},
 		{mergesPendingFor, "merges_pending (repo=? AND reason=?)"},
 		{mergesNamed, "merges_by_name (repo=? AND <expr>=?)"},
@@ -25,6 +25,7 @@ func TestPlans(t *testing.T) {
 		{waitingOf, "merges_by_workspace (workspace=?)"},
 		{laneTargets, "merges_waiting (repo=?)"},
 		{landed, "merges_by_workspace (workspace=?)"},
+		{landedOf, "merges_by_workspace (workspace=?)"},
 		{lastMerges, "merges_by_workspace (workspace=?)"},
 		{untidy, "merges_untidy (repo=?)"},
 		{string(IdentifiedActs), "operations_by_act (act>? AND act<?)"},
@@ -77,6 +78,33 @@ func TestIndexesAreAdded(t *testing.T) {
 	}
 	defer j.Close()
 	if plan := planOf(t, j, undoing); !strings.Contains(plan, "operations_undoing") {
+		t.Error(plan)
+	}
+}
+
+// TestIndexesThatCannotBeMade: a database opens, and answers, without an index that cannot be made.
+func TestIndexesThatCannotBeMade(t *testing.T) {
+	dir := t.TempDir()
+	j, err := Open(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stmt := range []string{"DROP INDEX operations_undoing", "CREATE TABLE operations_undoing (name TEXT)"} {
+		if _, err := j.db.ExecContext(t.Context(), stmt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if j, err = Open(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if err := addIndexes(t.Context(), j.db); err == nil {
+		t.Error("the index could be made")
+	}
+	if plan := planOf(t, j, undoing); !strings.Contains(plan, "SCAN operations") {
 		t.Error(plan)
 	}
 }

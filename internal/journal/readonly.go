@@ -77,7 +77,8 @@ func (j *Journal) readAgain(ctx context.Context, f func(*sql.DB, os.FileInfo) er
 			return err
 		}
 		err = explain(ctx, f(d.DB, file))
-		isOver := !d.IsStale() || tries == 3 || ctx.Err() != nil
+		// A writer that makes the index of the log anew leaves a moment in which a reader would have to do that.
+		isOver := !d.IsStale() && !readonly.IsUnwritable(err) || tries == 3 || ctx.Err() != nil
 		if !isOver {
 			err = explain(ctx, j.reopenReadOnly(ctx, d))
 		}

@@ -59,6 +59,7 @@ type Record struct {
 	RoleSums   map[string]string `json:"roleSums,omitempty"`   // the digests of the role files as Croft wrote them
 	Home       string            `json:"home,omitempty"`       // the home of its agent
 	Carried    string            `json:"carried,omitempty"`    // the commit, of its project's uncommitted changes, that it starts from
+	TakesBack  croft.ID          `json:"takesBack,omitempty"`  // the merge whose revert is resolved in it
 	Links      []string          `json:"links,omitempty"`      // names at the top of the checkout that Croft linked to the project's files
 	Copied     []string          `json:"copied,omitempty"`     // files that Croft copied into the checkout and that git does not ignore there
 	Sparse     []string          `json:"sparse,omitempty"`     // the directories that it has of its commits, if not those of the project's checkout
@@ -378,7 +379,7 @@ func (t *Tx) LiveByName(repo croft.ID, name string) (Record, error) {
 	return firstRow(collect(t.ctx, t, scanRecord, `SELECT id, record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
 }
 
-const liveOnBranch = `SELECT id, record FROM workspaces INDEXED BY workspaces_live_name WHERE repo = ? AND branch = ? AND branch <> '' AND ` + live
+const liveOnBranch = `SELECT id, record FROM workspaces WHERE repo = ? AND branch = ? AND branch <> '' AND ` + live
 
 // LiveByBranch finds the live workspace of a repository that is on a branch.
 func (t *Tx) LiveByBranch(repo croft.ID, branch string) (Record, error) {

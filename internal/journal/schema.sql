@@ -141,6 +141,8 @@ CREATE INDEX merges_pending ON merges (repo, reason, seq) WHERE status = 'pendin
 
 CREATE INDEX merges_by_name ON merges (repo, coalesce(CASE WHEN json_valid(merge) THEN json_extract(merge, '$.workspaceName') END, CASE WHEN json_valid(merge) THEN json_extract(merge, '$.workspace') END), seq);
 
+CREATE INDEX workspaces_on_branch ON workspaces (branch, repo) WHERE state <> 'trashed';
+
 CREATE TABLE lanes (
 	repo TEXT NOT NULL,
 	target TEXT NOT NULL,

@@ -90,12 +90,3 @@ func parentDirs(path string) func(yield func(string) bool) {
 		}
 	}
 }
-
-// movedNote returns a note for an apply that landed if the target had moved since the
-// review.
-func movedNote(m journal.Merge, before string) string {
-	if m.Seen == "" || m.Seen == before {
-		return ""
-	}
-	return m.Target + " has moved since the review, in other files"
-}

@@ -229,7 +229,7 @@ func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target st
 func (svc *Lanes) ShowMerge(ctx context.Context, req croft.GetRequest) (*croft.Merge, error) {
 	m, err := svc.Journal.Merge(ctx, croft.RefToID(req.Ref))
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, mergeNotFoundError(string(req.Ref))
+		return nil, attempt.MergeNotFoundError(string(req.Ref))
 	}
 	return &m.Merge, err
 }
@@ -278,7 +278,7 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 		m, err := svc.Journal.Merge(ctx, id)
 		switch {
 		case errors.Is(err, journal.ErrNotFound):
-			return nil, mergeNotFoundError(string(id))
+			return nil, attempt.MergeNotFoundError(string(id))
 		case err != nil:
 			return nil, err
 		case m.State == croft.MergeDone && !m.Untidy:

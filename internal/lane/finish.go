@@ -148,9 +148,6 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 		Act: project.NewID(),
 	}
 	svc.SetActor(ctx, &m)
-	if req.Outcome != croft.Succeeded {
-		m.Message = fmt.Sprintf("the agent %s; %s", map[croft.Outcome]string{croft.Failed: "failed", croft.Killed: "was killed"}[req.Outcome], m.Message)
-	}
 	commit := svc.Commits.CommitSeen
 	if req.Outcome == croft.Succeeded {
 		commit = svc.Commits.CommitDone
@@ -161,6 +158,13 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 	}
 	if err := failpoint.Hit("finish.committed"); err != nil {
 		return nil, err
+	}
+	// A target that cannot be read has none of the work, as far as is known.
+	if nothing, err := isEmpty(ctx, r, w, m.Merge); nothing && err == nil {
+		m.Message, m.Hint = "there is nothing to merge; waits for work, or croft discard", "croft discard "+w.Name
+	}
+	if req.Outcome != croft.Succeeded {
+		m.Message = fmt.Sprintf("the agent %s; %s", map[croft.Outcome]string{croft.Failed: "failed", croft.Killed: "was killed"}[req.Outcome], m.Message)
 	}
 	if rec, err = svc.Journal.Record(ctx, w.ID); err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/actor"
@@ -55,10 +54,6 @@ func tryLockLane(r *project.Project, target string) (*flock.Lock, error) {
 func (svc *Lanes) IsUnrun(r *project.Project, target string) bool {
 	isHeld, known := flock.IsHeld(laneLockPath(r, laneName(target)))
 	return known && !isHeld
-}
-
-func mergeNotFoundError(ref string) error {
-	return &croft.Error{Code: croft.MergeNotFound, Message: fmt.Sprintf("there is no merge %q", ref), Hint: "croft queue --all"}
 }
 
 // RunLanes drives the lanes of a repository, or that of req.Target, until the merges that
@@ -358,7 +353,7 @@ func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, l lan
 			if err != nil {
 				return nil, err
 			}
-			if err := svc.rejectMerge(ctx, m, conflicts, conflictError(m, conflicts)); err != nil {
+			if err := svc.rejectMerge(ctx, m, conflicts, attempt.ConflictError(m, conflicts)); err != nil {
 				return nil, err
 			}
 		case step.IsEmpty():
@@ -383,21 +378,6 @@ func idsOf[T any](list []T, id func(T) croft.ID) []croft.ID {
 
 func itemOf(items []journal.Merge, id croft.ID) journal.Merge {
 	return items[slices.IndexFunc(items, func(m journal.Merge) bool { return m.ID == id })]
-}
-
-func conflictError(m journal.Merge, conflicts []croft.ConflictedPath) error {
-	paths := make([]string, len(conflicts))
-	for i, c := range conflicts {
-		paths[i] = c.Path
-	}
-	hint := "croft merge --resolve " + m.WorkspaceName
-	if m.Kind != croft.KindMerge {
-		hint = "croft diff " + m.WorkspaceName
-	}
-	return &croft.Error{
-		Code: croft.Conflict, Message: fmt.Sprintf("%s in conflict with %s", project.Count(len(conflicts), "file"), m.Target),
-		Details: strings.Join(paths, "\n"), Hint: hint,
-	}
 }
 
 // nameOthers replaces the commits that brought the conflicting changes by the names of

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/attempt"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
@@ -35,13 +35,13 @@ func (svc *Lanes) laneAt(ctx context.Context, r *project.Project, target, tip st
 	}
 	if _, err := r.Git.Info(ctx, known+"^{commit}"); errors.Is(err, object.ErrMissing) {
 		l.IsLost = true
-		l.Message = fmt.Sprintf("%s moved outside of Croft: it was at %.7s, which is gone", target, known)
+		l.Message = fmt.Sprintf("%s is not where Croft left it: that was %.7s, which is gone", target, known)
 		return l, nil
 	}
 	if l.Gone, l.Added, err = r.Git.AheadBehind(ctx, known, tip); err != nil {
 		return l, err
 	}
-	l.Message = fmt.Sprintf("%s moved outside of Croft: %s not made by it since %.7s", target, project.Count(l.Added, "commit"), known)
+	l.Message = fmt.Sprintf("%s has %s that Croft did not merge, since %.7s", target, project.Count(l.Added, "commit"), known)
 	if l.Gone > 0 {
 		l.Message += fmt.Sprintf(", and %s of before gone", project.Count(l.Gone, "commit"))
 	}
@@ -89,15 +89,7 @@ func (svc *Lanes) checkMovedTarget(ctx context.Context, r *project.Project, targ
 	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.laneEvent(r.ID, l)) }); err != nil {
 		return l, false, err
 	}
-	return l, true, svc.rejectAll(ctx, r, target, targetMovedError(l))
-}
-
-func targetMovedError(l croft.Lane) error {
-	var list []string
-	for _, c := range l.Commits {
-		list = append(list, fmt.Sprintf("%.7s %s: %s", c.Commit, c.Author, c.Subject))
-	}
-	return &croft.Error{Code: croft.TargetMoved, Message: l.Message, Details: strings.Join(list, "\n"), Hint: "croft queue accept " + l.Target}
+	return l, true, svc.rejectAll(ctx, r, target, attempt.TargetMovedError(l))
 }
 
 // laneEvent returns the event of a target that was moved outside of its lane.
@@ -258,21 +250,12 @@ func (svc *Lanes) afterBatch(ctx context.Context, r *project.Project, target str
 		tries.since = svc.Now()
 	}
 	if over := svc.Now().Sub(tries.since); tries.n >= movedTries && over >= movedTime {
-		return svc.rejectAll(ctx, r, target, targetMovesError(target, tries.n, over))
+		return svc.rejectAll(ctx, r, target, attempt.TargetMovesError(target, tries.n, over))
 	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(movedPause * time.Duration(min(tries.n, movedPauses))):
 		return nil
-	}
-}
-
-func targetMovesError(target string, tries int, over time.Duration) error {
-	return &croft.Error{
-		Code:    croft.TargetMoved,
-		Message: fmt.Sprintf("%s keeps moving: others committed to it during each of %d tries in %v", target, tries, over.Round(time.Second)),
-		Details: "Nothing landed. The work is as it was submitted.",
-		Hint:    "croft queue run, when no process commits to " + target,
 	}
 }

@@ -45,6 +45,9 @@ type landed struct {
 	Before string        `json:"before"`
 	Checks []croft.Check `json:"checks,omitempty"`
 	Moved  string        `json:"moved,omitempty"` // how the target had moved
+	// IsUntaken says of the merge of a workspace in which a revert was resolved that it does not take back
+	// what it should.
+	IsUntaken bool `json:"untaken,omitempty"`
 }
 
 // publishStack moves the target to the top of a stack.
@@ -55,6 +58,9 @@ func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landin
 	}
 	for _, step := range passed.steps {
 		pub.Items = append(pub.Items, landed{Merge: step.ID, Commit: step.Commit, Before: step.Parent, Checks: passed.checks, Moved: l.lane.Message})
+	}
+	if err := svc.noteUntaken(ctx, attempts, l.items, &pub); err != nil {
+		return err
 	}
 	release, err := attempts.Keep(ctx, pub.New)
 	if err != nil {
@@ -292,7 +298,7 @@ func (svc *Lanes) endMerge(tx *journal.Tx, p landed, number int64, owner croft.O
 	if err != nil {
 		return err
 	}
-	m.Land(journal.Landing{Commit: p.Commit, Before: p.Before, Checks: p.Checks, Moved: p.Moved, Note: movedNote(m, p.Before)}, svc.Now())
+	m.Land(journal.Landing{Commit: p.Commit, Before: p.Before, Checks: p.Checks, Moved: p.Moved, Note: attempt.MovedNote(m, p.Before)}, svc.Now())
 	m.Published = number
 	kind := croft.EventMergeMerged
 	if m.Kind == croft.KindRevert {
@@ -300,6 +306,9 @@ func (svc *Lanes) endMerge(tx *journal.Tx, p landed, number int64, owner croft.O
 		if err := markReverted(tx, m.Reverts); err != nil {
 			return err
 		}
+	}
+	if err := svc.recordMirror(tx, &m, p); err != nil {
+		return err
 	}
 	if err := svc.recordMergeStatus(tx, m, p); err != nil {
 		return err

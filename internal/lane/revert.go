@@ -19,13 +19,13 @@ import (
 // and the conflicts. It fails with NotMerged if the merge is not in its target, or if the
 // revert would change nothing.
 func (svc *Lanes) ShowRevert(ctx context.Context, s project.Location, req croft.RevertRequest) (*croft.RevertPlan, error) {
-	plan, _, err := svc.planRevert(ctx, s.Project, req)
+	plan, _, err := svc.PlanRevert(ctx, s.Project, req)
 	return plan, err
 }
 
-// planRevert finds the merge of a request and tries its revert. It refuses a revert
+// PlanRevert finds the merge of a request and tries its revert. It refuses a revert
 // that would change nothing.
-func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.RevertRequest) (*croft.RevertPlan, journal.Merge, error) {
+func (svc *Lanes) PlanRevert(ctx context.Context, r *project.Project, req croft.RevertRequest) (*croft.RevertPlan, journal.Merge, error) {
 	m, err := svc.findMerge(ctx, r, req)
 	if err != nil {
 		return nil, m, err
@@ -43,6 +43,12 @@ func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.
 	if plan.Later, err = svc.Journal.MergedAfter(ctx, m); err != nil {
 		return nil, m, err
 	}
+	if req.Target != "" && req.Target != plan.Target {
+		return nil, m, &croft.Error{
+			Code: croft.TargetMoved, Workspace: m.WorkspaceName, Message: fmt.Sprintf("%s has moved since you looked", m.Target), Details: plan.Target,
+			Hint: "croft revert " + m.WorkspaceName,
+		}
+	}
 	conflicts, isNothing, err := TryRevert(ctx, r, m, plan.Target)
 	if err == nil && isNothing {
 		err = attempt.NothingToRevertError(m.Merge)
@@ -54,6 +60,20 @@ func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.
 		plan.Conflicts = append(plan.Conflicts, croft.ConflictedPath{Path: c.Path, Kind: c.Kind})
 	}
 	return plan, m, nil
+}
+
+// RequireNoConflict fails with Conflict if the revert of a merge would be in conflict with its target now. What else
+// would refuse it, the revert itself says.
+func (svc *Lanes) RequireNoConflict(ctx context.Context, r *project.Project, m journal.Merge) error {
+	plan, _, err := svc.PlanRevert(ctx, r, croft.RevertRequest{Merge: m.ID})
+	if err != nil || len(plan.Conflicts) == 0 {
+		return nil //nolint:nilerr // see above
+	}
+	if m.Kind == croft.KindRevert { // by its name its workspace's merge would be found
+		m.WorkspaceName = string(m.ID)
+	}
+	m.Kind = croft.KindRevert
+	return attempt.ConflictError(m, plan.Conflicts)
 }
 
 // TryRevert computes the revert of a merge on a tip of its target, and keeps no result.
@@ -180,7 +200,7 @@ func (svc *Lanes) mergeBeginning(ctx context.Context, r *project.Project, ref cr
 		return journal.Merge{}, err
 	}
 	if id == "" {
-		return journal.Merge{}, mergeNotFoundError(text)
+		return journal.Merge{}, attempt.MergeNotFoundError(text)
 	}
 	return svc.Journal.Merge(ctx, id)
 }
@@ -234,15 +254,9 @@ func (svc *Lanes) SubmitRevert(ctx context.Context, r *project.Project, req crof
 }
 
 func (svc *Lanes) submitRevert(ctx context.Context, r *project.Project, req croft.RevertRequest, a project.Act, key journal.Key) (*journal.Merge, error) {
-	plan, was, err := svc.planRevert(ctx, r, req)
+	plan, was, err := svc.PlanRevert(ctx, r, req)
 	if err != nil {
 		return nil, err
-	}
-	if req.Target != "" && req.Target != plan.Target {
-		return nil, &croft.Error{
-			Code: croft.TargetMoved, Workspace: was.WorkspaceName, Message: fmt.Sprintf("%s has moved since you looked", was.Target), Details: plan.Target,
-			Hint: "croft revert " + was.WorkspaceName,
-		}
 	}
 	if m, err := svc.waitingRevert(ctx, r, was, a); m != nil || err != nil {
 		if err == nil {
@@ -250,7 +264,7 @@ func (svc *Lanes) submitRevert(ctx context.Context, r *project.Project, req crof
 		}
 		return m, err
 	}
-	text, err := svc.revertMessage(ctx, r, was, req.Message)
+	text, err := svc.RevertMessage(ctx, r, was, req.Message)
 	if err != nil {
 		return nil, err
 	}
@@ -286,9 +300,9 @@ func (svc *Lanes) waitingRevert(ctx context.Context, r *project.Project, was jou
 	return nil, nil
 }
 
-// revertMessage returns the message of the request, or the one that git revert would
+// RevertMessage returns the message of the request, or the one that git revert would
 // write.
-func (svc *Lanes) revertMessage(ctx context.Context, r *project.Project, was journal.Merge, asked string) (string, error) {
+func (svc *Lanes) RevertMessage(ctx context.Context, r *project.Project, was journal.Merge, asked string) (string, error) {
 	if asked != "" {
 		return asked, nil
 	}

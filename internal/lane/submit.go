@@ -32,7 +32,8 @@ type submission struct {
 type prepared struct {
 	submission
 	merge   journal.Merge
-	isEmpty bool // the workspace has no commit of its own
+	isEmpty bool     // the workspace has no commit of its own
+	landed  croft.ID // the merge by which the target has the work already, if it does
 }
 
 // SubmitEach submits the work of several workspaces, as SubmitSeen does that of one: it looks at
@@ -74,7 +75,11 @@ func (svc *Lanes) SubmitEach(ctx context.Context, s project.Location, req croft.
 	if err != nil {
 		return nil, err
 	}
-	return res, failpoint.Hit("merge.queued")
+	merges := make([]*croft.Merge, len(res.Merges))
+	for i := range res.Merges {
+		merges[i] = &res.Merges[i]
+	}
+	return res, errors.Join(failpoint.Hit("merge.queued"), svc.tidyLanded(ctx, s.Project, merges...))
 }
 
 // unsubmitted describes the merge of a workspace that cannot be submitted.
@@ -130,7 +135,7 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 	if err != nil || work.isEmpty {
 		return &m, err
 	}
-	return &m, failpoint.Hit("merge.queued")
+	return &m, errors.Join(failpoint.Hit("merge.queued"), svc.tidyLanded(ctx, r, &m))
 }
 
 // commitSubmission commits a workspace's work, and makes the merge of it.
@@ -170,6 +175,9 @@ func (svc *Lanes) commitSubmission(ctx context.Context, r *project.Project, rec 
 		return work, err
 	}
 	work.isEmpty, err = isEmpty(ctx, r, w, m.Merge)
+	if err == nil && !work.isEmpty {
+		work.landed, err = svc.landedBefore(ctx, r, w, m)
+	}
 	work.merge = m
 	return work, err
 }
@@ -204,14 +212,25 @@ func (svc *Lanes) checkSubmission(ctx context.Context, r *project.Project, w cro
 }
 
 // recordPrepared records the merge of a submission. If one of the same kind, workspace and
-// target is still queued, it updates that one instead. The merge of an empty workspace has
-// ended with that, and the workspace stays: an agent may be about to use it.
+// target is still queued, it updates that one instead; if a lane works on the same work, or it has
+// landed, the submission is that merge. The merge of an empty workspace has ended with that, and
+// the workspace stays: an agent may be about to use it.
 func (svc *Lanes) recordPrepared(tx *journal.Tx, work prepared) (croft.Merge, error) {
 	m := work.merge
 	m.SubmittedAt = svc.Now()
-	if work.isEmpty {
+	isQueued, isLanded := !work.isEmpty, false
+	var err error
+	switch {
+	case work.isEmpty:
 		m.EndEmpty("nothing to merge; the workspace stays", m.SubmittedAt)
-	} else if err := joinQueued(tx, &m); err != nil {
+	case work.landed != "":
+		isLanded, err = attempt.JoinLanded(tx, &m, work.landed)
+		isQueued = !isLanded
+	}
+	if isQueued && err == nil {
+		isQueued, err = attempt.JoinWaiting(tx, &m)
+	}
+	if err != nil {
 		return m.Merge, err
 	}
 	now, err := tx.Record(m.Workspace)
@@ -219,32 +238,15 @@ func (svc *Lanes) recordPrepared(tx *journal.Tx, work prepared) (croft.Merge, er
 		return m.Merge, err
 	}
 	now.SawCommit(m.Head, len(m.HeldBack))
-	if !work.isEmpty {
+	if !work.isEmpty && !isLanded {
 		now.Workspace.MergeStatus = croft.MergePending
 	}
 	err = svc.recordSubmission(tx, work.submission, m, &now)
 	err = errors.Join(err, tx.PutMerge(&m), tx.PutRecord(now))
-	if !work.isEmpty {
+	if isQueued {
 		err = errors.Join(err, tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
 	}
 	return m.Merge, err
-}
-
-// joinQueued makes a merge the same as the one of its kind, workspace and target that is still
-// queued, if there is one, with the new work.
-func joinQueued(tx *journal.Tx, m *journal.Merge) error {
-	old, err := tx.WaitingOf(m.Workspace)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(old, func(o journal.Merge) bool {
-		return o.State == croft.MergeQueued && o.Kind == m.Kind && o.Target == m.Target
-	})
-	if i >= 0 {
-		m.ID, m.Act, m.SubmittedAt, m.IsHeld, m.Hold = old[i].ID, old[i].Act, old[i].SubmittedAt, old[i].IsHeld, old[i].Hold
-		m.Priority = max(m.Priority, old[i].Priority)
-	}
-	return nil
 }
 
 // recordSubmission adds to the transaction that records the merge of a submission: its key,

@@ -130,11 +130,12 @@ func isSamePath(quoted, raw string) bool {
 // Choice is the chosen part of one file: the whole, or some of its hunks.
 type Choice struct {
 	File  croft.ReviewFile
-	Hunks []croft.Hunk // none: the whole file
+	Hunks []croft.Hunk // none: the whole file, or edits
+	Edits []croft.Edit
 }
 
 // Choose returns the parts of a review's files that a request chooses.
-func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([]Choice, error) {
+func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int, edits map[string][]croft.Edit) ([]Choice, error) {
 	if len(files) == 0 {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the review is empty: there is no work that the target lacks"}
 	}
@@ -181,6 +182,8 @@ func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([
 			}
 		}
 	}
+	written, refused := chooseEdits(files, edits, func(path string) bool { return whole[path] || len(some[path]) > 0 })
+	unknown = append(unknown, refused...)
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the review has not all that was chosen", Details: strings.Join(unknown, "\n")}
@@ -194,12 +197,33 @@ func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([
 		case len(chosen) > 0:
 			slices.SortFunc(chosen, func(a, b croft.Hunk) int { return cmp.Compare(a.ID, b.ID) })
 			list = append(list, Choice{File: f, Hunks: chosen})
+		case len(written[f.Path]) > 0:
+			list = append(list, Choice{File: f, Edits: written[f.Path]})
 		}
 	}
 	if len(list) == 0 {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "nothing was chosen"}
 	}
 	return list, nil
+}
+
+// chooseEdits returns the edits by the paths of a review's files, and why some cannot be.
+func chooseEdits(files []croft.ReviewFile, edits map[string][]croft.Edit, isChosen func(path string) bool) (written map[string][]croft.Edit, refused []string) {
+	written = map[string][]croft.Edit{}
+	for p, list := range edits {
+		at := slices.IndexFunc(files, func(f croft.ReviewFile) bool { return f.Path == p || isSamePath(f.Path, p) })
+		switch {
+		case at < 0:
+			refused = append(refused, missingPathError(files, p))
+		case isChosen(files[at].Path) || len(written[files[at].Path]) > 0:
+			refused = append(refused, p+" is chosen whole or by hunks, and by edits: choose one of them")
+		case len(files[at].Hunks) == 0 || files[at].NewMode == "":
+			refused = append(refused, p+" can be chosen as a whole only")
+		default:
+			written[files[at].Path] = list
+		}
+	}
+	return written, refused
 }
 
 // missingPathError returns the message for a path that no file of the review has.
@@ -228,8 +252,8 @@ func PartTree(ctx context.Context, a *mergetree.Session, base string, choices []
 			edits = append(edits, object.TreeEdit{Path: old})
 		}
 		edit := object.TreeEdit{Path: path, Mode: c.File.NewMode, OID: c.File.NewObject}
-		if len(c.Hunks) > 0 {
-			if edit.OID, err = spliceHunks(ctx, a, c); err != nil {
+		if len(c.Hunks)+len(c.Edits) > 0 {
+			if edit.OID, err = spliceParts(ctx, a, c); err != nil {
 				return "", err
 			}
 		}
@@ -244,21 +268,53 @@ func PartTree(ctx context.Context, a *mergetree.Session, base string, choices []
 	return tree, err
 }
 
-// spliceHunks writes the old file with the chosen hunks applied.
-func spliceHunks(ctx context.Context, a *mergetree.Session, c Choice) (string, error) {
+// spliceParts writes the old file with the chosen hunks, or the edits, applied.
+func spliceParts(ctx context.Context, a *mergetree.Session, c Choice) (string, error) {
 	var sides [2][]byte
 	for i, oid := range []string{c.File.OldObject, c.File.NewObject} {
+		if oid == "" {
+			continue // there was nothing
+		}
 		o, err := a.Read(ctx, oid)
 		if err != nil {
 			return "", err
 		}
 		sides[i] = o.Data
 	}
-	data, err := Splice(sides[0], sides[1], c.Hunks)
+	var data []byte
+	var err error
+	if len(c.Edits) > 0 {
+		data, err = Replace(sides[0], c.Edits)
+	} else {
+		data, err = Splice(sides[0], sides[1], c.Hunks)
+	}
+	if e, ok := errors.AsType[*croft.Error](err); ok {
+		e.Details = c.File.Path
+		return "", e
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", c.File.Path, err)
 	}
 	return a.WriteBlob(data)
+}
+
+// Replace puts the lines of edits, which are in order, in the place of those of a file.
+func Replace(old []byte, edits []croft.Edit) ([]byte, error) {
+	from := lineStarts(old)
+	var out []byte
+	done := 0 // lines of the file
+	for i, e := range edits {
+		a := lineBefore(e.OldStart, e.OldLines)
+		if e.OldLines < 0 || a < done || a >= len(from) || e.OldLines >= len(from)-a {
+			return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("edit %d does not fit: its lines are not behind those of the one before, or not in the file", i+1)}
+		}
+		out = append(append(out, old[from[done]:from[a]]...), e.Text...)
+		if e.Text == "" {
+			out = append(out, e.Raw...)
+		}
+		done = a + e.OldLines
+	}
+	return append(out, old[from[done]:]...), nil
 }
 
 // Splice replaces lines of the old side by those of the new side, in the ranges of the

@@ -1,7 +1,9 @@
 package merge
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -206,7 +208,7 @@ func TestPartsAreWhatGitApplies(t *testing.T) {
 		must(t, err)
 		files := ReviewFiles(patches)
 		tree := r.Git("rev-parse", base+"^{tree}")
-		all, err := Choose(files, []string{"."}, nil)
+		all, err := Choose(files, []string{"."}, nil, nil)
 		must(t, err)
 		if got, err := PartTree(t.Context(), a, tree, all); err != nil || got != r.Git("rev-parse", head+"^{tree}") {
 			t.Errorf("round %d: everything gives %s, %v; not the head's tree", round, got, err)
@@ -235,7 +237,7 @@ func TestPartsAreWhatGitApplies(t *testing.T) {
 			if len(keep) == 0 {
 				continue
 			}
-			choices, err := Choose(files, paths, hunks)
+			choices, err := Choose(files, paths, hunks, nil)
 			must(t, err)
 			got, err := PartTree(t.Context(), a, tree, choices)
 			must(t, err)
@@ -279,17 +281,17 @@ func TestChooseRefuses(t *testing.T) {
 		{[]string{"a"}, map[string][]int{"a": {1}}, "a is chosen whole and by hunks"},
 		{[]string{"."}, map[string][]int{"a": {1}}, "a is chosen whole and by hunks"},
 	} {
-		_, err := Choose(files, tt.paths, tt.hunks)
+		_, err := Choose(files, tt.paths, tt.hunks, nil)
 		e := croft.AsError("", err)
 		if e == nil || e.Code != croft.InvalidRequest || !strings.Contains(e.Message+"\n"+e.Details, tt.want) {
 			t.Errorf("%v %v: %v %v, want %q", tt.paths, tt.hunks, err, e, tt.want)
 		}
 	}
-	got, err := Choose(files, []string{"caf\xe9"}, map[string][]int{"a": {2, 2}})
+	got, err := Choose(files, []string{"caf\xe9"}, map[string][]int{"a": {2, 2}}, nil)
 	if err != nil || len(got) != 2 || len(got[0].Hunks) != 1 || got[0].Hunks[0].ID != 2 || got[1].File.Path != `"caf\351"` {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := Choose(files, nil, map[string][]int{"a": {2, 1}}); err != nil || len(got) != 1 || len(got[0].Hunks) != 0 {
+	if got, err := Choose(files, nil, map[string][]int{"a": {2, 1}}, nil); err != nil || len(got) != 1 || len(got[0].Hunks) != 0 {
 		t.Errorf("all hunks are not the whole: %+v, %v", got, err)
 	}
 }
@@ -320,5 +322,49 @@ func TestSpliceOfNoLines(t *testing.T) {
 		if got, err := Splice([]byte(tt.old), []byte(tt.now), []croft.Hunk{tt.hunk}); err != nil || string(got) != tt.want {
 			t.Errorf("%q: %q, %v, want %q", tt.old, got, err, tt.want)
 		}
+	}
+}
+
+// TestReplace: lines of edits stand where the others were, also at the ends of a file and in one that has none; what does not fit is
+// refused.
+func TestReplace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		old   string
+		edits []croft.Edit
+		want  string
+	}{
+		"one":            {"1\n2\n3\n", []croft.Edit{{OldStart: 2, OldLines: 1, Text: "two\nand\n"}}, "1\ntwo\nand\n3\n"},
+		"two":            {"1\n2\n3\n", []croft.Edit{{OldStart: 1, OldLines: 1}, {OldStart: 3, OldLines: 1, Raw: []byte("\xff\n")}}, "2\n\xff\n"},
+		"first":          {"1\n", []croft.Edit{{OldStart: 0, Text: "0\n"}}, "0\n1\n"},
+		"last":           {"1\n", []croft.Edit{{OldStart: 1, Text: "2"}}, "1\n2"},
+		"without an end": {"1\n2", []croft.Edit{{OldStart: 2, OldLines: 1, Text: "two\n"}}, "1\ntwo\n"},
+		"new":            {"", []croft.Edit{{OldStart: 0, Text: "1\n"}}, "1\n"},
+		"all":            {"1\n2\n", []croft.Edit{{OldStart: 1, OldLines: 2}}, ""},
+	} {
+		if got, err := Replace([]byte(tt.old), tt.edits); err != nil || string(got) != tt.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, tt.want)
+		}
+	}
+	for name, edits := range map[string][]croft.Edit{
+		"beyond": {{OldStart: 4, OldLines: 1}}, "too many": {{OldStart: 3, OldLines: 2}}, "far behind": {{OldStart: 4}}, "negative": {{OldStart: 1, OldLines: -1}}, "before": {{OldStart: -1}},
+		"nothing": {{OldStart: 0, OldLines: 1}}, "overlap": {{OldStart: 1, OldLines: 2}, {OldStart: 2, OldLines: 1}}, "out of order": {{OldStart: 3, OldLines: 1}, {OldStart: 1, OldLines: 1}},
+		"huge": {{OldStart: 1, OldLines: math.MaxInt}},
+	} {
+		if got, err := Replace([]byte("1\n2\n3\n"), edits); !errors.Is(err, croft.InvalidRequest) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	files := []croft.ReviewFile{{Path: "a", NewMode: "100644", Hunks: []croft.Hunk{{ID: 1}}}, {Path: "bin", NewMode: "100644", IsBinary: true}, {Path: "gone", Hunks: []croft.Hunk{{ID: 1}}}}
+	edits := func(path string) map[string][]croft.Edit { return map[string][]croft.Edit{path: {{OldStart: 1}}} }
+	if got, err := Choose(files, nil, nil, edits("a")); err != nil || len(got) != 1 || len(got[0].Edits) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, path := range []string{"bin", "gone", "other"} {
+		if got, err := Choose(files, nil, nil, edits(path)); !errors.Is(err, croft.InvalidRequest) {
+			t.Errorf("%s: %+v, %v", path, got, err)
+		}
+	}
+	if got, err := Choose(files, []string{"a"}, nil, edits("a")); !errors.Is(err, croft.InvalidRequest) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -186,13 +186,13 @@ func (s *Stacker) scratchCommit(ctx context.Context, tree, parent, message strin
 	}, gitcmd.Identity{})
 }
 
-// beforeRevert returns the parent of a revert.
+// beforeRevert returns the target before a revert, which is a merge if its conflicts were resolved in a workspace.
 func (s *Stacker) beforeRevert(ctx context.Context, taken Revert) (string, error) {
 	c, err := s.MergeTree.ReadCommit(ctx, taken.Commit)
 	if err != nil {
 		return "", err
 	}
-	if len(c.Parents) != 1 {
+	if len(c.Parents) == 0 {
 		return "", fmt.Errorf("%s is no commit that takes something back", taken.Commit)
 	}
 	return c.Parents[0], nil

@@ -10,6 +10,9 @@
 // filled, brought to the commits that workspaces start from, and kept within its limits by [Pool.Refill], which runs
 // after a command has answered, in the daemon, or when a user asks for it.
 //
+// The same is done for directories that provisioning copies into new workspaces ([Pool.TakeCopy]). They lie beside the
+// spares, and are kept and deleted in the same way. Each of them is handed out: what it is a copy of is there.
+//
 // The package owns the directory .pool, and the directory pool in Croft's own. A spare belongs to the process that
 // holds its lock. One that is not marked as whole and whose lock nobody holds is what a killed process has left: Refill
 // deletes it, if its directory is the one that was made.
@@ -34,18 +37,21 @@ import (
 // Pool keeps the spares of all projects.
 type Pool struct {
 	*project.Projects
+	Provisioner Provisioner // required
 }
 
-// stock is the pool of one project.
+// stock is a part of the pool of one project: its spare checkouts, or its copies of directories ([copiesOf]).
 type stock struct {
 	r   *project.Project
 	dir string // what is known, in Croft's own directory for the project
 	at  string // the spares themselves
+	// holds reports whether the directory of a spare that is whole is as it was made, as far as a short look tells.
+	holds func(*item) bool
 }
 
 func stockOf(r *project.Project) (*stock, error) {
 	at, err := project.RealBase(r, filepath.Join(filepath.Dir(r.Path), r.Name()+".croft", ".pool"))
-	return &stock{r: r, dir: filepath.Join(r.Dir, "pool"), at: at}, err
+	return &stock{r: r, dir: filepath.Join(r.Dir, "pool"), at: at, holds: (*item).isIntact}, err
 }
 
 // The files of a spare in Croft's own directory.
@@ -64,6 +70,8 @@ type facts struct {
 	Boot   string `json:"boot"`  // the start of the machine: the files were not synced
 	Files  int64  `json:"files"`
 	Bytes  int64  `json:"bytes"`
+
+	Copied copied `json:"copied,omitzero"` // what a copy is of
 }
 
 // item is a spare of a stock.
@@ -138,22 +146,19 @@ func (s *stock) wholeUntil(stamp string, enough func([]*item) bool) ([]*item, er
 	return list, nil
 }
 
-// setWhole marks a spare as whole, with its facts.
-func (i *item) setWhole(f facts, samples []spare.Sample) error {
-	for _, file := range []struct {
-		name string
-		v    any
-	}{{samplesFile, samples}, {wholeFile, f}} { // in this order: the last one is the mark
-		text, err := json.Marshal(file.v)
-		if err == nil {
-			err = fsx.ReplaceFile(i.own(file.name), text, 0o600)
-		}
-		if err != nil {
-			return err
-		}
+// setWhole marks a spare as whole, with its facts. A file beside them has what is read when it is taken.
+func (i *item) setWhole(f facts, beside string, content []byte) error {
+	mark, err := json.Marshal(f)
+	if err == nil {
+		err = fsx.ReplaceFile(i.own(beside), content, 0o600)
 	}
-	i.facts = f
-	return nil
+	if err == nil {
+		err = fsx.ReplaceFile(i.own(wholeFile), mark, 0o600) // the last one
+	}
+	if err == nil {
+		i.facts = f
+	}
+	return err
 }
 
 // samples returns some files of the spare as they were when it was made.

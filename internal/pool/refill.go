@@ -1,7 +1,9 @@
 package pool
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -28,7 +30,7 @@ func (p *Pool) Show(ctx context.Context, l project.Location, _ croft.PoolRequest
 	if err != nil {
 		return nil, err
 	}
-	return s.show(ctx)
+	return s.describe(ctx)
 }
 
 // Change fills the pool of a project, or empties it.
@@ -46,10 +48,10 @@ func (p *Pool) Change(ctx context.Context, l project.Location, req croft.ChangeP
 	if err != nil {
 		return nil, err
 	}
-	return s.show(ctx)
+	return s.describe(ctx)
 }
 
-func (s *stock) show(ctx context.Context) (*croft.Pool, error) {
+func (s *stock) describe(ctx context.Context) (*croft.Pool, error) {
 	out := &croft.Pool{Size: s.r.Config.Pool.Size, Path: s.at, Spares: []croft.Spare{}}
 	if out.Size == 0 {
 		out.Why = "pool.size is 0"
@@ -71,6 +73,9 @@ func (s *stock) show(ctx context.Context) (*croft.Pool, error) {
 	}
 	for _, i := range list {
 		out.Spares = append(out.Spares, croft.Spare{Commit: i.Commit, Files: i.Files, Bytes: i.Bytes})
+	}
+	if out.Copies, err = copiesOf(s).list(); err != nil {
+		return nil, err
 	}
 	if text, err := os.ReadFile(filepath.Join(s.dir, whyFile)); err == nil && out.Why == "" {
 		out.Why = string(text)
@@ -98,25 +103,37 @@ func (p *Pool) fill(ctx context.Context, l project.Location, s *stock, how croft
 		return err
 	}
 	defer func() { _ = filling.Unlock() }()
-	stamp, err := s.r.Git.FileStamp(ctx)
-	if _, unsteady := errors.AsType[gitcmd.UnsteadyError](err); unsteady || err == nil && s.r.Config.Pool.Size == 0 {
-		return s.sweep("")
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.sweep(stamp); err != nil {
-		return err
+	if s.r.Config.Pool.Size == 0 {
+		return errors.Join(s.sweep(""), copiesOf(s).sweep(""))
 	}
 	commit, err := startOf(ctx, l)
 	if err != nil {
 		return err
 	}
-	why, err := s.fillTo(ctx, stamp, commit, how)
+	why, err := s.fillCheckouts(ctx, commit, how)
 	if err != nil {
 		return err
 	}
-	return fsx.ReplaceFile(filepath.Join(s.dir, whyFile), []byte(why), 0o600)
+	whyCopies, err := p.fillCopies(ctx, l, s, commit, how)
+	if err != nil {
+		return err
+	}
+	return fsx.ReplaceFile(filepath.Join(s.dir, whyFile), []byte(cmp.Or(why, whyCopies)), 0o600)
+}
+
+// fillCheckouts sweeps and fills the part of the pool that has checkouts. It says why it stopped before that was full.
+func (s *stock) fillCheckouts(ctx context.Context, commit string, how croft.PoolAct) (why string, err error) {
+	stamp, err := s.r.Git.FileStamp(ctx)
+	if _, unsteady := errors.AsType[gitcmd.UnsteadyError](err); unsteady {
+		return "", s.sweep("")
+	}
+	if err == nil {
+		err = s.sweep(stamp)
+	}
+	if err != nil {
+		return "", err
+	}
+	return s.fillTo(ctx, stamp, commit, how)
 }
 
 // together is how many spares are written before the first of them is finished: that waits for the next second.
@@ -174,7 +191,7 @@ func (s *stock) sweep(stamp string) error {
 	}
 	var errs []error
 	for _, id := range ids {
-		if slices.ContainsFunc(good, func(i *item) bool { return i.id == id && i.isIntact() }) {
+		if slices.ContainsFunc(good, func(i *item) bool { return i.id == id && s.holds(i) }) {
 			continue
 		}
 		i := s.item(id)
@@ -227,7 +244,7 @@ func (s *stock) empty(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = l.Unlock() }()
-	if err := s.sweep(""); err != nil {
+	if err := errors.Join(s.sweep(""), copiesOf(s).sweep("")); err != nil {
 		return err
 	}
 	_ = os.Remove(filepath.Join(s.dir, whyFile))
@@ -385,5 +402,12 @@ func (u *unfinished) finish(ctx context.Context) error {
 	if samples, f.Files, f.Bytes, err = u.tree.Samples(); err != nil {
 		return errors.Join(err, u.remove())
 	}
-	return u.setWhole(f, samples)
+	// All gits have returned. Otherwise a process that another goroutine starts now would hold the lock for a moment
+	// longer, and who wants the spare would believe that it is being changed.
+	u.lock.ChildrenEnded()
+	text, err := json.Marshal(samples)
+	if err != nil {
+		return err
+	}
+	return u.setWhole(f, samplesFile, text)
 }

@@ -73,6 +73,9 @@ func (p *Pool) Take(ctx context.Context, r *project.Project, want Wanted) (*Take
 	if err == nil && from.Commit != want.Commit {
 		t.item.tree.Inherit = []*os.File{t.lock.ForChild()}
 		if err = t.item.tree.MoveTo(ctx, from.Commit, want.Commit, s.workers()); err == nil {
+			err = failpoint.Hit("pool.moved")
+		}
+		if err == nil {
 			err = t.item.tree.Compare(ctx)
 		}
 	}
@@ -85,8 +88,12 @@ func (p *Pool) Take(ctx context.Context, r *project.Project, want Wanted) (*Take
 		}
 		return nil, "a spare checkout could not be used: " + err.Error()
 	}
-	t.Ready = checkout.Ready{Path: t.item.tree.Path, Identity: t.item.tree.Identity, Index: t.item.tree.Index}
+	t.Ready = readyOf(t.item)
 	return t, ""
+}
+
+func readyOf(i *item) checkout.Ready {
+	return checkout.Ready{Path: i.tree.Path, Identity: i.tree.Identity, Index: i.tree.Index}
 }
 
 // choose takes a spare out of the stock, of the commit if there is one. If it is the last one it stays in the stock, and
@@ -113,16 +120,8 @@ func (s *stock) choose(ctx context.Context, stamp, commit string) (i *item, lock
 	if i, lock := takeOf(list, commit); i != nil {
 		return i, lock, false, ""
 	}
-	for _, i := range slices.Backward(list) {
-		lock, err := flock.TryShared(i.own(lockFile))
-		if err != nil {
-			continue
-		}
-		if fsx.IsThere(i.own(wholeFile)) && i.isIntact() {
-			return i, lock, true, ""
-		}
-		_ = os.Remove(i.own(wholeFile))
-		_ = lock.Unlock()
+	if i, lock := shareOf(list); i != nil {
+		return i, lock, true, ""
 	}
 	if len(list) > 0 {
 		return nil, nil, false, "the spare checkouts are being changed"
@@ -149,6 +148,22 @@ func takeOf(list []*item, commit string) (*item, *flock.Lock) {
 	return nil, nil
 }
 
+// shareOf returns one of several spares that can be copied, and a share of the lock on it.
+func shareOf(list []*item) (*item, *flock.Lock) {
+	for _, i := range slices.Backward(list) {
+		lock, err := flock.TryShared(i.own(lockFile))
+		if err != nil {
+			continue
+		}
+		if fsx.IsThere(i.own(wholeFile)) && i.isIntact() {
+			return i, lock
+		}
+		_ = os.Remove(i.own(wholeFile))
+		_ = lock.Unlock()
+	}
+	return nil, nil
+}
+
 func distance(i *item, commit string) int {
 	if i.Commit == commit {
 		return 0
@@ -170,7 +185,10 @@ func (s *stock) copyOf(ctx context.Context, from *item, lock *flock.Lock) (*Take
 		return nil, err
 	}
 	t := &Taken{item: i, lock: held, By: croft.MadeByCopy}
-	return t, from.tree.CopyTo(ctx, i.tree, s.workers())
+	if err := from.tree.CopyTo(ctx, i.tree, s.workers()); err != nil {
+		return t, err
+	}
+	return t, failpoint.Hit("pool.copied")
 }
 
 // existing returns the path if it exists, or else its nearest existing ancestor.

@@ -65,7 +65,7 @@ func (d *Descendants) Strays() []Identity {
 	var list []Identity
 	for _, p := range below(all, self) {
 		switch {
-		case p.session == own, p.pid == d.Except:
+		case p.session == own && !d.IsLeader, p.pid == d.Except:
 		case p.isEnded && p.parent == self:
 			if d.zombies[p.pid] == p.start {
 				var status unix.WaitStatus
@@ -92,6 +92,8 @@ func (p seen) identity() Identity {
 // itself, and that is left out.
 type Descendants struct {
 	Except int
+	// IsLeader: this process leads a session for others, and runs none in it for itself: those are meant, too.
+	IsLeader bool
 
 	zombies map[int]string // those that were seen to have ended, with their start
 }

@@ -63,12 +63,7 @@ func occupantsOf(dirs []string, without map[int]bool) (map[string][]Occupant, bo
 	if err != nil {
 		return nil, false
 	}
-	asked := map[string]string{}
-	for _, dir := range dirs {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			asked[real] = dir
-		}
-	}
+	asked := realDirs(dirs)
 	found := map[string][]Occupant{}
 	for _, name := range pids {
 		pid, err := strconv.Atoi(name)
@@ -95,6 +90,31 @@ func occupantsOf(dirs []string, without map[int]bool) (map[string][]Occupant, bo
 		}
 	}
 	return found, true
+}
+
+// realDirs returns directories by their paths without links. Most lie beside each other, so that the path to them is
+// followed once.
+func realDirs(dirs []string) map[string]string {
+	real, parents := map[string]string{}, map[string]string{}
+	for _, dir := range dirs {
+		parent := filepath.Dir(dir)
+		above, known := parents[parent]
+		if !known {
+			above, _ = filepath.EvalSymlinks(parent) // empty: it is not there
+			parents[parent] = above
+		}
+		info, err := os.Lstat(dir)
+		switch {
+		case above == "" || err != nil:
+		case info.Mode()&os.ModeSymlink == 0:
+			real[filepath.Join(above, filepath.Base(dir))] = dir
+		default:
+			if to, err := filepath.EvalSymlinks(dir); err == nil {
+				real[to] = dir
+			}
+		}
+	}
+	return real
 }
 
 // maxThreads is of how many threads of a process the working directories are read.

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -40,6 +41,9 @@ type Command struct {
 	// Terminal says whether the process can reach the terminal of the caller.
 	Terminal TerminalUse
 
+	// Rank says how much of the machine a process gets that Detach starts.
+	Rank Rank
+
 	Stdin  io.Reader
 	Stdout io.Writer // default: collected into Result.Stdout
 	// Inherit are open files that the process and its children keep open. A
@@ -60,6 +64,15 @@ const (
 	// TerminalNone: it has none, so that a program which wants to ask a question there, as ssh
 	// does, fails at once. Windows knows no difference.
 	TerminalNone TerminalUse = "none"
+)
+
+// Rank says how much of the machine a process gets beside others.
+type Rank string
+
+// The ranks.
+const (
+	Ordinary   Rank = ""           // as much as its caller
+	Background Rank = "background" // what others leave, from its first instruction on
 )
 
 // Result is what a process left behind.
@@ -157,10 +170,15 @@ func (p *Process) Kill() {
 	}
 }
 
-// Interactive runs a process on the caller's terminal and returns its status.
+// Interactive runs a process on the caller's terminal and returns its status. With a Stdin it reads that, and what it does not read is
+// dropped. If the context ends, it is asked to end, so that it can give the terminal back.
 func Interactive(ctx context.Context, c Command) (int, error) {
 	cmd := newCmd(ctx, c)
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, killDelay
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if c.Stdin != nil {
+		cmd.Stdin = c.Stdin
+	}
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), nil
@@ -181,6 +199,9 @@ func DetachWatched(c Command) (ended <-chan struct{}, err error) {
 	setDetached(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, err
+	}
+	if c.Rank == Background {
+		lowerPriorityOf(cmd.Process.Pid)
 	}
 	over := make(chan struct{})
 	go func() { // a child that is not waited for stays as a zombie

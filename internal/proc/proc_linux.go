@@ -117,8 +117,12 @@ const (
 
 // LowerPriority gives this process, and what it starts from now on, less of the
 // machine than others. That it cannot is no failure. The kernel keeps both
-// priorities for each thread; a new one has those of the thread that made it.
+// priorities for each thread; a new one has those of the thread that made it. Between sessions it divides by those of the sessions
+// instead, where it is set up like that.
 func LowerPriority() {
+	if id, err := unix.Getsid(0); err == nil && id == os.Getpid() {
+		_ = os.WriteFile("/proc/self/autogroup", []byte(strconv.Itoa(lowest)), 0)
+	}
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return

@@ -52,6 +52,9 @@ func setDetached(cmd *exec.Cmd) {
 // the caller's terminal.
 func setNoTerminal(cmd *exec.Cmd) { cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true }
 
+// lowerPriorityOf gives a process that has just been started less of the machine than others. That it cannot is no failure.
+func lowerPriorityOf(pid int) { _ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, 19) }
+
 func inheritableFiles(files []*os.File) []*os.File { return files }
 
 func processExists(pid int) bool {

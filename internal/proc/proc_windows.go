@@ -38,6 +38,9 @@ func setDetached(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: detachedProcess | syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
+// lowerPriorityOf does nothing: such a process calls LowerPriority.
+func lowerPriorityOf(int) {}
+
 // inheritableFiles: os/exec cannot hand extra files to a child on Windows.
 func inheritableFiles([]*os.File) []*os.File { return nil }
 

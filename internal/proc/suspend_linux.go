@@ -15,11 +15,11 @@ import (
 
 // terminal is the caller's, which is raw while a session has another one in between.
 type terminal struct {
-	user   int      // the caller's
-	ours   *os.File // our side of the session's
-	was    unix.Termios
-	resize func() // gives the session's the size of the caller's
-	show   func() // brings back what the session has switched on
+	user   int           // the caller's
+	ours   *os.File      // our side of the session's
+	was    *unix.Termios // as it was found; nil: it was not this process's yet
+	resize func()        // gives the session's the size of the caller's
+	show   func()        // brings back what the session has switched on
 
 	suspends chan struct{} // somebody wants both to be suspended
 }
@@ -59,16 +59,29 @@ func (t *terminal) isOurs() bool {
 	return err != nil || group == unix.Getpgrp()
 }
 
+// take makes the caller's terminal raw, if it is this process's.
+func (t *terminal) take() (err error) {
+	if !t.isOurs() {
+		return nil
+	}
+	if t.was == nil {
+		if t.was, err = unix.IoctlGetTermios(t.user, unix.TCGETS); err != nil {
+			return err
+		}
+	}
+	return makeRaw(t.user)
+}
+
 func (t *terminal) giveBack() {
-	if t.isOurs() {
-		_ = unix.IoctlSetTermios(t.user, unix.TCSETS, &t.was)
+	if t.was != nil && t.isOurs() {
+		_ = unix.IoctlSetTermios(t.user, unix.TCSETS, t.was)
 	}
 }
 
-// takeBack is called when this process goes on after it was stopped.
+// takeBack is called when this process goes on after it was stopped, and when it comes to the foreground.
 func (t *terminal) takeBack() {
 	if t.isOurs() {
-		_ = makeRaw(t.user)
+		_ = t.take()
 		t.show()
 	}
 }
@@ -78,6 +91,7 @@ func (t *terminal) takeBack() {
 func (t *terminal) copyTyped(ended <-chan struct{}) {
 	const pause = 50 // milliseconds
 	buf := make([]byte, 4<<10)
+	isOurs := t.isOurs()
 	for {
 		select {
 		case <-ended:
@@ -85,8 +99,14 @@ func (t *terminal) copyTyped(ended <-chan struct{}) {
 		default:
 		}
 		if !t.isOurs() {
+			isOurs = false
 			time.Sleep(pause * time.Millisecond)
 			continue
+		}
+		if !isOurs { // a shell sends no signal when it brings a job to the foreground that was not stopped
+			isOurs = true
+			t.resize()
+			t.takeBack()
 		}
 		fds := []unix.PollFd{{Fd: int32(t.user), Events: unix.POLLIN}}
 		n, err := unix.Poll(fds, pause)
@@ -140,10 +160,20 @@ func (s *Session) foreground() int {
 	if err != nil || group <= 1 {
 		return 0
 	}
-	if leader, err := unix.Getsid(group); err != nil || leader != group || ignores(group, unix.SIGTSTP) {
+	if leader, err := unix.Getsid(group); err != nil || leader != s.PID || parentOf(group) != leader || ignores(group, unix.SIGTSTP) {
 		return 0
 	}
 	return group
+}
+
+// parentOf returns the parent of a process, or 0.
+func parentOf(pid int) int {
+	fields := statFields("/proc/" + strconv.Itoa(pid))
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(fields[1])
+	return parent
 }
 
 // ignores reports whether a process ignores a signal.
@@ -191,6 +221,7 @@ func (s *Session) Suspend() {
 		s.on.takeBack()
 	}
 	signal.Stop(continued)
+	_ = s.on.take() // before it prints anything
 	_ = unix.Kill(-group, unix.SIGCONT)
 	_ = unix.Kill(-group, unix.SIGWINCH) // to draw anew
 }

@@ -34,10 +34,18 @@ func keepFiles() {
 	}
 }
 
-// ledBy says how the first process of a session starts the one that the session is for: in another
-// one, so that no signal for that reaches this process.
+// lead makes this process, the first of a session, have the terminal that its input is, so that the one that the session is for can
+// be started in a group of its own there. That group has a parent in its session: so it can be stopped, and stop itself, as programs do
+// that read ctrl-z as a key. The kernel drops that for one that leads a session.
+func lead() bool { return unix.IoctlSetInt(0, unix.TIOCSCTTY, 0) == nil }
+
+// ledBy says how the first process of a session starts the one that the session is for: in another group, which has the terminal, or
+// without one in another session, so that no signal for that reaches this process.
 func ledBy(onTerminal bool) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Setctty: onTerminal, Ctty: 0}
+	if onTerminal {
+		return &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}
+	}
+	return &syscall.SysProcAttr{Setsid: true}
 }
 
 // EndChildren ends all descendants of this process, which adopts orphans, and returns when it has no
@@ -45,7 +53,7 @@ func ledBy(onTerminal bool) *syscall.SysProcAttr {
 // process escapes by being started between two looks.
 func (t *Taken) EndChildren(grace time.Duration) {
 	const most = time.Minute
-	var processes Descendants
+	processes := Descendants{IsLeader: true}
 	for begun := time.Now(); time.Since(begun) < grace+most; {
 		if !reap() {
 			return

@@ -20,6 +20,18 @@ type Taken struct {
 	outputs    []io.Reader
 	isOrphaned atomic.Bool
 	orphaned   chan struct{} // closed when the caller is gone
+
+	group atomic.Int64 // of the process that the session is for, on a terminal of this one's
+}
+
+// hangUp drops signals. The kernel tells the end of a terminal to the first process of the session alone, which hands it on.
+func (t *Taken) hangUp(signals <-chan os.Signal) {
+	for sig := range signals {
+		if group := int(t.group.Load()); group > 0 && sig == syscall.SIGHUP {
+			_ = syscall.Kill(-group, syscall.SIGHUP)
+			_ = syscall.Kill(-group, syscall.SIGCONT)
+		}
+	}
 }
 
 // TakeOver is called by the first process of a session. It decodes what it was told, as JSON. Signals
@@ -27,11 +39,8 @@ type Taken struct {
 func TakeOver(told any) (*Taken, error) {
 	dropped := make(chan os.Signal, 1)
 	signal.Notify(dropped, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
-	go func() {
-		for range dropped {
-		}
-	}()
 	t := &Taken{orphaned: make(chan struct{}), onTerminal: isTerminal(0)}
+	go t.hangUp(dropped)
 	keepFiles()
 	life := os.NewFile(sessionLife, "life")
 	in := json.NewDecoder(life)
@@ -65,7 +74,8 @@ func (t *Taken) OnOrphaned(f func(outputs []io.Reader)) {
 func (t *Taken) Start(c Command) (*Session, error) {
 	cmd := newCmd(context.Background(), c)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = ledBy(t.onTerminal)
+	isLed := t.onTerminal && lead()
+	cmd.SysProcAttr = ledBy(isLed)
 	err := cmd.Start()
 	if errors.Is(err, syscall.ENOEXEC) { // a script that does not say what runs it
 		shell := newCmd(context.Background(), Command{Path: "/bin/sh", Args: append([]string{cmd.Path}, c.Args...), Env: c.Env, Dir: c.Dir})
@@ -84,6 +94,9 @@ func (t *Taken) Start(c Command) (*Session, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if isLed {
+		t.group.Store(int64(cmd.Process.Pid))
 	}
 	return &Session{PID: cmd.Process.Pid, cmd: cmd}, nil
 }

@@ -25,6 +25,9 @@ func keepFiles() {
 	}
 }
 
+// lead reports that this process has no terminal.
+func lead() bool { return false }
+
 // ledBy says how the first process of a session starts the one that the session is for: in its own
 // group, by which both are ended.
 func ledBy(bool) *syscall.SysProcAttr { return nil }

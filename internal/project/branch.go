@@ -150,7 +150,7 @@ const LagMerges = 50
 // was archived and no other worktree has it checked out. It reports whether the branch
 // does not exist any more, also if it did not before.
 func DeleteBranch(ctx context.Context, r *Project, rec journal.Record, tip string) (bool, error) {
-	updates, gone, err := BranchDeletion(ctx, r, rec, tip)
+	updates, gone, err := BranchDeletion(ctx, r, r.Git.ReadHeads, rec, tip)
 	if err != nil || len(updates) == 0 {
 		return gone, err
 	}
@@ -163,15 +163,15 @@ func DeleteBranch(ctx context.Context, r *Project, rec journal.Record, tip strin
 
 // BranchDeletion returns the ref updates that delete the branch of a workspace, and
 // whether the branch is deleted once they are applied. There are no updates if the
-// branch is deleted already, or has to stay.
-func BranchDeletion(ctx context.Context, r *Project, rec journal.Record, tip string) ([]refs.Update, bool, error) {
+// branch is deleted already, or has to stay. heads returns what is checked out.
+func BranchDeletion(ctx context.Context, r *Project, heads func() *refs.Heads, rec journal.Record, tip string) ([]refs.Update, bool, error) {
 	ref := "refs/heads/" + rec.Workspace.Branch
 	now, err := r.Git.ReadRef(ctx, ref)
 	if errors.Is(err, refs.ErrNoRef) {
 		return nil, true, nil
 	}
 	// The registration of the workspace itself may not be deleted yet.
-	if err != nil || now != tip || len(r.Git.CheckedOut(rec.Workspace.Branch, r.Trees.At(SpecOf(rec)).Admin)) > 0 {
+	if err != nil || now != tip || len(heads().CheckedOut(rec.Workspace.Branch, r.Trees.At(SpecOf(rec)).Admin)) > 0 {
 		return nil, false, err
 	}
 	return []refs.Update{{Ref: ref, Old: tip}}, true, nil

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -13,12 +14,31 @@ import (
 )
 
 // trees are the checkouts of one repository, linked and isolated.
-type trees struct{ *shadow.Checkouts }
+type trees struct {
+	*shadow.Checkouts
+	intact *intactTrees
+}
+
+// intactTrees are the checkouts that were found intact, and are known to be untouched since; see [git.Moment.Untouched].
+type intactTrees struct {
+	mu sync.Mutex
+	of map[string]intactTree // by admin directory
+}
+
+type intactTree struct {
+	since uint64
+	of    [3]string // path, admin directory, identity
+}
+
+// maxIntact bounds them; beyond it they are examined again.
+const maxIntact = 20_000
 
 var _ checkout.Checkout = trees{}
 
 // TreesOf returns the checkouts of a repository.
-func TreesOf(repo *git.Repository) trees { return trees{shadow.New(repo)} }
+func TreesOf(repo *git.Repository) trees {
+	return trees{shadow.New(repo), &intactTrees{of: map[string]intactTree{}}}
+}
 
 // kindOf returns the kind of checkout that a workspace of a mode has.
 func kindOf(mode croft.Mode) checkout.Kind {
@@ -47,6 +67,32 @@ func (t trees) Health(s checkout.Spec) checkout.Health {
 	h := t.Checkouts.Health(s)
 	if (h == checkout.Intact || h == checkout.Unregistered) && t.isReplaced(s) {
 		return checkout.Replaced
+	}
+	return h
+}
+
+// HealthSince is Health for showing, of a checkout of which it is known since when it is untouched; 0 says nothing. One that
+// was found intact then, and is untouched, is not examined again.
+func (t trees) HealthSince(s checkout.Spec, since uint64) checkout.Health {
+	if since == 0 {
+		return t.Health(s)
+	}
+	tree := t.At(s)
+	of := [3]string{tree.Path, tree.Admin, string(s.Identity)}
+	t.intact.mu.Lock()
+	known, ok := t.intact.of[tree.Admin]
+	t.intact.mu.Unlock()
+	if ok && known.since == since && known.of == of {
+		return checkout.Intact
+	}
+	h := t.Health(s)
+	if h == checkout.Intact && tree.Untouched() == since { // what was examined is from in between
+		t.intact.mu.Lock()
+		defer t.intact.mu.Unlock()
+		if len(t.intact.of) > maxIntact {
+			clear(t.intact.of)
+		}
+		t.intact.of[tree.Admin] = intactTree{since, of}
 	}
 	return h
 }

@@ -43,7 +43,7 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *merge
 	records = slices.DeleteFunc(slices.Clone(records), func(rec journal.Record) bool {
 		return rec.Workspace.Mode == croft.ModeLegacy || rec.Workspace.State == croft.Creating
 	})
-	statuses := r.Git.RememberedStatuses(ctx) // a forecast only shows
+	statuses := r.Git.RememberedStatusesAt(ctx, r.Git.Moment()) // a forecast only shows
 	defer statuses.Close()
 	works := make([]Candidate, len(records))
 	var wg sync.WaitGroup

@@ -99,17 +99,19 @@ type workspace struct {
 }
 
 func readWorkspace(ctx context.Context, statuses *git.Statuses, r *project.Project, a *mergetree.Session, rec journal.Record) (w workspace, err error) {
-	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
+	spec := project.SpecOf(rec)
+	tree := r.Trees.At(spec)
+	if h := r.Trees.HealthSince(spec, statuses.Untouched(tree)); h != checkout.Intact {
 		return w, project.BrokenError(rec, h)
 	}
 	if err := failpoint.Hit("conflicts.found"); err != nil {
 		return w, err
 	}
-	w = workspace{r: r, session: a, rec: rec, tree: r.Trees.At(project.SpecOf(rec))}
+	w = workspace{r: r, session: a, rec: rec, tree: tree}
 	if w.status, err = statuses.Of(ctx, w.tree, git.UntrackedAll); err != nil {
 		return w, err
 	}
-	if _, w.head, err = w.tree.Head(ctx); w.head == "" {
+	if w.head, err = statuses.HeadOf(ctx, w.tree); w.head == "" {
 		w.status = nil // nothing can be merged with work on no commit
 	}
 	return w, err

@@ -16,6 +16,8 @@ import (
 	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/run"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Guard refuses to remove a workspace if the mode does not allow it: WorkspaceBusy
@@ -91,14 +93,17 @@ func (svc *Removals) guardAmong(ctx context.Context, r *project.Project, rec jou
 	if w.State == croft.Creating {
 		return project.NotReadyError(croft.WorkspaceBusy, rec)
 	}
-	if err := svc.guardLeases(ctx, r, rec); err != nil || w.Mode == croft.ModeLegacy {
+	if err := svc.guardLeases(ctx, r, rec); err != nil {
+		return err
+	}
+	if err := guardStarting(rec); err != nil || w.Mode == croft.ModeLegacy {
 		return err
 	}
 	if mode == RemoveOccupied {
 		return guardForeign(r, rec)
 	}
 	if found := occupants(ctx, w.Path); len(found) > 0 {
-		return occupiedError(found)
+		return occupiedError(rec, found)
 	}
 	if err := guardForeign(r, rec); err != nil {
 		return err
@@ -180,17 +185,18 @@ func processNames(found []proc.Occupant) string {
 
 // occupiedError returns the WorkspaceBusy error that names the processes at work in a
 // workspace.
-func occupiedError(found []proc.Occupant) error {
+func occupiedError(rec journal.Record, found []proc.Occupant) error {
 	is, has, it := "is", "has a file", "the process"
 	if len(found) > 1 {
 		is, has, it = "are", "have files", "the processes"
 	}
 	out := &croft.Error{
-		Code: croft.WorkspaceBusy, Message: processNames(found) + " " + is + " at work inside", Hint: "leave the directory (cd), or end " + it,
+		Code: croft.WorkspaceBusy, Message: processNames(found) + " " + is + " at work inside", Hint: "croft show " + rec.Workspace.Name,
 	}
+	last := "leave the directory (cd), or end " + it
 	if !slices.ContainsFunc(found, func(o proc.Occupant) bool { return o.File == "" }) {
 		out.Message = processNames(found) + " " + has + " open for writing"
-		out.Hint = "end " + it + ", or have the file closed"
+		last = "end " + it + ", or have the file closed"
 	}
 	var lines []string
 	for _, o := range found {
@@ -200,7 +206,7 @@ func occupiedError(found []proc.Occupant) error {
 		}
 		lines = append(lines, line)
 	}
-	out.Details = strings.Join(lines, "\n")
+	out.Details = strings.Join(append(lines, last), "\n")
 	return out
 }
 
@@ -259,6 +265,18 @@ func (svc *Removals) guardLeases(ctx context.Context, r *project.Project, rec jo
 	return nil
 }
 
+// guardStarting refuses a workspace in which an agent is being started: it has no lease yet, and no process
+// is inside.
+func guardStarting(rec journal.Record) error {
+	if rec.Run == nil || rec.Run.State != croft.RunStarting || !run.Lives(rec.Run) {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: run.Program(rec.Run) + " is being started in it",
+		Hint: "croft stop " + shellword.Quote(rec.Workspace.Name),
+	}
+}
+
 // guardLate refuses a workspace whose HEAD, or whose branch with the commit tip, is at another
 // commit than known, the last one that is known to be safe. It accepts a HEAD or tip that is
 // empty.
@@ -289,7 +307,11 @@ func dirtyError(w croft.Workspace, st *croft.Status) error {
 		message = "1 file is not committed"
 	}
 	if st.Ahead > 0 {
-		message += fmt.Sprintf(", %d commits are not in %s", st.Ahead, w.Target)
+		verb := "are"
+		if st.Ahead == 1 {
+			verb = "is"
+		}
+		message += fmt.Sprintf(", %s %s not in %s", project.Count(st.Ahead, "commit"), verb, w.Target)
 	}
 	shown := st.Paths
 	if len(shown) > 20 {

@@ -33,7 +33,7 @@ func (svc *Removals) removeAfterMerges(ctx context.Context, r *project.Project, 
 	var merges []croft.ID // of all
 	for _, m := range untidy {
 		rec, err := svc.Journal.Record(ctx, m.Workspace)
-		if err != nil || rec.Workspace.State == croft.Trashed {
+		if err != nil || rec.Workspace.State == croft.Trashed || m.Status != croft.MergeMerged { // the latter was taken back
 			kept[m.ID] = nil
 			continue
 		}

@@ -153,7 +153,7 @@ func (svc *Removals) endRemoval(tx *journal.Tx, l *leaving, rec journal.Record) 
 // its branch if how and project.BranchDeletion allow it. It reports whether the branch
 // is deleted, and what the caller has to sync.
 func (svc *Removals) deleteRefs(ctx context.Context, r *project.Project, rec journal.Record, how Spec, tip string) (gone bool, unsynced []string, err error) {
-	updates, gone, err := svc.refsToDelete(ctx, r, rec, how, tip)
+	updates, gone, err := svc.refsToDelete(ctx, r, r.Git.ReadHeads, rec, how, tip)
 	if err != nil {
 		return false, nil, err
 	}
@@ -163,16 +163,17 @@ func (svc *Removals) deleteRefs(ctx context.Context, r *project.Project, rec jou
 	}
 	// The branch moved: it is in use.
 	how.Branch = croft.BranchKeep
-	if updates, _, err = svc.refsToDelete(ctx, r, rec, how, tip); err == nil {
+	if updates, _, err = svc.refsToDelete(ctx, r, r.Git.ReadHeads, rec, how, tip); err == nil {
 		unsynced, err = r.Git.UpdateRefsUnsynced(ctx, updates...)
 	}
 	return false, unsynced, err
 }
 
-// refsToDelete returns the updates of deleteRefs, and whether the branch is deleted with them.
-func (svc *Removals) refsToDelete(ctx context.Context, r *project.Project, rec journal.Record, how Spec, tip string) (updates []refs.Update, gone bool, err error) {
+// refsToDelete returns the updates of deleteRefs, and whether the branch is deleted with them. heads
+// returns what is checked out.
+func (svc *Removals) refsToDelete(ctx context.Context, r *project.Project, heads func() *refs.Heads, rec journal.Record, how Spec, tip string) (updates []refs.Update, gone bool, err error) {
 	if how.Branch == croft.BranchDelete && rec.OwnsBranch {
-		if updates, gone, err = project.BranchDeletion(ctx, r, rec, tip); err != nil {
+		if updates, gone, err = project.BranchDeletion(ctx, r, heads, rec, tip); err != nil {
 			return nil, false, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -144,7 +145,7 @@ func refuseOccupied(ctx context.Context, batch []*leaving) {
 			continue
 		}
 		if found := occupants(ctx, l.Record.Workspace.Path); len(found) > 0 {
-			l.Err = occupiedError(found)
+			l.Err = occupiedError(l.Record, found)
 		}
 	}
 }
@@ -394,9 +395,9 @@ func (svc *Removals) deleteRefsTogether(ctx context.Context, r *project.Project,
 		return nil, false
 	}
 	var all []refs.Update
-	gone := make([]bool, len(batch))
+	gone, heads := make([]bool, len(batch)), sync.OnceValue(r.Git.ReadHeads)
 	for i, l := range batch {
-		updates, isGone, err := svc.refsToDelete(ctx, r, l.Record, l.How, l.archive.tip)
+		updates, isGone, err := svc.refsToDelete(ctx, r, heads, l.Record, l.How, l.archive.tip)
 		if err != nil {
 			return nil, false
 		}

@@ -30,8 +30,8 @@ type resolving struct {
 }
 
 // beginResolve records a resolution in the journal, with the snapshot that undoes it.
-func (svc *Resolver) beginResolve(ctx context.Context, r *project.Project, rec journal.Record, before croft.Snapshot) (*oplog.Op, error) {
-	op, err := svc.Begin(ctx, project.NewAct(), "resolve", r)
+func (svc *Resolver) beginResolve(ctx context.Context, r *project.Project, rec journal.Record, before croft.Snapshot, act project.Act) (*oplog.Op, error) {
+	op, err := svc.Begin(ctx, act, "resolve", r)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
@@ -32,6 +33,7 @@ import (
 	"github.com/croft-sh/croft/internal/rewind"
 	"github.com/croft-sh/croft/internal/view"
 	"github.com/croft-sh/croft/internal/work"
+	"github.com/croft-sh/croft/internal/workspace"
 )
 
 // Resolver merges targets into workspaces.
@@ -41,10 +43,18 @@ type Resolver struct {
 	Views    *view.Views       // required
 	Removals *removal.Removals // required
 	Rewinds  *rewind.Rewinds   // required
+	// Workspaces and Lanes are for reverts.
+	Workspaces *workspace.Workspaces // required
+	Lanes      *lane.Lanes           // required
 }
 
 // ResolveConflicts merges the target into a workspace and leaves the conflicts to its agent.
 func (svc *Resolver) ResolveConflicts(ctx context.Context, s project.Location, rec journal.Record, req croft.MergeRequest) (*croft.Resolution, error) {
+	return svc.resolveAs(ctx, s, rec, req, project.NewAct())
+}
+
+// resolveAs is ResolveConflicts as a part of an act.
+func (svc *Resolver) resolveAs(ctx context.Context, s project.Location, rec journal.Record, req croft.MergeRequest, act project.Act) (*croft.Resolution, error) {
 	w := rec.Workspace
 	if w.Mode == croft.ModeLegacy {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to resolve"}
@@ -80,7 +90,7 @@ func (svc *Resolver) ResolveConflicts(ctx context.Context, s project.Location, r
 	if err != nil {
 		return nil, svc.VanishedError(ctx, rec, err)
 	}
-	op, err := svc.beginResolve(ctx, s.Project, rec, *before)
+	op, err := svc.beginResolve(ctx, s.Project, rec, *before, act)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 			Code: croft.InvalidRequest, Message: fmt.Sprintf("the review is of %q", work.WorkspaceName), Hint: "croft review " + req.Workspace,
 		}
 	}
-	choices, err := merge.Choose(work.Files, req.Paths, req.Hunks)
+	choices, err := merge.Choose(work.Files, req.Paths, req.Hunks, req.Edits)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (svc *Reviews) keepSubmodules(ctx context.Context, r *project.Project, work
 
 // isAll reports whether the whole review was chosen.
 func isAll(files []croft.ReviewFile, choices []merge.Choice) bool {
-	return len(files) == len(choices) && !slices.ContainsFunc(choices, func(c merge.Choice) bool { return len(c.Hunks) > 0 })
+	return len(files) == len(choices) && !slices.ContainsFunc(choices, func(c merge.Choice) bool { return len(c.Hunks)+len(c.Edits) > 0 })
 }
 
 // keepPart makes a commit of the chosen part on the review's base, and pins it for the

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func (svc *Rounds) findWinner(ctx context.Context, ses *journal.Session, g journ
 			if rec.Workspace.State != croft.Trashed {
 				return won{}, &croft.Error{
 					Code: croft.RoundBusy, Message: fmt.Sprintf("round %d of %s is still open", t.Number, seat.Agent),
-					Hint: "croft round end --session " + string(ses.ID),
+					Hint: "croft round end " + cmp.Or(ses.Name, string(ses.ID)),
 				}
 			}
 			if rec.Trash == nil || rec.Trash.Tip == "" {

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,7 +127,7 @@ func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req crof
 			if slices.Contains(req.Agents, seat.Agent) && !seat.Ended {
 				return nil, &croft.Error{
 					Code: croft.RoundBusy, Workspace: seat.Agent, Message: fmt.Sprintf("round %d is still open for %s", t.Number, seat.Agent),
-					Hint: "croft round end --session " + string(ses.ID),
+					Hint: "croft round end " + cmp.Or(ses.Name, string(ses.ID)),
 				}
 			}
 		}

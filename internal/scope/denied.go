@@ -232,6 +232,10 @@ func (denied) Resolve(ctx, croft.MergeRequest) (*croft.Resolution, error) {
 	return no[croft.Resolution]("Resolve")
 }
 
+func (denied) ResolveRevert(ctx, croft.RevertRequest) (*croft.Resolution, error) {
+	return no[croft.Resolution]("ResolveRevert")
+}
+
 func (denied) Restore(ctx, croft.RestoreRequest) (*croft.Workspace, error) {
 	return no[croft.Workspace]("Restore")
 }

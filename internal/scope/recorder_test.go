@@ -232,6 +232,10 @@ func (r *recorder) Resolve(c ctx, req croft.MergeRequest) (*croft.Resolution, er
 	return record[croft.Resolution](r, c, "Resolve", req)
 }
 
+func (r *recorder) ResolveRevert(c ctx, req croft.RevertRequest) (*croft.Resolution, error) {
+	return record[croft.Resolution](r, c, "ResolveRevert", req)
+}
+
 func (r *recorder) Restore(c ctx, req croft.RestoreRequest) (*croft.Workspace, error) {
 	return record[croft.Workspace](r, c, "Restore", req)
 }

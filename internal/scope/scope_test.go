@@ -88,6 +88,7 @@ var decisions = map[string]struct{ read, workspace string }{
 	"SubmitMerge":      {refuse, narrow},
 	"SubmitMerges":     {refuse, refuse},
 	"SubmitRevert":     {refuse, narrow},
+	"ResolveRevert":    {refuse, refuse},
 	"TakeLease":        {refuse, narrow},
 	"Save":             {refuse, narrow},
 	"TakeSnapshot":     {refuse, narrow},

@@ -50,6 +50,42 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// TestWrapSpans: no line is wider than its room but a command that is wider, which stands alone; no word is lost, and a
+// path shows where it begins and ends.
+func TestWrapSpans(t *testing.T) {
+	run := func(text string) Span { return Span{text, Cyan} }
+	for _, tt := range []struct {
+		room  int
+		spans []Span
+		want  string
+	}{
+		{20, []Span{{"in the trash: ", Plain}, run("croft restore a"), {" brings it back", Dim}}, "in the trash:|croft restore a|brings it back"},
+		{40, []Span{{"in the trash: ", Plain}, run("croft restore a")}, "in the trash: croft restore a"},
+		{15, []Span{{"it waits: ", Plain}, run("croft restore a"), {", or not", Plain}}, "it waits:|croft restore a|or not"},
+		{12, []Span{{"it waits: ", Plain}, run("croft restore a"), {", or ", Plain}, run("croft undo"), {", too", Plain}}, "it waits:|croft restore a|or|croft undo,|too"},
+		{12, []Span{{"a ", Plain}, {"croft restore a", Dim.And(Cyan)}}, "a|croft restore a"},
+		{12, []Span{run("croft restore a")}, "croft restore a"},
+		{10, []Span{{"at src/deeper/and/deeper.go now", Plain}}, "at|src/d…r.go|now"},
+		{10, []Span{{"検索検索検索検索 and", Plain}}, "検索検索検|索検索 and"},
+		{10, []Span{{"abcdefghijklmnopqrstuvwxyz", Plain}}, "abcdefghij|klmnopqrst|uvwxyz"},
+		{10, []Span{{"so see", Plain}, {"(a)", Plain}, {" then", Plain}}, "so see(a)|then"},
+		{10, []Span{{"and so see", Plain}, {"(a)", Plain}}, "and so|see(a)"},
+		{10, []Span{{" ", Plain}, {"a", Plain}, {" ", Plain}, {"b", Plain}}, "a b"},
+		{10, nil, ""},
+	} {
+		var lines []string
+		for _, cell := range WrapSpans(tt.spans, tt.room, "…") {
+			if line := cell.text(); Width(line) > tt.room && !strings.HasPrefix(line, "croft restore a") {
+				t.Errorf("%d columns: %q is wider", tt.room, line)
+			}
+			lines = append(lines, cell.text())
+		}
+		if got := strings.Join(lines, "|"); got != tt.want {
+			t.Errorf("%d columns:\n got %q\nwant %q", tt.room, got, tt.want)
+		}
+	}
+}
+
 // TestPrintable: nothing of a text that an agent wrote is a command to the terminal, changes the
 // direction of writing, or is invisible.
 func TestPrintable(t *testing.T) {
@@ -117,5 +153,41 @@ func TestTableYields(t *testing.T) {
 	}
 	if table().Fit(5, steps...) {
 		t.Error("5 columns are enough")
+	}
+}
+
+// TestFold: a line that is too wide has all of its text in several, each of which is painted by itself.
+func TestFold(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		room int
+		want string
+	}{
+		{"", 5, ""},
+		{"12345", 5, "12345"},
+		{"123456", 5, "12345|6"},
+		{"a\x1b[1mbcd\x1b[0mefg", 3, "a\x1b[1mbc\x1b[0m|\x1b[1md\x1b[0mef|g"},
+		{"\x1b[32m検索検索\x1b[0m", 5, "\x1b[32m検索\x1b[0m|\x1b[32m検索\x1b[0m"},
+		{"検索", 1, "検|索"},
+	} {
+		if got := strings.Join(Fold(tt.line, tt.room), "|"); got != tt.want {
+			t.Errorf("%q in %d columns:\n got %q\nwant %q", tt.line, tt.room, got, tt.want)
+		}
+	}
+}
+
+// TestPaintedText: escape sequences take no columns, and what is cut has none.
+func TestPaintedText(t *testing.T) {
+	painted := "a\x1b[31mred\x1b[0m b\x1b[1;2m検索\x1b[0m"
+	if got := CutPainted(painted, 10, "…"); got != painted {
+		t.Errorf("%q", got)
+	}
+	if got := CutPainted(painted, 8, "…"); got != "ared b…" {
+		t.Errorf("%q", got)
+	}
+	for text, want := range map[string]int{"": 0, "\n": 1, "a": 1, "a\n": 1, "a\n\nb": 3, strings.Repeat("検", 10): 2, painted + "\n": 1, strings.Repeat(painted, 2): 2, strings.Repeat("x", 21): 3} {
+		if got := Rows(text, 10); got != want {
+			t.Errorf("Rows(%q) = %d, want %d", text, got, want)
+		}
 	}
 }

@@ -158,7 +158,7 @@ func (t *Table) BodyLike(whole *Table, s Stream) []string {
 	for _, row := range t.Rows {
 		lines = append(lines, t.line(s, row, widths))
 		if at := t.find(t.below); at >= 0 && row[at].Width() > 0 {
-			lines = append(lines, belowIndent+s.Line(row[at]...))
+			lines = append(lines, s.below(row[at])...)
 		}
 	}
 	return lines
@@ -166,6 +166,17 @@ func (t *Table) BodyLike(whole *Table, s Stream) []string {
 
 // belowIndent is what stands before the lines of a column below its rows.
 const belowIndent = "      "
+
+// below are the lines of a cell that stands below its row.
+func (s Stream) below(cell Cell) (lines []string) {
+	if !s.IsTerminal() || len(belowIndent)+cell.Width() <= s.Width {
+		return []string{belowIndent + s.Line(cell...)}
+	}
+	for _, line := range WrapSpans(cell, s.Width-len(belowIndent), s.Signs().Cut) {
+		lines = append(lines, belowIndent+s.Line(line...))
+	}
+	return lines
+}
 
 // Heading is the line above the body.
 func (t *Table) Heading(s Stream) string {

@@ -79,3 +79,37 @@ func Wrap(text string, room int) []string {
 	}
 	return append(lines, line)
 }
+
+// CutPainted shortens a painted line. What is cut has no colours.
+func CutPainted(line string, room int, sign string) string {
+	text := unpainted(line)
+	if Width(text) <= room {
+		return line
+	}
+	return CutEnd(text, room, sign)
+}
+
+// PaintedWidth is how many columns of a terminal a painted text takes.
+func PaintedWidth(text string) int { return Width(unpainted(text)) }
+
+// unpainted is a painted text without its escape sequences.
+func unpainted(text string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		_, text, _ = strings.Cut(rest, "m")
+	}
+}
+
+// Rows is how many rows of a terminal a painted text takes.
+func Rows(text string, width int) int {
+	rows := 0
+	for line := range strings.Lines(text) {
+		rows += max((Width(unpainted(strings.TrimSuffix(line, "\n")))+width-1)/max(width, 1), 1)
+	}
+	return rows
+}

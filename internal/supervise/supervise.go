@@ -110,6 +110,9 @@ func (a Agent) Supervise(ctx context.Context) (*End, error) {
 	return end, err
 }
 
+// stopLook is how often it is looked whether an agent on a terminal has stopped itself: its user waits for the shell then.
+const stopLook = 200 * time.Millisecond
+
 // watch is an agent that runs.
 type watch struct {
 	Agent
@@ -133,8 +136,13 @@ func (w *watch) wait(ctx context.Context) int {
 	}()
 	beat := time.NewTicker(cmp.Or(w.Interval, time.Second))
 	defer beat.Stop()
-	stop := ctx.Done()
-	var kill <-chan time.Time
+	stop, isEnding := ctx.Done(), false // a context may have no end
+	var kill, stopped <-chan time.Time
+	if w.session.Suspends() != nil {
+		looks := time.NewTicker(stopLook)
+		defer looks.Stop()
+		stopped = looks.C
+	}
 	w.beat(ctx)
 	for {
 		select {
@@ -143,22 +151,23 @@ func (w *watch) wait(ctx context.Context) int {
 			w.session.Close()
 			return status
 		case <-stop:
-			stop, kill = nil, time.After(graceful)
+			stop, isEnding, kill = nil, true, time.After(graceful)
 			w.signal(proc.Ask)
 		case <-kill:
 			w.signal(proc.Kill)
 			kill = time.After(graceful)
 		case <-w.session.Suspends():
 			w.session.Suspend()
-		case <-beat.C:
-			if stop == nil {
-				continue
-			}
-			if w.session.IsSuspended() {
+		case <-stopped: // an agent that reads ctrl-z as a key stops itself
+			if !isEnding && w.session.IsSuspended() {
 				w.session.Suspend()
 			}
+		case <-beat.C:
+			if isEnding {
+				continue
+			}
 			if w.beat(ctx); w.isOver {
-				stop, kill = nil, time.After(graceful)
+				stop, isEnding, kill = nil, true, time.After(graceful)
 				w.signal(proc.Ask)
 			}
 		}

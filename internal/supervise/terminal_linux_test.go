@@ -15,6 +15,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/run"
 	"golang.org/x/sys/unix"
 )
 
@@ -158,5 +159,69 @@ func TestSuspend(t *testing.T) {
 	u.await("status 0")
 	if !strings.Contains(u.text(), "over\r\nEND") || !u.isCooked() {
 		t.Errorf("%q, cooked: %v", u.text(), u.isCooked())
+	}
+}
+
+// TestSuspendsItself: an agent that reads ctrl-z as a key and stops its group, as editors do, is suspended with its supervisor, and
+// goes on with fg.
+func TestSuspendsItself(t *testing.T) {
+	script := `stty raw -echo; printf "full"; dd bs=1 count=1 2>/dev/null | od -c; kill -TSTP 0; printf "back\r\n"`
+	u := sitDown(t, here(t, script)+"; echo suspended $?; stty -a | grep -o -w -- -*icanon; fg; echo status $?")
+	u.await("full")
+	if _, err := u.ours.WriteString("\x1a"); err != nil {
+		t.Fatal(err)
+	}
+	u.await("suspended 148")
+	u.await("status 0")
+	_, after, _ := strings.Cut(u.text(), "suspended 148")
+	if !strings.Contains(after, "\r\nicanon\r\n") || !strings.Contains(after, "\r\nback\r\nEND") || !u.isCooked() {
+		t.Errorf("%q, cooked: %v", after, u.isCooked())
+	}
+}
+
+// TestHangUp: the end of its terminal reaches an agent whose supervisor was killed.
+func TestHangUp(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	script := `trap "exit 77" HUP; kill -9 $(cut -d" " -f4 /proc/$PPID/stat); while :; do sleep 0.05; done`
+	u := sitDown(t, os.Args[0]+" here "+dir+" '"+script+"'; echo killed $?")
+	u.await("killed 137")
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "resumed")); err == nil { // the last thing that the shim does
+			if status, err := os.ReadFile(filepath.Join(dir, run.StatusFile)); err != nil || string(status) != "77\n" {
+				t.Errorf("the agent ended with %q, %v", status, err)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the agent was not told")
+		}
+	}
+}
+
+// TestBackgroundJob: an agent that is started in the background of a shell runs there and leaves the terminal alone; fg gives
+// it the terminal.
+func TestBackgroundJob(t *testing.T) {
+	marker := filepath.Join(t.TempDir(), "fg")
+	script := `echo ready; read line; echo got $line`
+	u := sitDown(t, here(t, script)+" & until test -e "+marker+"; do sleep 0.02; done; fg; echo status $?")
+	u.await("ready")
+	if !u.isCooked() {
+		t.Error("the terminal is not the shell's")
+	}
+	if err := os.WriteFile(marker, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); u.isCooked(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the terminal is not the agent's: %q", u.text())
+		}
+	}
+	if _, err := u.ours.WriteString("hello\r"); err != nil {
+		t.Fatal(err)
+	}
+	u.await("got hello")
+	u.await("status 0")
+	if !u.isCooked() {
+		t.Error("the terminal was not given back")
 	}
 }

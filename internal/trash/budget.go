@@ -34,16 +34,27 @@ func (it *trashItem) isFinished() bool { return it.IsJudged && !it.IsDirty && it
 
 func (it *trashItem) hasDir() bool { return it.rec.Trash.Dir != "" }
 
-// tidying is one run of Tidy.
+// plan changes what this process has of a record, and nothing that others see.
+func (it *trashItem) plan(change func(*journal.Trash)) {
+	trash := *it.rec.Trash
+	change(&trash)
+	it.rec.Trash = &trash
+}
+
+// tidying is one run of Tidy, or of Plan.
 type tidying struct {
 	*Trash
 	r     *project.Project
 	res   *croft.GCResult
 	now   time.Time
 	meter *progress.Meter
+	does  croft.DryRun
 	items []*trashItem // the first removed first
 	errs  []error
 }
+
+// isPlan reports that nothing may be changed.
+func (t *tidying) isPlan() bool { return t.does == croft.DryRunOn }
 
 // Tidy deletes from the trash of a repository what has expired or exceeds the budget, and
 // directories that can be made again once regenerable_after is over. It announces the
@@ -69,8 +80,26 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	if once.HasKey(ctx) { // the first call may have been made a while ago
 		t.items = slices.DeleteFunc(t.items, func(it *trashItem) bool { return it.rec.Trash.RemovedAt.After(now) })
 	}
+	if err := t.decide(ctx); err != nil {
+		return err
+	}
+	t.addFailure("", finishDeletions(ctx, r, TrashDirs(r, all))) // and the empty directories
+	return errors.Join(t.errs...)
+}
+
+// Plan adds to a result what Tidy would do now, and changes nothing.
+func (svc *Trash) Plan(ctx context.Context, r *project.Project, res *croft.GCResult, now time.Time) error {
+	t := &tidying{Trash: svc, r: r, res: res, now: now, does: croft.DryRunOn}
+	if err := t.surveyAll(ctx); err != nil {
+		return errors.Join(append(t.errs, err)...)
+	}
+	return errors.Join(append(t.errs, t.decide(ctx))...)
+}
+
+// decide does with each item what its time and the budget want, and counts what that freed.
+func (t *tidying) decide(ctx context.Context) error {
 	for _, it := range t.items {
-		if !t.now.Before(it.rec.Trash.RemovedAt.Add(time.Duration(r.Config.Trash.RegenerableAfter))) {
+		if !t.now.Before(it.rec.Trash.RemovedAt.Add(time.Duration(t.r.Config.Trash.RegenerableAfter))) {
 			t.stripItem(ctx, it)
 		}
 	}
@@ -80,10 +109,9 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 		return errors.Join(append(t.errs, ctx.Err())...)
 	}
 	for _, it := range t.items {
-		res.Bytes, res.Inodes = res.Bytes+it.freed.Bytes, res.Inodes+it.freed.Inodes
+		t.res.Bytes, t.res.Inodes = t.res.Bytes+it.freed.Bytes, t.res.Inodes+it.freed.Inodes
 	}
-	t.addFailure("", finishDeletions(ctx, r, TrashDirs(r, all))) // and the empty directories
-	return errors.Join(t.errs...)
+	return nil
 }
 
 // addFailure adds err, prefixed with name, to the errors of this run, unless it is nil or
@@ -161,7 +189,16 @@ func (t *tidying) stripItem(ctx context.Context, it *trashItem) {
 	if it.hasFailed || len(it.Regenerable) == 0 || ctx.Err() != nil {
 		return
 	}
-	if it.hasFailed = t.addItemFailure(ctx, it, t.deleteRegenerable(ctx, t.r, it)); !it.hasFailed {
+	if t.isPlan() {
+		for _, p := range it.Regenerable {
+			it.subtract(p.amount)
+			it.freed.add(p.amount)
+		}
+		it.Regenerable = nil
+	} else {
+		it.hasFailed = t.addItemFailure(ctx, it, t.deleteRegenerable(ctx, t.r, it))
+	}
+	if !it.hasFailed {
 		t.res.Stripped = append(t.res.Stripped, it.rec.Workspace.ID)
 	}
 }
@@ -196,20 +233,28 @@ func (t *tidying) purgeItem(ctx context.Context, it *trashItem) {
 	all, dir, final := it.amount, it.rec.Trash.Dir, it.isFinished()
 	var err error
 	isUnseen := dir != "" && !fsx.IsThere(filepath.Join(dir, "tree"))
-	if dir == "" {
-		final = true
-		err = t.purgeRecord(ctx, t.r, it)
-	} else {
+	if final = final || dir == ""; dir != "" {
 		t.stripItem(ctx, it)
 		all = it.amount
+	}
+	switch {
+	case t.isPlan():
+	case dir == "":
+		err = t.purgeRecord(ctx, t.r, it)
+	default:
 		err = t.deleteDirectory(ctx, t.r, it)
 	}
 	if it.hasFailed = t.isKept(ctx, it, err) || t.addItemFailure(ctx, it, err); it.hasFailed {
 		return
 	}
-	t.meter.Add(1)
+	if !t.isPlan() {
+		t.meter.Add(1)
+	}
 	it.freed.add(all)
 	it.amount, it.Regenerable = amount{}, nil
+	if t.isPlan() {
+		it.plan(func(trash *journal.Trash) { trash.Dir = "" })
+	}
 	if final {
 		t.res.Purged = append(t.res.Purged, it.rec.Workspace.ID)
 	} else {
@@ -227,7 +272,9 @@ func (t *tidying) isKept(ctx context.Context, it *trashItem, err error) bool {
 	if !ok || !fsx.IsThere(it.rec.Trash.Dir) {
 		return false
 	}
-	t.addItemFailure(ctx, it, t.recordStays(ctx, t.r, it, stays.why.Details))
+	if !t.isPlan() {
+		t.addItemFailure(ctx, it, t.recordStays(ctx, t.r, it, stays.why.Details))
+	}
 	t.res.Kept = append(t.res.Kept, croft.Kept{ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Reason: stays.why})
 	return true
 }
@@ -241,7 +288,13 @@ func (t *tidying) purgeOrAnnounce(ctx context.Context, it *trashItem, at time.Ti
 	case !announced.IsZero() && !announced.After(t.now):
 		t.purgeItem(ctx, it)
 	case announced.IsZero() || at.Before(announced) && at.After(t.now):
-		a, err := t.announceDeletion(ctx, t.r, it, at, why)
+		a := croft.Announcement{ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Left: t.WhatIsLeft(ctx, t.r, it.rec), At: at, Reason: why}
+		var err error
+		if t.isPlan() {
+			it.plan(func(trash *journal.Trash) { trash.PurgeAt, trash.PurgeWhy = at, string(why) })
+		} else {
+			err = t.announceDeletion(ctx, t.r, it, a)
+		}
 		if it.hasFailed = t.addItemFailure(ctx, it, err); !it.hasFailed {
 			t.res.Announced = append(t.res.Announced, a)
 			if !at.After(t.now) { // trash.notice is zero
@@ -279,7 +332,7 @@ func (t *tidying) shrinkToBudget(ctx context.Context) {
 			size := it.amount
 			t.purgeOrAnnounce(ctx, it, at, croft.TrashOverBudget)
 			held.subtract(size)
-		case it.rec.Trash.PurgeWhy == string(croft.TrashOverBudget):
+		case it.rec.Trash.PurgeWhy == string(croft.TrashOverBudget) && !t.isPlan():
 			it.hasFailed = t.addItemFailure(ctx, it, t.withdrawAnnouncement(ctx, t.r, it))
 		}
 	}

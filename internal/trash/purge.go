@@ -299,15 +299,11 @@ func (svc *Trash) DeleteWork(ctx context.Context, r *project.Project, id croft.I
 
 // announceDeletion records in the trash record of a removed workspace when and why its
 // work will be deleted, and emits EventTrashAnnounced.
-func (svc *Trash) announceDeletion(ctx context.Context, r *project.Project, it *trashItem, at time.Time, why croft.TrashReason) (croft.Announcement, error) {
-	a := croft.Announcement{
-		ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Left: svc.WhatIsLeft(ctx, r, it.rec), At: at, Reason: why,
-	}
-	err := svc.changeTrash(ctx, r, &it.rec, croft.EventTrashAnnounced, func(_ context.Context, t *journal.Trash) error {
-		t.PurgeAt, t.PurgeWhy = at, string(why)
+func (svc *Trash) announceDeletion(ctx context.Context, r *project.Project, it *trashItem, a croft.Announcement) error {
+	return svc.changeTrash(ctx, r, &it.rec, croft.EventTrashAnnounced, func(_ context.Context, t *journal.Trash) error {
+		t.PurgeAt, t.PurgeWhy = a.At, string(a.Reason)
 		return nil
 	})
-	return a, err
 }
 
 // withdrawAnnouncement clears the announced deletion from the trash record of a removed

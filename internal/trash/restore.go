@@ -116,7 +116,7 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	trash := rec.Trash
 	rec.Trash, rec.Seen = nil, journal.Seen{Head: trash.Tip}
 	err = svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
-		return errors.Join(svc.Ports.RequireOwnPorts(tx, rec), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", svc.Now()))
+		return errors.Join(svc.Ports.RequireOwnPorts(tx, rec), tx.Settle(rec.Workspace.ID), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", svc.Now()))
 	})
 	if err != nil {
 		// A creation may have taken the name: it does so in the journal, without the lock.

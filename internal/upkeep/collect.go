@@ -36,15 +36,16 @@ const debrisTime = time.Minute
 // that it does not need any more, prunes the history, and joins packs. Without a git
 // repository it only recovers, and deletes lock files of dead processes and old checkouts
 // of checks.
-func (svc *Upkeep) Collect(ctx context.Context, s project.Location, _ croft.GCRequest) (*croft.GCResult, error) {
+func (svc *Upkeep) Collect(ctx context.Context, s project.Location, req croft.GCRequest) (*croft.GCResult, error) {
+	if req.DryRun == croft.DryRunOn {
+		return svc.plan(ctx, s)
+	}
 	if err := svc.RecoverEverywhere(ctx, s.ID); err != nil {
 		return nil, err
 	}
 	svc.SweepLocks(ctx)
 	svc.Lanes.SweepChecks(s.Project)
-	res := &croft.GCResult{
-		Purged: []croft.ID{}, Reduced: []croft.ID{}, Stripped: []croft.ID{}, Branches: []string{}, Announced: []croft.Announcement{},
-	}
+	res := newResult()
 	if s.Git == nil {
 		return res, nil
 	}
@@ -54,10 +55,7 @@ func (svc *Upkeep) Collect(ctx context.Context, s project.Location, _ croft.GCRe
 	if err != nil {
 		return nil, err
 	}
-	res.Branches, err = svc.sweepBranches(ctx, s.Project, croft.DryRunOff, func(rec journal.Record) bool {
-		done, err := svc.Removals.IsIntegrated(ctx, s.Project, rec)
-		return err == nil && done
-	})
+	res.Branches, err = svc.sweepBranches(ctx, s.Project, croft.DryRunOff, svc.isIntegrated(ctx, s.Project))
 	meter := progress.Begin(ctx, svc.Journal, progress.Act{Repo: s.ID, Operation: project.NewID(), Kind: "gc", Unit: "workspaces"})
 	defer meter.End()
 	c := &collection{Upkeep: svc, r: s.Project, res: res}
@@ -68,6 +66,33 @@ func (svc *Upkeep) Collect(ctx context.Context, s project.Location, _ croft.GCRe
 		err = errors.Join(svc.tidyPacks(ctx, s.Project, odb.AllPacks), s.Git.PackRefs(ctx, project.PinRefs), c.sweepStores(ctx))
 	}
 	return res, err
+}
+
+func newResult() *croft.GCResult {
+	return &croft.GCResult{
+		Purged: []croft.ID{}, Reduced: []croft.ID{}, Stripped: []croft.ID{}, Branches: []string{}, Announced: []croft.Announcement{},
+	}
+}
+
+// isIntegrated returns a function that reports whether the work of a removed workspace is proven to be in its target.
+func (svc *Upkeep) isIntegrated(ctx context.Context, r *project.Project) func(journal.Record) bool {
+	return func(rec journal.Record) bool {
+		done, err := svc.Removals.IsIntegrated(ctx, r, rec)
+		return err == nil && done
+	}
+}
+
+// plan says what Collect would delete of what users know of, and changes nothing.
+func (svc *Upkeep) plan(ctx context.Context, s project.Location) (*croft.GCResult, error) {
+	res := newResult()
+	if s.Git == nil {
+		return res, nil
+	}
+	var err error
+	if res.Branches, err = svc.sweepBranches(ctx, s.Project, croft.DryRunOn, svc.isIntegrated(ctx, s.Project)); err != nil {
+		return nil, err
+	}
+	return res, svc.Trash.Plan(ctx, s.Project, res, svc.Now())
 }
 
 // collection is one run of Collect.

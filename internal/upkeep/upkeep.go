@@ -11,6 +11,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -282,6 +283,7 @@ func (svc *Upkeep) sweepBranches(ctx context.Context, r *project.Project, dry cr
 	if err != nil {
 		return deleted, err
 	}
+	heads := sync.OnceValue(r.Git.ReadHeads)
 	for _, rec := range records {
 		if !meant[rec.Workspace.ID] || rec.Workspace.State != croft.Trashed || rec.Trash == nil {
 			continue
@@ -293,7 +295,7 @@ func (svc *Upkeep) sweepBranches(ctx context.Context, r *project.Project, dry cr
 		ref := "refs/heads/" + rec.Workspace.Branch
 		tip, err := r.Git.ReadRef(ctx, ref)
 		if dry == croft.DryRunOn {
-			if updates, _, why := project.BranchDeletion(ctx, r, rec, tip); err == nil && why == nil && len(updates) > 0 {
+			if updates, _, why := project.BranchDeletion(ctx, r, heads, rec, tip); err == nil && why == nil && len(updates) > 0 {
 				deleted = append(deleted, rec.Workspace.Branch)
 			}
 			continue

@@ -110,7 +110,7 @@ func (v *view) factsOf(rec journal.Record, w croft.Workspace) condition.Facts {
 		f.RoundOn = w.Round
 	}
 	if isPresenter {
-		f.Presents = w.Session
+		f.Presents = v.sessions.name(w.Session)
 	}
 	f.IsOrphan = v.isOrphan(w)
 	m, ok := v.merges[w.ID]

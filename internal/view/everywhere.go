@@ -47,7 +47,8 @@ func (svc *Views) ListEverywhere(ctx context.Context, f croft.WorkspacesRequest)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(w croft.Workspace) bool { return !matchesFilter(&w, f) })
+	by := svc.callerOf(ctx)
+	list = slices.DeleteFunc(list, func(w croft.Workspace) bool { return !matchesFilter(&w, f, by) })
 	slices.SortStableFunc(list, func(a, b croft.Workspace) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	out, err := page.Cut(list, f.Page, page.Oldest, page.Workspace)
 	if err == nil {
@@ -62,7 +63,7 @@ func (svc *Views) absent(ctx context.Context, s project.Location, f croft.Worksp
 	if err != nil {
 		return nil, err
 	}
-	v := &view{isRoundOver: svc.roundsOver(ctx)}
+	v := &view{sessions: svc.sessions(ctx)}
 	list := make([]croft.Workspace, len(records))
 	for i, rec := range records {
 		w := rec.Workspace

@@ -45,6 +45,7 @@ type looker struct {
 	sights  []sight
 
 	compared *commitMemory
+	active   []time.Time // when each was last active; zero: not asked for yet
 }
 
 // The time for a look is for lists in which there is much to look at. A few workspaces get more of it, so that
@@ -58,7 +59,7 @@ const (
 // all by a few processes, at the files of each by its own, those that were active last
 // first. What could not be read or is late is not in the sights.
 func (v *view) lookAt(ctx context.Context, records []journal.Record, list []croft.Workspace, within croft.Duration) []sight {
-	l := &looker{view: v, records: records, list: list, sights: make([]sight, len(list))}
+	l := &looker{view: v, records: records, list: list, sights: make([]sight, len(list)), active: make([]time.Time, len(list))}
 	for i, w := range list {
 		l.sights[i].isDue = v.isDue(w)
 	}
@@ -121,11 +122,17 @@ func (l *looker) lookAtProcesses() {
 // pullIsolated brings the commits of isolated workspaces to the project, where they can be
 // compared.
 func (l *looker) pullIsolated(ctx context.Context) {
-	l.inParallel(ctx, l.byActivity(func(w croft.Workspace) bool { return w.Mode == croft.ModeIsolated }), func(i int) {
+	isolated := l.byActivity(func(w croft.Workspace) bool { return w.Mode == croft.ModeIsolated })
+	if len(isolated) == 0 {
+		return
+	}
+	l.inParallel(ctx, isolated, func(i int) {
 		if _, head, err := l.r.Trees.At(project.SpecOf(l.records[i])).Head(ctx); err == nil {
 			l.list[i].Head = head
 		}
 	})
+	l.moment.Refs = l.r.Git.RefMoment() // their branches have moved
+	l.refs = l.moment.Refs
 }
 
 // byActivity returns the indices of the workspaces to look at, those that were active last
@@ -137,24 +144,23 @@ func (l *looker) byActivity(wanted func(croft.Workspace) bool) []int {
 			order = append(order, i)
 		}
 	}
-	active := make([]time.Time, len(l.list))
-	parallel.Each(len(order), func(k int) { active[order[k]] = l.lastActive(order[k]) })
-	slices.SortStableFunc(order, func(a, b int) int { return active[b].Compare(active[a]) })
+	parallel.Each(len(order), func(k int) {
+		if i := order[k]; l.active[i].IsZero() {
+			l.active[i] = l.lastActive(i)
+		}
+	})
+	slices.SortStableFunc(order, func(a, b int) int { return l.active[b].Compare(l.active[a]) })
 	return order
 }
 
 // lastActive returns when the index, the log of HEAD or the top directory of a workspace
 // was last written.
 func (l *looker) lastActive(i int) time.Time {
-	tree := l.r.Trees.At(project.SpecOf(l.records[i]))
-	log := filepath.Join(tree.Admin, "logs", "HEAD")
-	if s, ok := l.stands.Load(l.list[i].ID); ok {
-		if last := lastWritten(log); last.After(s.(standing).active) {
-			return last
-		}
+	if s, ok := l.stands.Load(l.list[i].ID); ok && s.(standing).head != "" && s.(standing).head == l.list[i].Head {
 		return s.(standing).active
 	}
-	return lastWritten(tree.Path, filepath.Join(tree.Admin, "index"), log)
+	tree := l.r.Trees.At(project.SpecOf(l.records[i]))
+	return lastWritten(tree.Path, filepath.Join(tree.Admin, "index"), headLog(tree))
 }
 
 // inParallel calls f for each index, in order, until the time is over.
@@ -184,7 +190,7 @@ func (l *looker) inParallel(ctx context.Context, order []int, f func(i int)) {
 // lookAtFiles counts the uncommitted changes of each workspace, and then the lines of those
 // that have some.
 func (l *looker) lookAtFiles(ctx context.Context) {
-	statuses := l.r.Git.RememberedStatuses(ctx)
+	statuses := l.r.Git.RememberedStatusesAt(ctx, l.moment)
 	defer statuses.Close()
 	changed := changedLines{looker: l, statuses: statuses}
 	changed.under = sync.OnceValue(func() string {
@@ -197,7 +203,7 @@ func (l *looker) lookAtFiles(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		s.files, s.work.IdleSince = l.countChanges(rec, changes, l.lastActive(i))
+		s.files, s.work.IdleSince = l.countChanges(rec, changes, l.active[i])
 		s.work.Seen = append(s.work.Seen, croft.AspectFiles)
 		s.files.Marked = l.countMarked(ctx, rec, changes)
 		s.work.Uncommitted, s.work.Unmerged = s.files.Changed, s.files.Unmerged+s.files.Marked

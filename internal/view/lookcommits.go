@@ -37,7 +37,7 @@ func (l *looker) lookAtCommits(ctx context.Context) {
 	for name, t := range targets {
 		if ancestry.Has(t.tip) {
 			t.line = ancestry.LineOf(t.tip)
-			l.compare(ctx, ancestry, t, func(id croft.ID) bool { return isRevertedOn(landed[id], name) })
+			l.compare(ctx, ancestry, t, func(id croft.ID) []journal.Merge { return RevertsInForce(onTarget(landed[id], name)) })
 		}
 	}
 }
@@ -97,8 +97,9 @@ func (l *looker) tipsOf(i int) []string {
 	return append(tips, l.r.Trees.At(project.SpecOf(rec)).OwnTips()...)
 }
 
-// compare compares the workspaces of one target with it.
-func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *target, isReverted func(croft.ID) bool) {
+// compare compares the workspaces of one target with it. The lines of work that was taken back are those that its merge
+// brought: the target has its commits.
+func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *target, reverts func(croft.ID) []journal.Merge) {
 	var spans []odb.Span
 	var of, compared []int
 	for _, i := range t.of {
@@ -122,6 +123,9 @@ func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *targ
 		}
 		if s.work.Ahead > 0 && s.fork != "" {
 			spans, of = append(spans, odb.Span{From: s.fork, To: head}), append(of, i)
+		} else if back := reverts(l.list[i].ID); len(back) > 0 && back[len(back)-1].Base != "" {
+			last := back[len(back)-1]
+			spans, of = append(spans, odb.Span{From: last.Base, To: last.Head}), append(of, i)
 		}
 	}
 	counts, err := l.session.CountChanges(ctx, spans)
@@ -131,7 +135,9 @@ func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *targ
 	paths := map[int][]string{}
 	for k, i := range of {
 		l.sights[i].setLines(counts[k])
-		paths[i] = counts[k].Paths
+		if l.sights[i].work.Ahead > 0 {
+			paths[i] = counts[k].Paths
+		}
 	}
 	if len(spans) > 0 {
 		if t.paths, err = l.session.PathsOf(ctx, t.line.Commits()); err != nil {
@@ -144,7 +150,7 @@ func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *targ
 		if err != nil {
 			return
 		}
-		s.setCompared(isIn && !isReverted(l.list[i].ID))
+		s.setCompared(isIn && len(reverts(l.list[i].ID)) == 0)
 		l.keep(l.compared, i, t.tip, isIn)
 	})
 }

@@ -25,7 +25,7 @@ type standing struct {
 	health     checkout.Health
 	isLocked   bool // by a person
 	lockReason string
-	ref        string // what HEAD names; empty: it is read each time
+	ref, head  string // what HEAD names, and the commit of that; empty: they are read each time
 	active     time.Time
 }
 
@@ -44,7 +44,7 @@ func (v *view) standingOf(rec journal.Record, tree *git.Worktree) standing {
 	of := [3]string{tree.Path, tree.Admin, string(spec.Identity)}
 	var since uint64
 	if v.r.Git.HasNativeRefs() && !tree.IsIsolated() { // the git directory of an isolated one is not watched
-		since = tree.Untouched()
+		since = v.moment.Untouched(tree)
 	}
 	if since != 0 {
 		v.known.mu.Lock()
@@ -62,8 +62,10 @@ func (v *view) standingOf(rec journal.Record, tree *git.Worktree) standing {
 	if since == 0 {
 		return s
 	}
-	s.ref, _ = tree.HeadRef()
-	s.active = lastWritten(tree.Path, filepath.Join(tree.Admin, "index"))
+	if s.ref, _ = tree.HeadRef(); s.ref != "" {
+		s.head, _ = v.refs.Ref(s.ref)
+	}
+	s.active = lastWritten(tree.Path, filepath.Join(tree.Admin, "index"), headLog(tree))
 	if tree.Untouched() == since { // what was read is from in between
 		v.known.keep(rec.Workspace.ID, s)
 	}
@@ -78,6 +80,10 @@ func (k *standings) keep(id croft.ID, s standing) {
 	}
 	k.of[id] = s
 }
+
+// headLog is the log of a checkout's HEAD. It lies in a directory of its own, which is not watched; but git locks HEAD,
+// in the admin directory, to write it.
+func headLog(tree *git.Worktree) string { return filepath.Join(tree.Admin, "logs", "HEAD") }
 
 // lastWritten returns when one of the paths was last written.
 func lastWritten(paths ...string) time.Time {

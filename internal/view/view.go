@@ -48,7 +48,8 @@ type Views struct {
 // git and the disk say now.
 type view struct {
 	r         *project.Project
-	refs      *refs.Reader
+	refs      *refs.Reader // those of the moment
+	moment    *git.Moment  // nil: the repository is gone
 	leases    map[croft.ID][]croft.Lease
 	merges    map[croft.ID]journal.Merge                   // the last merge of each workspace
 	unsettled project.Unsettled                            // by running operations
@@ -59,11 +60,11 @@ type view struct {
 	known     *standings
 	stands    sync.Map // the standings of this view that are known, by workspace
 
-	isListing   bool // all live workspaces are in the list
-	isShown     bool // the caller asks what the workspace is like, and no act on it is answered
-	isRoundOver func(session string, number int) bool
-	here        proc.Identity
-	now         time.Time
+	isListing bool // all live workspaces are in the list
+	isShown   bool // the caller asks what the workspace is like, and no act on it is answered
+	sessions  sessions
+	here      proc.Identity
+	now       time.Time
 }
 
 // fewWorkspaces are so many that reading the merges of each costs less than those of all.
@@ -76,7 +77,8 @@ func (svc *Views) newView(ctx context.Context, r *project.Project, only ...croft
 		return nil, err
 	}
 	var last []journal.Merge
-	if len(only) > 0 && len(only) <= fewWorkspaces {
+	isFew := len(only) > 0 && len(only) <= fewWorkspaces
+	if isFew {
 		last, err = svc.Journal.LastMergesOf(ctx, only)
 	} else {
 		last, err = svc.Journal.LastMerges(ctx, r.ID)
@@ -93,12 +95,18 @@ func (svc *Views) newView(ctx context.Context, r *project.Project, only ...croft
 		v.merges[m.Workspace] = m
 	}
 	if r.Git != nil {
-		v.refs = r.Git.RefSnapshot()
+		v.moment = r.Git.Moment()
+		v.refs = v.moment.Refs
 		v.agreed = svc.approvedSince(ctx, r, last)
 	}
-	v.isRoundOver = svc.roundsOver(ctx)
+	v.sessions = svc.sessions(ctx)
 	v.radar = svc.Forecasts.RadarOf(r)
-	v.landed = sync.OnceValues(func() (map[croft.ID][]journal.Merge, error) { return svc.Journal.Landed(ctx, r.ID) })
+	v.landed = sync.OnceValues(func() (map[croft.ID][]journal.Merge, error) {
+		if isFew {
+			return svc.Journal.LandedOf(ctx, only)
+		}
+		return svc.Journal.Landed(ctx, r.ID)
+	})
 	v.queue, err = svc.placesIn(ctx, r, last)
 	return v, err
 }
@@ -108,7 +116,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 	w := rec.Workspace
 	w.RepoID, w.Revision = rec.RepoID, rec.Generation
 	w.Env = map[string]string{"CROFT_REPO": w.Repo, "CROFT_WORKSPACE": string(w.ID)}
-	w.IsRoundOver = w.Round > 0 && v.isRoundOver(w.Session, w.Round)
+	w.IsRoundOver = w.Round > 0 && v.sessions.isRoundOver(w.Session, w.Round)
 	if w.State == croft.Trashed {
 		if rec.Trash != nil {
 			w.Head, w.RemovedAt = rec.Trash.Tip, rec.Trash.RemovedAt
@@ -279,7 +287,8 @@ func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f crof
 	}
 	v.isListing = true
 	list, unseen := v.viewAll(ctx, records, f.Look)
-	list = slices.DeleteFunc(list, func(w croft.Workspace) bool { return !matchesFilter(&w, f) })
+	by := svc.callerOf(ctx)
+	list = slices.DeleteFunc(list, func(w croft.Workspace) bool { return !matchesFilter(&w, f, by) })
 	if f.Asks != "" { // whether an agent asks is known without a look at its files
 		unseen = slices.DeleteFunc(unseen, func(id croft.ID) bool {
 			return !slices.ContainsFunc(list, func(w croft.Workspace) bool { return w.ID == id })
@@ -338,7 +347,13 @@ func (svc *Views) recordsFor(ctx context.Context, repo croft.ID, f croft.Workspa
 	return svc.Journal.Live(ctx, repo)
 }
 
-func matchesFilter(w *croft.Workspace, f croft.WorkspacesRequest) bool {
+// callerOf returns the name of the actor of a call, and its workspace.
+func (svc *Views) callerOf(ctx context.Context) (by croft.Actor) {
+	by.Name, by.Workspace = svc.ActorOfCall(ctx)
+	return by
+}
+
+func matchesFilter(w *croft.Workspace, f croft.WorkspacesRequest, by croft.Actor) bool {
 	for _, want := range [][2]string{{f.Session, w.Session}, {f.Role, w.Role}, {f.Agent, w.Agent}, {f.Branch, w.Branch}, {f.Target, w.Target}} {
 		if want[0] != "" && want[0] != want[1] {
 			return false
@@ -348,6 +363,9 @@ func matchesFilter(w *croft.Workspace, f croft.WorkspacesRequest) bool {
 		return false
 	}
 	if f.Asks == croft.AsksPerson && w.Question == nil {
+		return false
+	}
+	if f.Maker == croft.MakerCaller && (w.Actor == "" || w.Actor != by.Name || w.ActorWorkspace != by.Workspace) {
 		return false
 	}
 	if len(f.MergeStatuses) > 0 && !slices.Contains(f.MergeStatuses, w.MergeStatus) {

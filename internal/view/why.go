@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -48,22 +49,35 @@ func (svc *Views) approvedSince(ctx context.Context, r *project.Project, merges 
 	return out
 }
 
-// roundsOver returns a function that reports whether a round or its session has ended.
-// It reads the sessions when it is first called; if they cannot be read, no round has
-// ended.
-func (svc *Views) roundsOver(ctx context.Context) func(session string, number int) bool {
-	read := sync.OnceValues(func() ([]journal.Session, error) { return svc.Journal.Sessions(ctx, "") })
-	return func(session string, number int) bool {
-		sessions, err := read()
-		if err != nil {
-			return false
-		}
-		for _, ses := range sessions {
-			if string(ses.ID) == session {
-				t := ses.Round(number)
-				return ses.State == croft.SessionEnded || t == nil || t.Ended
-			}
-		}
-		return true
+// sessions are those that there are, read when somebody first asks for one.
+type sessions func() ([]journal.Session, error)
+
+func (svc *Views) sessions(ctx context.Context) sessions {
+	return sync.OnceValues(func() ([]journal.Session, error) { return svc.Journal.Sessions(ctx, "") })
+}
+
+// isRoundOver reports whether a round or its session has ended. If the sessions cannot be read, no round has ended.
+func (read sessions) isRoundOver(session string, number int) bool {
+	all, err := read()
+	if err != nil {
+		return false
 	}
+	for _, ses := range all {
+		if string(ses.ID) == session {
+			t := ses.Round(number)
+			return ses.State == croft.SessionEnded || t == nil || t.Ended
+		}
+	}
+	return true
+}
+
+// name is what people call a session: its name, or its ID if it has none.
+func (read sessions) name(session string) string {
+	all, _ := read() // the ID says it, too
+	for _, ses := range all {
+		if string(ses.ID) == session {
+			return cmp.Or(ses.Name, session)
+		}
+	}
+	return session
 }

@@ -44,6 +44,7 @@ func knownWords() map[reflect.Type][]string {
 		reflect.TypeFor[croft.LeaseMode]():   {string(croft.LeaseExclusive)},
 		reflect.TypeFor[croft.LeaseTerm]():   {string(croft.TermProcess)},
 		reflect.TypeFor[croft.MountPlace]():  {string(croft.InSandbox)},
+		reflect.TypeFor[croft.Maker]():       {string(croft.MakerCaller)},
 		reflect.TypeFor[croft.MergePolicy](): {string(croft.MergeAlways), string(croft.MergeNever)},
 		reflect.TypeFor[croft.MergeStatus](): {
 			string(croft.MergePending), string(croft.MergeMerged), string(croft.MergeDiscarded), string(croft.MergeReverted),

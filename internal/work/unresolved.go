@@ -3,7 +3,6 @@ package work
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // NoteConflicts records in a workspace's record the files that a merge of its target
@@ -53,11 +53,20 @@ func (svc *Commits) noteResolved(ctx context.Context, id croft.ID) error {
 // prove that the agent resolved the file: "git add --all" stages files as a merge left
 // them, with one side's content where there are no markers.
 func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, rec journal.Record, conflicted []string) error {
-	var lines []string
+	var lines, toAdd []string
+	why, err := unresolvedFiles(ctx, tree, rec, nil)
+	if err != nil {
+		return err
+	}
 	seen := map[string]bool{}
 	for _, name := range conflicted {
 		seen[name] = true
-		lines = append(lines, name)
+		left := why[name]
+		if left == "" {
+			left = "not added"
+			toAdd = append(toAdd, name)
+		}
+		lines = append(lines, name+" ("+left+")")
 	}
 	found, err := UnresolvedFiles(ctx, tree, rec, seen)
 	if err != nil {
@@ -67,10 +76,17 @@ func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, re
 	if len(lines) == 0 {
 		return nil
 	}
-	return &croft.Error{
-		Code: croft.InProgress, Message: project.Count(len(lines), "file") + " still in conflict", Details: strings.Join(lines, "\n"),
-		Hint: fmt.Sprintf("resolve them, git -C %s add FILE..., then croft merge %s", filepath.ToSlash(tree.Path), rec.Workspace.Name),
+	left := &croft.Error{
+		Code: croft.InProgress, Message: project.Count(len(lines), "file") + " still in conflict: resolve, git add and merge again", Details: strings.Join(lines, "\n"),
+		Hint: "croft sh " + shellword.Quote(rec.Workspace.Name),
 	}
+	if len(toAdd) == len(lines) { // that is all that is left
+		left.Hint = "git -C " + shellword.Quote(filepath.ToSlash(tree.Path)) + " add --"
+		for _, name := range toAdd {
+			left.Hint += " " + shellword.Quote(name)
+		}
+	}
+	return left
 }
 
 // resolveWritten takes the files for resolved that a recorded merge left in conflict, and that were written or

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/progress"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Reaper removes orphaned workspaces before new ones are made.
@@ -134,7 +136,11 @@ func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req cr
 	if err := svc.checkSpace(s, plans); err != nil {
 		return nil, err
 	}
-	op, err := svc.Begin(ctx, project.NewAct(), "create", s.Project)
+	act := project.NewAct()
+	if len(seats) > 0 && seats[0].Act.ID != "" {
+		act = seats[0].Act
+	}
+	op, err := svc.Begin(ctx, act, "create", s.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -227,8 +233,8 @@ func (svc *Workspaces) writeIntent(ctx context.Context, s project.Location, op *
 func limitReachedError(live, more, limit int) error {
 	return &croft.Error{
 		Code:    croft.LimitReached,
-		Message: fmt.Sprintf("%d workspaces are active, %d more would exceed the limit of %d", live, more, limit),
-		Hint:    "croft clean, or raise limits.max_workers",
+		Message: fmt.Sprintf("%d more would exceed the limit of %d workspaces (limits.max_workers): %d are there", more, limit, live),
+		Hint:    "croft clean",
 		Fields:  map[string]string{"limit": strconv.Itoa(limit), "active": strconv.Itoa(live)},
 	}
 }
@@ -420,7 +426,7 @@ func (svc *Workspaces) refsError(ctx context.Context, s project.Location, plans 
 			continue
 		}
 		if _, err := s.Git.ReadRef(ctx, "refs/heads/"+branch); err == nil {
-			return explain.WithWorkspace(name, branchExistsError(branch))
+			return explain.WithWorkspace(name, branchTakenError(s, name, branch))
 		}
 		if other, err := s.Git.ConflictingBranch(ctx, branch); err == nil && other != "" {
 			return explain.WithWorkspace(name, svc.branchBlockedError(ctx, s.Project, Blocked{Workspace: name, Branch: branch, By: other}))
@@ -432,46 +438,31 @@ func (svc *Workspaces) refsError(ctx context.Context, s project.Location, plans 
 	return cause
 }
 
-func branchExistsError(branch string) error {
-	return &croft.Error{
-		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q exists already", branch), Fields: map[string]string{"branch": branch},
-		Hint: "croft new --branch " + branch + " takes it as it is; another name makes a new one",
+// checkedOutAt is a directory that has a branch checked out: the checkout, or the git directory of one that is gone.
+func checkedOutAt(s project.Location, branch string) string {
+	if hosts := s.Git.Hosts(branch); len(hosts) > 0 {
+		return hosts[0].Path
 	}
+	return strings.Join(s.Git.CheckedOut(branch, ""), "\n")
 }
 
-// fillCheckouts writes and verifies the files of the checkouts, without a lock.
-func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan, meter *progress.Meter) error {
-	limit, workers := project.Parallel(len(plans), s.Config.Checkout.Workers)
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(limit)
-	for _, p := range plans {
-		g.Go(func() error {
-			spec := p.spec()
-			spec.Workers = workers
-			spec.Inherit = op.InheritedFiles()
-			if svc.IsPlain(s.CommonDir) {
-				spec.Source, spec.Skip = s.Path, []string{p.record.BaseDir}
-			}
-			co := s.CheckoutFor(p.mode)
-			if p.taken != nil {
-				meter.Add(1)
-				return nil
-			}
-			err := fullDiskError(spec.Path, co.Fill(gctx, spec))
-			if err == nil {
-				err = failpoint.Hit("create.filled")
-			}
-			if err == nil {
-				var notes []string
-				notes, err = co.Verify(gctx, spec)
-				p.record.Workspace.Notes = append(p.record.Workspace.Notes, notes...)
-			}
-			meter.Add(1)
-			return explain.WithWorkspace(p.record.Workspace.Name, err)
-		})
+// newWords are the words of a command that makes a workspace of a name, or of one that is invented.
+func newWords(name string) []string {
+	words := []string{"croft", "new"}
+	if name != "" {
+		words = append(words, shellword.Quote(name))
 	}
-	if err := g.Wait(); err != nil {
-		return err
+	return words
+}
+
+// branchTakenError says that the branch of a new workspace is there already, and where it is checked out, if it is.
+func branchTakenError(s project.Location, name, branch string) error {
+	e := &croft.Error{
+		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q exists already", branch), Fields: map[string]string{"branch": branch},
+		Hint: strings.Join(append(newWords(name), "--branch", shellword.Quote(branch)), " "),
 	}
-	return failpoint.Hit("create.verified")
+	if where := checkedOutAt(s, branch); where != "" {
+		e.Message, e.Details, e.Hint = fmt.Sprintf("branch %q is checked out elsewhere", branch), where, strings.Join(newWords(cmp.Or(name, "work")+"-2"), " ")
+	}
+	return e
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
@@ -20,6 +22,7 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/pool"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // plan is one workspace that is going to be made.
@@ -44,6 +47,9 @@ type RoundSpec struct {
 	Carried string // the commit of uncommitted changes that it starts from
 	NewOnly bool   // an existing branch is not used
 	Ref     string // the name of its base
+	// Act is what the creation is a part of, and TakesBack the merge whose revert is resolved in the workspace.
+	Act       project.Act
+	TakesBack croft.ID
 }
 
 func (p *plan) spec() checkout.Spec {
@@ -69,6 +75,11 @@ func (svc *Workspaces) planAll(ctx context.Context, s project.Location, parts []
 		p, err := svc.planOne(ctx, s, req, at)
 		if err != nil {
 			return nil, explain.WithWorkspace(req.Name, err)
+		}
+		if isNamed := func(other *plan) bool { return p.req.Name != "" && other.req.Name == p.req.Name }; slices.ContainsFunc(plans[:i], isNamed) {
+			return nil, &croft.Error{
+				Code: croft.WorktreeExists, Workspace: p.req.Name, Message: fmt.Sprintf("%s was asked for twice", p.req.Name), Hint: "croft new " + p.req.Name,
+			}
 		}
 		plans[i] = p
 	}
@@ -242,10 +253,10 @@ func (p *plan) takeBranch(ctx context.Context, s project.Location) error {
 	if err != nil {
 		return err
 	}
-	if used := s.Git.CheckedOut(p.req.Branch, ""); len(used) > 0 {
+	if where := checkedOutAt(s, p.req.Branch); where != "" {
 		return &croft.Error{
 			Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", p.req.Branch), Fields: map[string]string{"branch": p.req.Branch},
-			Details: used[0], Hint: "git worktree list",
+			Details: where, Hint: strings.Join(append(newWords(p.req.Name), "--base", shellword.Quote(p.req.Branch)), " "),
 		}
 	}
 	p.adopt = true

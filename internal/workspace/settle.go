@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
@@ -29,6 +30,7 @@ func (svc *Workspaces) settlePlan(tx *journal.Tx, s project.Location, p *plan) e
 		Mode: p.mode, State: croft.Creating, Layout: p.layout.Name, Base: p.start.OID, BaseRef: p.start.Ref, Target: p.start.Target,
 		Host: svc.Host, Repo: s.Path, CreatedAt: now, Round: p.seat.Round, Meta: p.req.Meta,
 	}
+	w.Actor, w.ActorWorkspace = svc.ActorOfCall(tx.Context())
 	if p.note != "" {
 		w.Notes = append(w.Notes, p.note)
 	}
@@ -37,7 +39,7 @@ func (svc *Workspaces) settlePlan(tx *journal.Tx, s project.Location, p *plan) e
 		return err
 	}
 	maker := owner.Self()
-	p.record = journal.Record{Workspace: w, RepoID: s.ID, Boot: proc.Here().Boot, Maker: &maker, Carried: p.seat.Carried}
+	p.record = journal.Record{Workspace: w, RepoID: s.ID, Boot: proc.Here().Boot, Maker: &maker, Carried: p.seat.Carried, TakesBack: p.seat.TakesBack}
 	if p.mode == croft.ModeLegacy {
 		p.record.Workspace.Path = s.Path
 		return nil
@@ -76,8 +78,10 @@ func settleName(tx *journal.Tx, r *project.Project, name string) (string, error)
 		}
 		if err == nil {
 			err = &croft.Error{
-				Code: croft.WorktreeExists, Workspace: name, Message: "a workspace of that name exists already", Fields: map[string]string{"path": other.Workspace.Path, "workspace": string(other.Workspace.ID)},
-				Details: other.Workspace.Path, Hint: "croft show " + name,
+				Code: croft.WorktreeExists, Workspace: name, Message: "a workspace of that name exists already", Details: other.Workspace.Path, Hint: "croft sh " + name,
+				Fields: map[string]string{
+					"path": other.Workspace.Path, "workspace": string(other.Workspace.ID), "made": other.Workspace.CreatedAt.UTC().Format(time.RFC3339),
+				},
 			}
 		}
 		return name, err
@@ -106,7 +110,7 @@ func (p *plan) settleBranch(tx *journal.Tx, s project.Location, v *layout.Values
 	if branch = p.req.Branch; branch != "" {
 		free, err := isFree(branch)
 		if err == nil && !free {
-			err = branchExistsError(branch)
+			err = branchTakenError(s, p.req.Name, branch)
 		}
 		return branch, err
 	}
@@ -129,7 +133,7 @@ func (p *plan) settleBranch(tx *journal.Tx, s project.Location, v *layout.Values
 	}
 	v.ShortID = ""
 	if free, err := isFree(first); err != nil || !free {
-		return "", cmp.Or(err, branchExistsError(first))
+		return "", cmp.Or(err, branchTakenError(s, p.req.Name, first))
 	}
 	return first, nil // if the branch exists, making its ref fails
 }

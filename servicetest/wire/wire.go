@@ -328,6 +328,10 @@ func (w wire) PlanRevert(ctx context.Context, req croft.RevertRequest) (*croft.R
 	return send(ctx, w, req, w.svc.PlanRevert)
 }
 
+func (w wire) ResolveRevert(ctx context.Context, req croft.RevertRequest) (*croft.Resolution, error) {
+	return send(ctx, w, req, w.svc.ResolveRevert)
+}
+
 func (w wire) SubmitRevert(ctx context.Context, req croft.RevertRequest) (*croft.Merge, error) {
 	return send(ctx, w, req, w.svc.SubmitRevert)
 }

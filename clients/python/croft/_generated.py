@@ -64,6 +64,7 @@ __all__ = [
     "DriftState",
     "DriveUntil",
     "DryRun",
+    "Edit",
     "Effort",
     "EndMode",
     "Error",
@@ -100,6 +101,7 @@ __all__ = [
     "Left",
     "LeftKind",
     "MadeBy",
+    "Maker",
     "Merge",
     "MergeHold",
     "MergeKind",
@@ -182,6 +184,7 @@ __all__ = [
     "SnapshotCause",
     "SnapshotList",
     "Spare",
+    "SpareCopy",
     "State",
     "Status",
     "StepState",
@@ -614,6 +617,11 @@ MadeBy: TypeAlias = Literal[
     "git",
     "pool",
     "copy",
+]
+
+# Maker says who made a workspace.
+Maker: TypeAlias = Literal[
+    "caller",
 ]
 
 # MergeKind says what a merge brings to its target.
@@ -1094,7 +1102,7 @@ class Attempt(Model):
     state: TryState
     # all that are to be run, in their order; the first that fails is the last
     commands: list[str]
-    # those that have begun, without Tail
+    # those that have begun, without Tail; a command that was run again has two
     checks: list[Check]
     # when it began
     started_at: datetime
@@ -1546,6 +1554,27 @@ class Drift(Model):
     _fields = {
         "path": ("path", ""),
         "state": ("state", ""),
+    }
+
+
+class Edit(Model):
+    """Edit puts lines in the place of others of the old side of a file. Those of a file are in
+    order.
+    """
+
+    # the first line that goes, from 1; if none goes, the line after which the others come
+    old_start: int
+    # how many lines go
+    old_lines: int
+    # the lines that come, as UTF-8
+    text: str | None
+    # the same, if that is not UTF-8
+    raw: bytes | None
+    _fields = {
+        "old_start": ("oldStart", ""),
+        "old_lines": ("oldLines", ""),
+        "text": ("text", ""),
+        "raw": ("raw", "bytes"),
     }
 
 
@@ -2415,6 +2444,9 @@ class Pool(Model):
     path: str
     # those that can be handed out or copied
     spares: list[Spare]
+    # of directories that provisioning copies into each new workspace. They come in by a
+    # rename as long as nothing in the project's directory has changed.
+    copies: list[SpareCopy]
     # why there are not more, if that is known
     why: str | None
     # a process is making some
@@ -2423,6 +2455,7 @@ class Pool(Model):
         "size": ("size", ""),
         "path": ("path", ""),
         "spares": ("spares", "[Spare"),
+        "copies": ("copies", "[SpareCopy"),
         "why": ("why", ""),
         "busy": ("busy", "bool"),
     }
@@ -2655,6 +2688,8 @@ class ProvisionedPath(Model):
     files: int | None
     # their size
     bytes: int | None
+    # how many of files had been copied before, and came in by a rename; see Pool.
+    from_pool: int | None
     skipped: list[Skipped]
     # how many more were skipped than skipped names
     left: int | None
@@ -2665,6 +2700,7 @@ class ProvisionedPath(Model):
         "why": ("why", ""),
         "files": ("files", ""),
         "bytes": ("bytes", ""),
+        "from_pool": ("fromPool", ""),
         "skipped": ("skipped", "[Skipped"),
         "left": ("left", ""),
     }
@@ -3422,6 +3458,21 @@ class Spare(Model):
     }
 
 
+class SpareCopy(Model):
+    """SpareCopy is a copy in stock of a directory of the project."""
+
+    # relative to the project, with slashes
+    path: str
+    # with its directories
+    files: int
+    bytes: int
+    _fields = {
+        "path": ("path", ""),
+        "files": ("files", ""),
+        "bytes": ("bytes", ""),
+    }
+
+
 class Status(Model):
     """Status says what a workspace holds beside its commits."""
 
@@ -3810,6 +3861,11 @@ class Workspace(Model):
     made_by: MadeBy | None
     # madeBy says how its files came into its directory, and madeWhy why git had to write them
     made_why: str | None
+    # who made or adopted it, and actorWorkspace the workspace of the agent that did. Both are
+    # absent for one that an earlier version made.
+    actor: str | None
+    # actor is who made or adopted it, and actorWorkspace the workspace of the agent that did
+    actor_workspace: ID | None
     # remarks made at creation and removal, such as files that git itself shows as modified in
     # a fresh checkout, or at a restoration.
     notes: list[str]
@@ -3870,6 +3926,8 @@ class Workspace(Model):
         "pull_request": ("pullRequest", "PullRequest"),
         "made_by": ("madeBy", ""),
         "made_why": ("madeWhy", ""),
+        "actor": ("actor", ""),
+        "actor_workspace": ("actorWorkspace", ""),
         "notes": ("notes", "["),
     }
 
@@ -4665,6 +4723,36 @@ class Calls:
         }
         return self._send("POST", "/v1/reverts", fields, Merge, wait)
 
+    def resolve_revert(
+        self,
+        *,
+        key: str | None = None,
+        repo: str | None = None,
+        merge: ID | None = None,
+        ref: str | None = None,
+        target: str | None = None,
+        message: str | None = None,
+    ) -> Resolution:
+        """Makes a workspace of the name revert-NAME, in which the merge of NAME is taken back
+        and whose target was brought in: what is in conflict is left there to be resolved.
+        Merging that workspace takes the merge back. It fails with INVALID_REQUEST if the
+        revert has no conflict, and with IN_PROGRESS if it is being resolved.
+
+          key: the same call after a crash returns the same revert
+          ref: instead of merge: a workspace's name, a merge's ID or its commit
+          target: a commit: fails with TARGET_MOVED if the branch is not at it
+          message: default: like git's
+        """
+        fields: dict[str, Any] = {
+            "key": key,
+            "repo": repo,
+            "merge": merge,
+            "ref": ref,
+            "target": target,
+            "message": message,
+        }
+        return self._send("POST", "/v1/reverts/resolve", fields, Resolution)
+
     def get_review(
         self,
         review: str,
@@ -4688,6 +4776,7 @@ class Calls:
         workspace: str | None = None,
         paths: Sequence[str] | None = None,
         hunks: Mapping[str, Sequence[int]] | None = None,
+        edits: Mapping[str, Sequence[Edit | Mapping[str, Any]]] | None = None,
         message: str | None = None,
         wait: float | None = None,
     ) -> Merge:
@@ -4701,6 +4790,8 @@ class Calls:
           workspace: if it is given, the review must be of it: a name or an ID
           paths: files, or directories with all below; "." is everything
           hunks: by path
+          edits: by path: lines in place of hunks, where a hunk was divided or written
+            anew
           message: of the commit; default: which workspace it came from
         """
         fields: dict[str, Any] = {
@@ -4709,6 +4800,7 @@ class Calls:
             "workspace": workspace,
             "paths": paths,
             "hunks": hunks,
+            "edits": edits,
             "message": message,
         }
         return self._send("POST", f"/v1/reviews/{segment(review)}/apply", fields, Merge, wait)
@@ -5208,6 +5300,7 @@ class Calls:
         *,
         key: str | None = None,
         repo: str | None = None,
+        dry_run: DryRun | None = None,
     ) -> GCResult:
         """Deletes recorded branches that are integrated and have no workspace any more, and
         trash. Of that, directories that can be made again go first; what is in its target
@@ -5218,10 +5311,14 @@ class Calls:
         left are forgotten in the end.
 
           key: the same call deletes no trash that expired since
+          dry_run: dryRun tells what would be deleted and announced, as far as that is
+            known before: of what would be forgotten, and of a directory that turns out to
+            have to stay, nothing is said.
         """
         fields: dict[str, Any] = {
             "key": key,
             "repo": repo,
+            "dryRun": dry_run,
         }
         return self._send("POST", "/v1/upkeep/gc", fields, GCResult)
 
@@ -5338,6 +5435,7 @@ class Calls:
         merge_statuses: Sequence[MergeStatus] | None = None,
         conditions: Sequence[Condition] | None = None,
         asks: Asks | None = None,
+        maker: Maker | None = None,
         look: timedelta | str | None = None,
         limit: int | None = None,
         after: str | None = None,
@@ -5353,6 +5451,7 @@ class Calls:
           conditions: what the workspaces are like. Those that are gone are meant too if
             one of the conditions is theirs.
           asks: whom their agents ask; default: anybody, or nobody.
+          maker: who made them; default: anybody.
           look: the time for looking at commits, files and processes, those that were
             active last first. Without it a condition is decided by the record and the refs
             alone, and all workspaces that could have been looked at are unseen.
@@ -5373,6 +5472,7 @@ class Calls:
             "mergeStatuses": merge_statuses,
             "conditions": conditions,
             "asks": asks,
+            "maker": maker,
             "look": look,
             "limit": limit,
             "after": after,
@@ -5394,6 +5494,7 @@ class Calls:
         merge_statuses: Sequence[MergeStatus] | None = None,
         conditions: Sequence[Condition] | None = None,
         asks: Asks | None = None,
+        maker: Maker | None = None,
         look: timedelta | str | None = None,
         limit: int | None = None,
     ) -> Iterator[Workspace]:
@@ -5411,6 +5512,7 @@ class Calls:
             "mergeStatuses": merge_statuses,
             "conditions": conditions,
             "asks": asks,
+            "maker": maker,
             "look": look,
             "limit": limit,
         }

@@ -242,6 +242,8 @@ export interface ApplyRequest {
   paths?: string[];
   /** by path */
   hunks?: Record<string, number[]>;
+  /** by path: lines in place of hunks, where a hunk was divided or written anew */
+  edits?: Record<string, Edit[]>;
   /** of the commit; default: which workspace it came from */
   message?: string;
 }
@@ -344,7 +346,7 @@ export interface Attempt {
   state: TryState;
   /** all that are to be run, in their order; the first that fails is the last */
   commands?: string[];
-  /** those that have begun, without Tail */
+  /** those that have begun, without Tail; a command that was run again has two */
   checks?: Check[];
   /** when it began */
   startedAt: string;
@@ -911,6 +913,21 @@ export type DriveUntil =
 export type DryRun =
   | "on";
 
+/**
+ * Edit puts lines in the place of others of the old side of a file. Those of a file are in
+ * order.
+ */
+export interface Edit {
+  /** the first line that goes, from 1; if none goes, the line after which the others come */
+  oldStart: number;
+  /** how many lines go */
+  oldLines: number;
+  /** the lines that come, as UTF-8 */
+  text?: string;
+  /** the same, if that is not UTF-8 */
+  raw?: string;
+}
+
 /** Effort says how many pairs a forecast compared by which means, and how long it took. */
 export interface Effort {
   /** pairs that were compared */
@@ -1180,6 +1197,11 @@ export interface GCRequest {
   /** the same call deletes no trash that expired since */
   key?: string;
   repo?: string;
+  /**
+   * dryRun tells what would be deleted and announced, as far as that is known before: of what
+   * would be forgotten, and of a directory that turns out to have to stay, nothing is said.
+   */
+  dryRun?: DryRun;
 }
 
 /** GCResult says what upkeep freed. */
@@ -1481,6 +1503,10 @@ export type MadeBy =
   | "pool"
   | "copy"
   | (string & {}); // a newer daemon may have more words
+
+/** Maker says who made a workspace. */
+export type Maker =
+  | "caller";
 
 /**
  * Merge is one piece of work on its way to a target branch. A merge that could not be carried
@@ -1804,6 +1830,11 @@ export interface Pool {
   path: string;
   /** those that can be handed out or copied */
   spares: Spare[];
+  /**
+   * of directories that provisioning copies into each new workspace. They come in by a rename
+   * as long as nothing in the project's directory has changed.
+   */
+  copies?: SpareCopy[];
   /** why there are not more, if that is known */
   why?: string;
   /** a process is making some */
@@ -2035,6 +2066,8 @@ export interface ProvisionedPath {
   files?: number;
   /** their size */
   bytes?: number;
+  /** how many of files had been copied before, and came in by a rename; see Pool. */
+  fromPool?: number;
   skipped?: Skipped[];
   /** how many more were skipped than skipped names */
   left?: number;
@@ -2967,6 +3000,15 @@ export interface Spare {
   bytes: number;
 }
 
+/** SpareCopy is a copy in stock of a directory of the project. */
+export interface SpareCopy {
+  /** relative to the project, with slashes */
+  path: string;
+  /** with its directories */
+  files: number;
+  bytes: number;
+}
+
 /** State says how far a workspace has come. */
 export type State =
   | "creating"
@@ -3427,6 +3469,13 @@ export interface Workspace {
   /** madeBy says how its files came into its directory, and madeWhy why git had to write them */
   madeWhy?: string;
   /**
+   * who made or adopted it, and actorWorkspace the workspace of the agent that did. Both are
+   * absent for one that an earlier version made.
+   */
+  actor?: string;
+  /** actor is who made or adopted it, and actorWorkspace the workspace of the agent that did */
+  actorWorkspace?: ID;
+  /**
    * remarks made at creation and removal, such as files that git itself shows as modified in a
    * fresh checkout, or at a restoration.
    */
@@ -3796,6 +3845,8 @@ export interface WorkspacesQuery {
   conditions?: Condition[];
   /** whom their agents ask; default: anybody, or nobody. */
   asks?: Asks;
+  /** who made them; default: anybody. */
+  maker?: Maker;
   /**
    * the time for looking at commits, files and processes, those that were active last first.
    * Without it a condition is decided by the record and the refs alone, and all workspaces
@@ -4122,6 +4173,16 @@ export abstract class Calls {
    */
   submitRevert(request: RevertRequest = {}, options?: WaitOptions): Promise<Merge> {
     return this.send({ method: "POST", path: "/v1/reverts", fields: request, keyed: true, options });
+  }
+
+  /**
+   * Makes a workspace of the name revert-NAME, in which the merge of NAME is taken back and
+   * whose target was brought in: what is in conflict is left there to be resolved. Merging
+   * that workspace takes the merge back. It fails with INVALID_REQUEST if the revert has no
+   * conflict, and with IN_PROGRESS if it is being resolved.
+   */
+  resolveRevert(request: RevertRequest = {}, options?: CallOptions): Promise<Resolution> {
+    return this.send({ method: "POST", path: "/v1/reverts/resolve", fields: request, keyed: true, options });
   }
 
   /**

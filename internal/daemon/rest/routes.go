@@ -51,6 +51,7 @@ func (s *server) routes() {
 	handle(s, "CheckLog", croft.Service.CheckLog)
 	handle(s, "PlanRevert", croft.Service.PlanRevert)
 	handle(s, "SubmitRevert", croft.Service.SubmitRevert)
+	handle(s, "ResolveRevert", croft.Service.ResolveRevert)
 	handle(s, "Lanes", croft.Service.Lanes)
 	handle(s, "ChangeQueue", croft.Service.ChangeQueue)
 	handle(s, "DriveLanes", croft.Service.DriveLanes)

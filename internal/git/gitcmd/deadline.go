@@ -200,7 +200,7 @@ func (d Target) refuseBlocking(c Call) error {
 	return nil
 }
 
-// refuseHugeIndex fails with KindIndex if an index that git will read takes far more memory than its file. A call
+// refuseHugeIndex fails with KindIndex if an index that git will read may take far more memory than its file. A call
 // without a checkout reads none.
 func (d Target) refuseHugeIndex(dir string, c Call) error {
 	var files []string
@@ -215,7 +215,7 @@ func (d Target) refuseHugeIndex(dir string, c Call) error {
 	}
 	for _, file := range files {
 		if err := index.CheckSize(file, d.Repo.ObjectFormat().Size()); err != nil {
-			return &Error{Args: c.Args, Dir: d.Work, ExitCode: -1, Stderr: "fatal: the index is too large: " + file, Kind: KindIndex, Err: err}
+			return &Error{Args: c.Args, Dir: d.Work, ExitCode: -1, Stderr: "fatal: the index is too large, or damaged: " + file, Kind: KindIndex, Err: err}
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitconfig"
@@ -31,8 +30,8 @@ type FileRules struct {
 // IsFull reports whether the checkout of a git directory has all files of its commit: it is not
 // sparse.
 func (f FileRules) IsFull(gitDir string) bool {
-	own, err := f.repo.CheckoutConfig(f.host, gitDir)
-	return err == nil && !slices.ContainsFunc(own, func(kv [2]string) bool { return kv[0] != "core.excludesFile" })
+	sparse, err := f.repo.sparseOf(f.host, gitDir)
+	return err == nil && len(sparse) == 0
 }
 
 // FileRules reads them.

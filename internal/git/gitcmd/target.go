@@ -152,6 +152,8 @@ func (g *Git) hardenedConfig() [][2]string {
 		// Files that describe objects may be forged.
 		{"core.commitGraph", "false"},
 		{"core.multiPackIndex", "false"},
+		// So may the table by which several threads would read an index, and no git verifies it.
+		{"index.threads", "1"},
 	}
 	if v, err := g.version(); err == nil && !v.Less(configHooksSince) {
 		for _, event := range hookEvents {

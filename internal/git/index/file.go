@@ -44,7 +44,8 @@ func readOpen(f *os.File, path string, most int64) ([]byte, os.FileInfo, error) 
 
 // CheckSize fails with ErrUnreadable if an index has much more to it than its file, for whoever reads it: one that is too large,
 // or of version 4, in which each path may repeat a long one before it. A few megabytes of those take
-// git all memory that there is. What is small, and what cannot be opened, is left to the reader.
+// git all memory that there is, so one of that version whose entries cannot be followed to their end fails, too. What is small, and
+// what cannot be opened, is left to the reader.
 func CheckSize(path string, hashLen int) error {
 	const small = 128 << 10
 	info, err := os.Lstat(path)
@@ -63,7 +64,7 @@ func CheckSize(path string, hashLen int) error {
 	if _, err := f.ReadAt(head[:], 0); err != nil || binary.BigEndian.Uint32(head[4:]) != 4 {
 		return nil
 	}
-	if _, err := scanIndex(f, hashLen, func(rawEntry) {}); errors.Is(err, fsx.ErrTooLarge) {
+	if _, err := scanIndex(f, hashLen, func(rawEntry) {}); err != nil {
 		return &os.PathError{Op: "read", Path: path, Err: err}
 	}
 	return nil

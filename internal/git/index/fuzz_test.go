@@ -3,9 +3,11 @@ package index
 import (
 	"bytes"
 	"crypto/sha1"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +49,29 @@ func FuzzParseIndex(f *testing.F) {
 			}
 		}
 		requireSound(t, x)
+		requirePlain(t, data, x)
 	})
+}
+
+// requirePlain fails if an index is plain in place and not in full, or the other way round, or if it has another tree.
+func requirePlain(t *testing.T, data []byte, x *Index) {
+	t.Helper()
+	f, err := ParseFlat(data, sha1.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	isPlain := len(x.Faults) == 0 && !slices.ContainsFunc(x.Entries, func(e Entry) bool {
+		return e.Stage != 0 || e.Intended || e.Mode == "160000"
+	})
+	if f.IsPlain() != isPlain {
+		t.Errorf("plain: %v in place, %v in full; %v", f.IsPlain(), isPlain, x.Faults)
+	}
+	if !isPlain {
+		return
+	}
+	if root, err := x.Trees(""); err != nil || f.Tree("") != hex.EncodeToString(root.OID) {
+		t.Errorf("another tree in place, %v", err)
+	}
 }
 
 func FuzzReadCachedTree(f *testing.F) {

@@ -15,12 +15,14 @@ import (
 // TestHugeIndex: an index of version 4 may say in a few bytes that a path begins as the one before. How long all paths are
 // together is bounded by the size of the file, and only by that.
 func TestHugeIndex(t *testing.T) {
-	write := func(long, length, many int) string {
+	write := func(long, length, many, lie int) string {
 		var b bytes.Buffer
+		last := 0
 		entry := func(strip byte, suffix string) {
 			var fixed [62]byte
 			binary.BigEndian.PutUint32(fixed[24:], 0o100644)
-			fixed[60] = 0x0f
+			last += len(suffix) - int(strip)
+			binary.BigEndian.PutUint16(fixed[60:], uint16(min(last+lie, 0xfff)))
 			b.Write(fixed[:])
 			b.WriteByte(strip)
 			b.WriteString(suffix + "\x00")
@@ -42,12 +44,15 @@ func TestHugeIndex(t *testing.T) {
 	for _, k := range []struct {
 		name               string
 		long, length, many int
+		lie                int // by how much a path is longer than it says
 		isHuge             bool
 	}{
-		{"long paths", 20, 50_000, 1000, true},
-		{"many files in a deep directory", 1, 200, 20_000, false},
+		{"long paths", 20, 50_000, 1000, 0, true},
+		{"paths longer than what is read at once", 1, 70_000, 2000, 0, true},
+		{"many files in a deep directory", 1, 200, 20_000, 0, false},
+		{"paths whose length git reads otherwise", 1, 200, 20_000, 1, true},
 	} {
-		file := write(k.long, k.length, k.many)
+		file := write(k.long, k.length, k.many, k.lie)
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

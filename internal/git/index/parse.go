@@ -20,6 +20,7 @@ const (
 	stageMask     = 0x3000
 	skipWorktree  = 0x4000
 	intentToAdd   = 0x2000
+	nameLength    = 0x0fff
 )
 
 // maxPaths bounds how much longer the paths of an index are than its file, where each has only what differs from
@@ -35,7 +36,14 @@ type rawEntry struct {
 
 func (e rawEntry) mode() uint32  { return binary.BigEndian.Uint32(e.fixed[24:]) }
 func (e rawEntry) flags() uint16 { return binary.BigEndian.Uint16(e.fixed[len(e.fixed)-2:]) }
-func (e rawEntry) oid() []byte   { return e.fixed[40 : len(e.fixed)-2] }
+
+// saysItsLength reports whether the flags have the length of the path, as far as they have room for it. Git goes by
+// them, and would read other entries where they lie.
+func (e rawEntry) saysItsLength() bool {
+	return int(e.flags()&nameLength) == min(len(e.name), nameLength)
+}
+
+func (e rawEntry) oid() []byte { return e.fixed[40 : len(e.fixed)-2] }
 
 // scanIndex reads the entries of an index of version 2, 3 or 4, and returns a reader of
 // what follows them.
@@ -67,7 +75,7 @@ func scanIndex(f io.Reader, hashLen int, each func(rawEntry)) (*bufio.Reader, er
 		}
 		var err error
 		kept := 0
-		if e.name, kept, err = readIndexName(r, e.name, version, size); err != nil {
+		if e.name, kept, err = readIndexName(r, e.name, version, size); err != nil || !e.saysItsLength() {
 			return nil, ErrUnreadable
 		}
 		paths, read = paths+int64(len(e.name)), read+int64(size+len(e.name)-kept)
@@ -127,54 +135,25 @@ func readOffset(r *bufio.Reader) (int, error) {
 // the result, but among its faults. It fails with ErrUnreadable if the index is split or
 // sparse, or has an extension that is required and not supported here.
 func Parse(data []byte, h hash.Hash) (*Index, error) {
-	hashLen := h.Size()
-	if len(data) < 12+hashLen {
-		return nil, ErrUnreadable
-	}
-	body, sum := data[:len(data)-hashLen], data[len(data)-hashLen:]
-	if h.Write(body); !bytes.Equal(sum, make([]byte, hashLen)) && !bytes.Equal(sum, h.Sum(nil)) {
-		return nil, ErrUnreadable // index.skipHash: git leaves the checksum out
-	}
-	s, err := newScan(body, hashLen)
+	f, err := ParseFlat(data, h)
 	if err != nil {
 		return nil, err
 	}
-	count := min(int(s.count), len(body)/s.fixed)
-	x := &Index{Entries: make([]Entry, 0, count)}
-	oids, names := make([]byte, 0, 2*hashLen*count), make([]byte, 0, len(data))
-	for range s.count {
-		if err := s.next(); err != nil {
-			return nil, err
-		}
-		e := s.entry
-		x.Entries = append(x.Entries, e.decode())
-		oids, names = hex.AppendEncode(oids, e.oid()), append(append(names, e.name...), 0)
+	x := &Index{Entries: make([]Entry, f.Len())}
+	raw := make([]byte, 0, 2*f.hashLen*f.Len())
+	for i := range x.Entries {
+		e := f.At(i).raw
+		x.Entries[i], raw = e.decode(), hex.AppendEncode(raw, e.oid())
 	}
-	x.name(string(oids), string(names), 2*hashLen)
-	for ext := s.rest; len(ext) > 0; {
-		if len(ext) < 8 || ext[0] < 'A' || ext[0] > 'Z' { // a required extension, which changes the meaning of the entries
-			return nil, ErrUnreadable
-		}
-		size := binary.BigEndian.Uint32(ext[4:])
-		if uint64(size) > uint64(len(ext)-8) {
-			return nil, ErrUnreadable
-		}
-		if string(ext[:4]) == "TREE" {
-			x.Tree, _ = readTreeExtension(bytes.NewReader(ext[8:8+size]), hashLen)
-		}
-		ext = ext[8+size:]
+	oids := string(raw) // of all: to allocate each would take three times as long
+	for i := range x.Entries {
+		x.Entries[i].Path, x.Entries[i].OID = f.Path(i), oids[2*f.hashLen*i:2*f.hashLen*(i+1)]
+	}
+	if trees, _ := extension(f.rest, "TREE"); trees != nil {
+		x.Tree, _ = readTreeExtension(bytes.NewReader(trees[8:]), f.hashLen)
 	}
 	x.leaveOutFaults()
 	return x, nil
-}
-
-// name gives the entries their objects and paths, which are substrings of two long
-// strings: to allocate each would take three times as long.
-func (x *Index) name(oids, names string, oidLen int) {
-	for i := range x.Entries {
-		x.Entries[i].OID, oids = oids[:oidLen], oids[oidLen:]
-		x.Entries[i].Path, names, _ = strings.Cut(names, "\x00")
-	}
 }
 
 // decode returns the entry without its name.
@@ -184,10 +163,16 @@ func (e rawEntry) decode() Entry {
 		Mode: modeText(e.mode()), Stage: int(flags&stageMask) >> 12,
 		Hidden: flags&assumeValid != 0 || e.extended&skipWorktree != 0, Sparse: e.extended&skipWorktree != 0, Intended: e.extended&intentToAdd != 0,
 	}
-	for i := range out.stat {
-		out.stat[i] = binary.BigEndian.Uint32(e.fixed[4*i:])
-	}
+	out.stat = e.stat()
 	return out
+}
+
+// stat returns the stat data of the entry.
+func (e rawEntry) stat() (list [10]uint32) {
+	for i := range list {
+		list[i] = binary.BigEndian.Uint32(e.fixed[4*i:])
+	}
+	return list
 }
 
 // CachedTree returns the object name of the root tree from the extension TREE. The first

@@ -71,11 +71,12 @@ func entryEnd(data []byte, pos int, version uint32, hashLen int) (int, error) {
 	return end, nil
 }
 
-// extension returns one of the extensions of an index, with its head, or nothing if there is none of that name.
+// extension returns one of the extensions of an index, with its head, or nothing if there is none of that name. It fails
+// with ErrUnreadable if one is damaged, or required: that changes the meaning of the entries.
 func extension(data []byte, name string) ([]byte, error) {
 	var found []byte
 	for len(data) > 0 {
-		if len(data) < 8 || data[0] < 'A' || data[0] > 'Z' { // one that is required changes the meaning of the entries
+		if len(data) < 8 || data[0] < 'A' || data[0] > 'Z' {
 			return nil, ErrUnreadable
 		}
 		size := 8 + uint64(binary.BigEndian.Uint32(data[4:]))

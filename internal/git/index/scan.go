@@ -4,51 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"iter"
 
 	"github.com/croft-sh/croft/internal/fsx"
 )
-
-// Staged is an entry of an index file as its bytes are. It is valid until the next one is read.
-type Staged struct {
-	Name []byte
-	raw  rawEntry
-}
-
-// IsAsStaged is [Index.IsAsStaged] for an index that was written in a second.
-func (e Staged) IsAsStaged(now FileStat, written int64) bool {
-	for i := range now.noted {
-		if i == 4 || i == 6 { // the device and the mode
-			continue
-		}
-		if binary.BigEndian.Uint32(e.raw.fixed[4*i:]) != now.noted[i] {
-			return false
-		}
-	}
-	return isSameMode(modeText(e.raw.mode()), now.Mode) && now.ModTime.Unix() < written
-}
-
-// Scan yields the entries of an index file that was parsed before: it takes no entry for sound, and keeps
-// none. It ends with [ErrUnreadable] where [Parse] would fail.
-func Scan(data []byte, hashLen int) iter.Seq2[Staged, error] {
-	return func(yield func(Staged, error) bool) {
-		s, err := newScan(data, hashLen)
-		for range s.count {
-			if err == nil {
-				err = s.next()
-			}
-			if err != nil {
-				break
-			}
-			if !yield(Staged{s.entry.name, s.entry}, nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield(Staged{}, err)
-		}
-	}
-}
 
 // scanner reads the entries of an index of version 2, 3 or 4 that is in memory.
 type scanner struct {
@@ -104,7 +62,7 @@ func (s *scanner) next() error {
 		s.entry.name = b[:end:end]
 		pad = (8 - (size+end+1)%8) % 8
 	}
-	if len(b) < end+1+pad {
+	if len(b) < end+1+pad || !s.entry.saysItsLength() {
 		return ErrUnreadable
 	}
 	s.rest = b[end+1+pad:]

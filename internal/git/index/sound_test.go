@@ -34,6 +34,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("faults %v", x.Faults)
 			}
 			requireSound(t, x)
+			requirePlain(t, crafted.File(strings.Repeat("1", 40)), x)
 		})
 	}
 }

@@ -55,13 +55,6 @@ func (x *Index) IsUnchanged(e Entry, now FileStat) bool {
 	return x.Written.Sub(now.ModTime) > grain
 }
 
-// IsAsStaged reports whether git, too, takes a file on disk for the staged one without reading
-// it: it has the mode and all stat data of the entry, and was modified in an earlier second than
-// the index. Git counts in seconds on most systems, and reads what is as young as the index.
-func (x *Index) IsAsStaged(e Entry, now FileStat) bool {
-	return isSameMode(e.Mode, now.Mode) && isSameStat(e.stat, now.noted) && now.ModTime.Unix() < x.Written.Unix()
-}
-
 // IsSame reports whether two stats are of the same file, unchanged in between.
 func (a FileStat) IsSame(b FileStat) bool {
 	return a.Mode == b.Mode && a.Size == b.Size && a.ModTime.Equal(b.ModTime) && isSameStat(a.noted, b.noted)

@@ -1,8 +1,10 @@
 package index
 
 import (
+	"crypto/sha1"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,8 +48,17 @@ func TestIsAsStaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := Entry{Mode: "100644"}
-	e.SetStat(now)
+	x := &Index{Entries: []Entry{{Path: "file", Mode: "100644", OID: strings.Repeat("1", 40)}}}
+	x.Entries[0].SetStat(now)
+	x.Entries[0].stat[statMode] = 0o100644
+	data, err := x.EncodeEntries("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := ParseFlat(data, sha1.New())
+	if err != nil {
+		t.Fatal(err)
+	}
 	other := now
 	other.noted[1]++ // changed in the same second
 	for _, k := range []struct {
@@ -61,8 +72,7 @@ func TestIsAsStaged(t *testing.T) {
 		{at.Add(-time.Second), now, false},
 		{at.Add(time.Hour), other, false},
 	} {
-		x := &Index{Written: k.written}
-		if got := x.IsAsStaged(e, k.now); got != k.want {
+		if got := f.At(0).IsAsStaged(k.now, k.written); got != k.want {
 			t.Errorf("index written %v after the file: %v, want %v", k.written.Sub(at), got, k.want)
 		}
 	}

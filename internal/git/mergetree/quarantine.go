@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
@@ -24,6 +25,8 @@ type Quarantine struct {
 	Dir       string
 	Env       []string
 	Discard   func()
+
+	files *hereFiles // nil: git reads the objects of the repository
 }
 
 // NewQuarantine makes an empty quarantine. It is on disk if the machine has no directory in
@@ -36,10 +39,52 @@ func (r *Repository) NewQuarantine(where writers.Placement) (*Quarantine, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Quarantine{Repo: r, placement: where, Dir: dir, Discard: remove, Env: []string{
+	files := &hereFiles{repo: r}
+	discard := func() {
+		files.close()
+		remove()
+	}
+	return &Quarantine{Repo: r, placement: where, Dir: dir, Discard: discard, files: files, Env: []string{
 		"GIT_OBJECT_DIRECTORY=" + dir,
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + gitdir.QuoteInList(filepath.Join(r.CommonDir, "objects")),
 	}}, nil
+}
+
+// hereFiles reads objects of a repository in this process, for several goroutines: a few of them are read
+// sooner than a git process starts.
+type hereFiles struct {
+	repo *Repository
+
+	mu    sync.Mutex
+	files *object.Files // nil: not open
+}
+
+// read reads an object and verifies that its content matches its name, or reports that git has to be asked.
+// It always does if a process runs that answers.
+func (h *hereFiles) read(ctx context.Context, oid string) (object.Object, bool) {
+	if h == nil || h.repo.ObjectProcess() != nil {
+		return object.Object{}, false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.files == nil {
+		files, err := h.repo.OpenObjects()
+		if err != nil {
+			return object.Object{}, false
+		}
+		h.files = files
+	}
+	o, err := h.files.Verify(ctx, oid, object.KeepContents)
+	return o, err == nil && int64(len(o.Data)) == o.Size // the content of a large blob is not kept
+}
+
+func (h *hereFiles) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.files != nil {
+		h.files.Close()
+		h.files = nil
+	}
 }
 
 // Unsynced is the configuration of a git process whose objects need not survive a power
@@ -55,10 +100,13 @@ func (q *Quarantine) run(ctx context.Context, args ...string) (string, error) {
 // verified against its name.
 func (q *Quarantine) read(ctx context.Context, oid string) (object.Object, error) {
 	o, err := q.OwnObjects().Read(oid)
-	if errors.Is(err, os.ErrNotExist) {
-		return q.Repo.ReadVerified(ctx, oid)
+	if !errors.Is(err, os.ErrNotExist) {
+		return o, err
 	}
-	return o, err
+	if o, isRead := q.files.read(ctx, oid); isRead {
+		return o, nil
+	}
+	return q.Repo.ReadVerified(ctx, oid)
 }
 
 // OwnObjects is the object directory of the quarantine.

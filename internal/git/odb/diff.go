@@ -28,9 +28,12 @@ const (
 	LinkMode = "160000"
 )
 
-// Diff lists the files in which two commits or trees differ. A renamed file is a deletion
-// and an addition.
+// Diff lists the files in which two commits or trees differ, in the order of an index. A renamed file is a
+// deletion and an addition. Git is started only for trees that cannot be compared here.
 func (r *Repository) Diff(ctx context.Context, old, now string) ([]Change, error) {
+	if found, err := r.diffTrees(ctx, old, now); err == nil {
+		return found, nil
+	}
 	out, err := r.RunGit(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", old, now)
 	if err != nil {
 		return nil, err

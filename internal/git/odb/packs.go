@@ -199,20 +199,19 @@ func (l packList) choose(which PackChoice) (some, rest []string) {
 
 func (r *Repository) readPacks() (packList, error) {
 	var list packList
-	f, err := os.Open(r.packDir())
+	dir, err := fsx.List(r.packDir())
 	if errors.Is(err, os.ErrNotExist) {
 		return list, nil
 	}
 	if err != nil {
 		return list, err
 	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
+	defer dir.Close()
 	not := map[string]bool{}
 	for _, name := range r.replaced() {
 		not[name] = true
 	}
-	for _, name := range names {
+	for _, name := range dir.Names {
 		base, ext, ok := strings.Cut(name, ".")
 		switch {
 		case !ok || !strings.HasPrefix(base, "pack-"):
@@ -222,7 +221,7 @@ func (r *Repository) readPacks() (packList, error) {
 			list.lazy = true
 		}
 	}
-	for _, name := range names {
+	for _, name := range dir.Names {
 		if !strings.HasPrefix(name, "pack-") || filepath.Ext(name) != ".pack" || not[name] {
 			continue
 		}
@@ -231,7 +230,7 @@ func (r *Repository) readPacks() (packList, error) {
 		}
 	}
 	slices.SortFunc(list.free, func(a, b pack) int { return cmp.Compare(a.size, b.size) })
-	return list, err
+	return list, nil
 }
 
 // manyLoose is how many loose objects there may be; git's own gc has the same limit.

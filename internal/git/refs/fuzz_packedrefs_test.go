@@ -1,6 +1,9 @@
 package refs
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,6 +23,22 @@ func FuzzParsePacked(f *testing.F) {
 		p := parsePacked(data)
 		if got, ok := p.find(name); ok && !object.IsOID(got) {
 			t.Errorf("%q is no object", got)
+		}
+		file := filepath.Join(t.TempDir(), "packed-refs")
+		data = append(append([]byte(nil), data...), bytes.Repeat([]byte(oid+" refs/heads/same\n"), 1300)...) // so that it is searched in place
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Lstat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		large := openPacked(file, info)
+		if got, ok, err := large.find(name); ok && !object.IsOID(got) || err != nil {
+			t.Errorf("%q is no object: %v", got, err)
+		}
+		if got, ok, _ := large.findBelow(name); ok && !strings.HasPrefix(got, name) {
+			t.Errorf("%q is not below %q", got, name)
 		}
 		for line := range strings.Lines(string(data)) {
 			if _, ref, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok {

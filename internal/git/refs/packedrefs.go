@@ -2,16 +2,9 @@ package refs
 
 import (
 	"bytes"
-	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
-	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -24,48 +17,10 @@ type packedRefs struct {
 	err    error             // the file exists and cannot be read
 }
 
-// packedCache keeps the content of packed-refs until the file is replaced.
-type packedCache struct {
-	mu   sync.Mutex
-	info os.FileInfo // of the file that refs were read from; nil: nothing is cached
-	refs *packedRefs
-}
-
-// packed returns the packed refs, read again if the file has changed.
-func (r *Repository) packed() *packedRefs {
-	file := filepath.Join(r.CommonDir, "packed-refs")
-	c := &r.inPack
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	info, err := os.Lstat(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return &packedRefs{}
-	}
-	if err != nil {
-		return &packedRefs{err: err}
-	}
-	if old := c.info; old != nil && os.SameFile(old, info) && old.Size() == info.Size() && old.ModTime().Equal(info.ModTime()) {
-		return c.refs
-	}
-	data, err := fsx.ReadFile(file, maxPackedRefs)
-	if err != nil {
-		return &packedRefs{err: err}
-	}
-	refs := parsePacked(data)
-	c.info, c.refs = nil, nil
-	// A file that is replaced during the read may have the same stat data.
-	if after, err := os.Lstat(file); err == nil && os.SameFile(info, after) && after.Size() == int64(len(data)) && time.Since(after.ModTime()) > index.CoarseGrain {
-		c.info, c.refs = after, refs
-	}
-	return refs
-}
-
 // parsePacked prepares the content of packed-refs for find.
 func parsePacked(data []byte) *packedRefs {
-	if head, rest, ok := bytes.Cut(data, []byte("\n")); ok && bytes.HasPrefix(head, []byte("# pack-refs with:")) {
-		if slices.Contains(strings.Fields(string(head)), "sorted") && bytes.HasSuffix(rest, []byte("\n")) {
-			return &packedRefs{data: rest}
-		}
+	if head, rest, ok := bytes.Cut(data, []byte("\n")); ok && saysSorted(head) && bytes.HasSuffix(rest, []byte("\n")) {
+		return &packedRefs{data: rest}
 	}
 	p := &packedRefs{byName: map[string]string{}}
 	for line := range strings.Lines(string(data)) {
@@ -75,6 +30,11 @@ func parsePacked(data []byte) *packedRefs {
 		}
 	}
 	return p
+}
+
+// saysSorted reports whether the first line of packed-refs says that the refs are sorted.
+func saysSorted(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("# pack-refs with:")) && slices.Contains(strings.Fields(string(head)), "sorted")
 }
 
 // find returns the object that a packed ref names.

@@ -42,21 +42,25 @@ func (t *refTx) stagePacked() error {
 	if len(drop) == 0 {
 		return nil
 	}
+	packed := t.packedNow()
+	for ref := range drop {
+		_, isPacked, err := packed.find(ref)
+		if err != nil {
+			return err
+		}
+		if !isPacked {
+			delete(drop, ref)
+		}
+	}
+	if len(drop) == 0 {
+		return nil
+	}
 	old, err := t.files.ReadFile("packed-refs", maxPackedRefs)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
-	}
-	packed := parsePacked(old)
-	for ref := range drop {
-		if _, ok := packed.find(ref); !ok {
-			delete(drop, ref)
-		}
-	}
-	if len(drop) == 0 {
-		return nil
 	}
 	t.repack = true
 	return t.writePacked(mergePacked(old, drop, nil))

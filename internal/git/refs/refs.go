@@ -2,7 +2,6 @@ package refs
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +20,6 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/writers"
-	"github.com/croft-sh/croft/internal/parallel"
 )
 
 // Update moves one ref by compare-and-swap. An empty New deletes the ref;
@@ -189,18 +187,44 @@ func (r *Repository) ConflictingBranch(ctx context.Context, branch string) (stri
 			return "", err
 		}
 	}
-	refs, err := r.Refs(ctx, "refs/heads/"+branch+"/")
-	if err != nil || len(refs) == 0 {
-		return "", err
-	}
-	return strings.TrimPrefix(refs[0].Name, "refs/heads/"), nil
+	below, err := r.refBelow(ctx, "refs/heads/"+branch)
+	return strings.TrimPrefix(below, "refs/heads/"), err
 }
 
-// Reader reads refs from git's files. It reads packed-refs once, so it is for a single
+// refBelow returns a ref whose name begins with another one and a slash, or "".
+func (r *Repository) refBelow(ctx context.Context, ref string) (string, error) {
+	if !r.HasNativeRefs() || !isRefPath(ref) {
+		list, err := r.Refs(ctx, ref+"/")
+		if err != nil || len(list) == 0 {
+			return "", err
+		}
+		return list[0].Name, nil
+	}
+	// Git would read every ref beside it.
+	if info, err := os.Lstat(filepath.Join(r.CommonDir, filepath.FromSlash(ref))); err == nil && info.IsDir() {
+		t := &refTx{files: fsx.OpenTree(r.CommonDir)}
+		defer t.files.Close()
+		loose, err := t.looseRefsBelow(ref, refDepth)
+		if err != nil || len(loose) > 0 {
+			return strings.Join(loose[:min(1, len(loose))], ""), err
+		}
+	}
+	name, _, err := r.packed().findBelow(ref + "/")
+	return name, err
+}
+
+// Reader reads refs from git's files. It opens packed-refs once, so it is for a single
 // listing.
 type Reader struct {
 	repo   *Repository
-	packed func() *packedRefs
+	packed func() *packedFile
+	known  *sync.Map // what each ref was when it was asked for first; nil: it is read each time
+}
+
+// foundRef is what a ref was.
+type foundRef struct {
+	oid string
+	err error
 }
 
 // RefSnapshot returns a reader of the refs as they are now.
@@ -208,9 +232,28 @@ func (r *Repository) RefSnapshot() *Reader {
 	return &Reader{repo: r, packed: sync.OnceValue(r.packed)}
 }
 
+// RefMoment returns a reader that reads each ref once: what it was then it is for this reader.
+func (r *Repository) RefMoment() *Reader {
+	s := r.RefSnapshot()
+	s.known = &sync.Map{}
+	return s
+}
+
 // Ref returns the object that a full ref name resolves to, or ErrNoRef. A ref that exists
 // and cannot be read is another error: its name is taken.
 func (s *Reader) Ref(ref string) (string, error) {
+	if s.known == nil {
+		return s.ref(ref)
+	}
+	if was, ok := s.known.Load(ref); ok {
+		return was.(foundRef).oid, was.(foundRef).err
+	}
+	oid, err := s.ref(ref)
+	s.known.Store(ref, foundRef{oid, err})
+	return oid, err
+}
+
+func (s *Reader) ref(ref string) (string, error) {
 	for range 5 { // git follows no more symbolic refs either
 		if !isRefPath(ref) {
 			return "", ErrNoRef
@@ -220,15 +263,7 @@ func (s *Reader) Ref(ref string) (string, error) {
 			return "", err
 		}
 		if err != nil {
-			if oid, ok := s.packed().find(ref); ok {
-				return oid, nil
-			}
-			// The ref may have been packed after packed-refs was read.
-			packed := s.repo.packed()
-			if oid, ok := packed.find(ref); ok {
-				return oid, nil
-			}
-			return "", cmp.Or(packed.err, ErrNoRef)
+			return s.packedRef(ref)
 		}
 		text, next := gitdir.ParseRefFile(b)
 		if next == "" {
@@ -240,6 +275,20 @@ func (s *Reader) Ref(ref string) (string, error) {
 		ref = next
 	}
 	return "", ErrNoRef
+}
+
+// packedRef returns the object of a ref that has no file, or ErrNoRef.
+func (s *Reader) packedRef(ref string) (string, error) {
+	packed := s.packed()
+	if oid, ok, _ := packed.find(ref); ok {
+		return oid, nil
+	}
+	// The ref may have been packed after packed-refs was read.
+	oid, ok, err := s.repo.packed().find(ref)
+	if err == nil && !ok {
+		err = ErrNoRef
+	}
+	return oid, err
 }
 
 // isRefPath reports whether a ref could be a file below a git directory.
@@ -303,56 +352,4 @@ func (r *Repository) HasRemote(name string) (bool, error) {
 	return slices.ContainsFunc(h.Entries, func(e gitconfig.Entry) bool {
 		return e.Key == "remote."+name+".url" && e.Class() == gitconfig.ClassPinned
 	}), nil
-}
-
-// CheckedOut returns the git directories that have a branch checked out, without except. A
-// branch that is being rebased or bisected counts, as it does for git, although HEAD is
-// detached meanwhile.
-func (r *Repository) CheckedOut(branch, except string) []string {
-	dirs := []string{r.CommonDir}
-	admins, _ := os.ReadDir(filepath.Join(r.CommonDir, "worktrees"))
-	for _, a := range admins {
-		dirs = append(dirs, filepath.Join(r.CommonDir, "worktrees", a.Name()))
-	}
-	isolated, _ := os.ReadDir(r.IsolatedDir())
-	for _, a := range isolated {
-		dirs = append(dirs, filepath.Join(r.IsolatedDir(), a.Name()))
-	}
-	has := make([]bool, len(dirs))
-	parallel.Each(len(dirs), func(i int) {
-		if dir := dirs[i]; dir != except && (dir != r.CommonDir || !r.Bare) {
-			has[i] = r.isInUse(dir, branch)
-		}
-	})
-	var found []string
-	for i, dir := range dirs {
-		if has[i] {
-			found = append(found, dir)
-		}
-	}
-	return found
-}
-
-// isInUse reports whether a git directory has a branch checked out, or rebases or bisects it. In
-// Croft's worktrees HEAD is detached meanwhile; in one whose HEAD is on another branch nothing else
-// is looked for: there may be thousands.
-func (r *Repository) isInUse(gitDir, branch string) bool {
-	on, isOn := r.headBranch(gitDir)
-	if isOn && r.leadsTo(gitDir, on, branch) {
-		return true
-	}
-	return (!isOn || !isCroftAdmin(gitDir)) && isRebasedOrBisected(gitDir, branch)
-}
-
-// isRebasedOrBisected reports whether a rebase or bisect of the branch is in progress.
-func isRebasedOrBisected(gitDir, branch string) bool {
-	full := "refs/heads/" + branch
-	for _, file := range [...]struct{ name, holds string }{
-		{"rebase-merge/head-name", full}, {"rebase-apply/head-name", full}, {"BISECT_START", branch},
-	} {
-		if b, err := fsx.ReadSmall(filepath.Join(gitDir, file.name)); err == nil && strings.TrimSpace(string(b)) == file.holds {
-			return true
-		}
-	}
-	return false
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
@@ -155,6 +156,112 @@ func TestCheckedOut(t *testing.T) {
 	r.GitIn(path, "bisect", "start", "HEAD", "HEAD~1")
 	r.GitIn(path, "checkout", "--quiet", "--detach")
 	check("being bisected", "wt", "", admin)
+
+	worktrees := filepath.Dir(admin)
+	if err := os.Rename(worktrees, worktrees+".aside"); err != nil {
+		t.Fatal(err)
+	}
+	check("no worktrees", "wt", "")
+	gittest.WriteFile(t, worktrees, "not a directory")
+	check("worktrees that cannot be listed", "wt", "", worktrees)
+
+	if err := os.Remove(worktrees); err != nil {
+		t.Fatal(err)
+	}
+	if err := mkfifo(worktrees, 0o600); errors.Is(err, errors.ErrUnsupported) {
+		return // no such thing there
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	found := make(chan []string, 1)
+	go func() { found <- repo.CheckedOut("wt", "") }()
+	select {
+	case got := <-found:
+		if want := []string{worktrees}; !slices.Equal(got, want) {
+			t.Errorf("a pipe in place of the worktrees: %q, want %q", got, want)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("a pipe in place of the worktrees is waited for")
+	}
+}
+
+// TestCheckedOutAgain: however HEAD changes, the next look sees it: replaced, written in place with the same length and mtime,
+// gone and back.
+func TestCheckedOutAgain(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	_, admin := addWorktree(r, "one")
+	if _, other := addWorktree(r, "another"); other == admin {
+		t.Fatal("one admin directory for two worktrees")
+	}
+	file, refOf := filepath.Join(admin, "HEAD"), func(branch string) string { return "ref: refs/heads/" + branch + "\n" }
+	before := time.Now().Add(-time.Hour)
+	setTime := func() {
+		if err := os.Chtimes(file, before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	on := "one"
+	check := func(step string) {
+		t.Helper()
+		for _, branch := range []string{"one", "two", "six"} {
+			var want []string
+			if branch == on {
+				want = []string{admin}
+			}
+			if got := repo.CheckedOut(branch, ""); !slices.Equal(got, want) {
+				t.Errorf("%s: %s is in %q, want %q", step, branch, got, want)
+			}
+		}
+	}
+	settle := func() { // what is younger is read every time
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); !repo.heads.in(filepath.Dir(admin))["one"].isKnown; {
+			if time.Now().After(end) {
+				t.Fatal("HEAD is not remembered")
+			}
+			repo.CheckedOut("other", "")
+		}
+	}
+	list, err := fsx.List(filepath.Dir(admin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer list.Close()
+	if !keepsTimes(list) {
+		settle = func() {}
+	}
+	setTime()
+	settle()
+	check("remembered")
+	for _, branch := range []string{"two", "six"} {
+		gittest.WriteFile(t, file, refOf(branch))
+		setTime()
+		on = branch
+		check("written in place")
+		settle()
+		check("and remembered")
+	}
+	gittest.WriteFile(t, file+".new", refOf("one"))
+	if err := os.Chtimes(file+".new", before, before); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		t.Fatal(err)
+	}
+	on = "one"
+	check("replaced")
+	settle()
+	if err := os.Rename(admin, admin+".aside"); err != nil {
+		t.Fatal(err)
+	}
+	admin, on = admin+".aside", "one"
+	check("renamed")
+	if err := os.Remove(filepath.Join(admin, "HEAD")); err != nil {
+		t.Fatal(err)
+	}
+	on = "none"
+	check("gone")
 }
 
 func TestBlocking(t *testing.T) {

@@ -47,7 +47,7 @@ type refTx struct {
 	moved bool       // at least one ref has moved
 
 	head   string      // the updated ref that HEAD of the main checkout names, or ""
-	packed *packedRefs // packed-refs, read once all refs are locked
+	packed *packedFile // packed-refs, read once all refs are locked
 	repack bool        // packed-refs.new is to be renamed to packed-refs
 }
 
@@ -186,11 +186,15 @@ func (t *refTx) verify(s *refStep) error {
 	}
 	packed := t.packedNow()
 	for dir := gitdir.ParentDir(s.Ref); dir != "refs"; dir = gitdir.ParentDir(dir) {
-		if _, ok := packed.find(dir); ok {
+		if _, ok, err := packed.find(dir); err != nil {
+			return err
+		} else if ok {
 			return &Error{s.Ref, fmt.Sprintf("cannot be made: %s exists", dir), gitcmd.KindRefStale}
 		}
 	}
-	if name, ok := packed.findBelow(s.Ref + "/"); ok {
+	if name, ok, err := packed.findBelow(s.Ref + "/"); err != nil {
+		return err
+	} else if ok {
 		return &Error{s.Ref, fmt.Sprintf("cannot be made: %s exists", name), gitcmd.KindRefStale}
 	}
 	return t.removeEmptyDirs(s.Ref)
@@ -221,12 +225,8 @@ const maxRefFile = 8 << 10
 func (t *refTx) value(ref string) (string, error) {
 	b, err := t.files.ReadFile(ref, maxRefFile)
 	if errors.Is(err, os.ErrNotExist) {
-		packed := t.packedNow()
-		if packed.err != nil {
-			return "", packed.err
-		}
-		oid, _ := packed.find(ref)
-		return oid, nil
+		oid, _, err := t.packedNow().find(ref)
+		return oid, err
 	}
 	if err != nil {
 		return "", err
@@ -241,9 +241,9 @@ func (t *refTx) value(ref string) (string, error) {
 	return text, nil
 }
 
-// packedNow returns the packed refs. It reads them once: while the refs are locked, no
+// packedNow returns the packed refs. It opens them once: while the refs are locked, no
 // process packs them and removes their files.
-func (t *refTx) packedNow() *packedRefs {
+func (t *refTx) packedNow() *packedFile {
 	if t.packed == nil {
 		t.packed = t.w.repo.packed()
 	}

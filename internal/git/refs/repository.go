@@ -22,6 +22,7 @@ type Repository struct {
 	session session
 	writer  writer
 	inPack  packedCache
+	heads   headMemory
 }
 
 // New returns the repository with its refs.

@@ -40,11 +40,15 @@ func (r *Repository) HasCheckedOut(gitDir, branch string) bool {
 
 // headBranch returns the branch that HEAD of a git directory names.
 func (r *Repository) headBranch(gitDir string) (branch string, isOn bool) {
-	b, err := gitdir.ReadRefFile(filepath.Join(gitDir, "HEAD"))
+	return branchIn(gitdir.ReadRefFile(filepath.Join(gitDir, "HEAD")))
+}
+
+// branchIn returns the branch that HEAD names, by what reading it returned.
+func branchIn(head []byte, err error) (branch string, isOn bool) {
 	if err != nil {
 		return "", false
 	}
-	_, ref := gitdir.ParseRefFile(b)
+	_, ref := gitdir.ParseRefFile(head)
 	return strings.CutPrefix(ref, "refs/heads/")
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -58,30 +57,31 @@ func (t *Trace) changed(name string, now index.FileStat) {
 // Trace returns what [Again] finds as long as nothing changes, and what that needs to know, of a walk that
 // came to its end; nil if Again would fail.
 func (s *Seen) Trace() (*Trace, Names) {
-	if !s.isDated {
+	if !s.isDated || s.memory == Forgotten || !s.canHold() {
 		return nil, Names{}
 	}
-	t := &Trace{stats: slices.Clone(s.digest), newest: s.newest}
+	t := &Trace{stats: s.digest(), newest: s.newest}
 	t.note(s.dirs[""])
 	changed, last := s.Changed, ""
 	byPath := map[string]Suspect{}
 	for _, c := range changed {
 		byPath[c.Entry.Path] = c
 	}
-	for _, e := range s.index.Entries {
-		for dir := range dirsAfter(last, e.Path) {
+	for i := range s.index.Len() {
+		name := s.index.Path(i)
+		for dir := range dirsAfter(last, name) {
 			st, ok := s.dirs[dir]
 			if !ok {
 				return nil, Names{} // it is gone
 			}
 			t.note(st)
 		}
-		last = e.Path
-		switch c, is := byPath[e.Path]; {
+		last = name
+		switch c, is := byPath[name]; {
 		case is && c.Gone:
-			t.gone(e.Path)
+			t.gone(name)
 		case is:
-			t.changed(e.Path, c.Now)
+			t.changed(name, c.Now)
 		}
 	}
 	for _, dir := range s.names.Dirs {
@@ -90,7 +90,9 @@ func (s *Seen) Trace() (*Trace, Names) {
 	for _, st := range s.files {
 		t.note(st)
 	}
-	return t, s.names
+	names := s.names
+	names.Index = nameOf(s.digest())
+	return t, names
 }
 
 // dirsAfter yields the directories of a path that are not those of the path before it. In the order of an index

@@ -2,16 +2,8 @@ package walk
 
 import "golang.org/x/sys/unix"
 
-// datesDirs reports whether the times of a directory change with the names in it, at once and for every
-// reader: on a file system of this machine that is known to do so.
-func datesDirs(fd int) bool {
+// datesWrites reports whether every write changes the times of its file. On tmpfs one through mapped memory does not.
+func datesWrites(fd int) bool {
 	var st unix.Statfs_t
-	if err := unix.Fstatfs(fd, &st); err != nil {
-		return false
-	}
-	switch uint32(st.Type) {
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC:
-		return true
-	}
-	return false
+	return unix.Fstatfs(fd, &st) == nil && uint32(st.Type) != unix.TMPFS_MAGIC
 }

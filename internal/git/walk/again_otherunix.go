@@ -2,5 +2,5 @@
 
 package walk
 
-// datesDirs reports whether the times of a directory tell which names it has. Nothing is known of that here.
-func datesDirs(int) bool { return false }
+// datesWrites reports whether every write changes the times of its file. Nothing is known of that here.
+func datesWrites(int) bool { return false }

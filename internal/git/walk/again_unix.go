@@ -34,12 +34,17 @@ func Again(req Request, names Names) (*Trace, error) {
 	if err := index.Fstat(a.fd, &st); err != nil {
 		return nil, err
 	}
-	if !datesDirs(a.fd) {
+	if !fsx.KeepsTimes(a.fd) {
 		return nil, ErrAskGit
 	}
 	a.device = uint64(st.Dev)
 	a.note(index.StatOf(&st))
-	if err := a.tracked(data, req.Format.NewHash().Size(), info.ModTime().Unix()); err != nil {
+	x, err := index.Reread(data, req.Format.Size())
+	if err != nil {
+		return nil, err
+	}
+	x.Written = info.ModTime()
+	if err := a.tracked(x); err != nil {
 		return nil, err
 	}
 	return &a.Trace, a.others(names)
@@ -65,13 +70,10 @@ func (a *again) dir(path string) error {
 }
 
 // tracked notes the directories of the index, and those files that are not provably as staged.
-func (a *again) tracked(data []byte, hashLen int, written int64) error {
+func (a *again) tracked(x *index.Flat) error {
 	last := ""
-	for e, err := range index.Scan(data, hashLen) {
-		if err != nil {
-			return err
-		}
-		name := string(e.Name)
+	for i := range x.Len() {
+		name := x.Path(i)
 		for dir := range dirsAfter(last, name) {
 			if err := a.dir(dir); err != nil {
 				return err
@@ -84,7 +86,7 @@ func (a *again) tracked(data []byte, hashLen int, written int64) error {
 			a.gone(name)
 		case err != nil:
 			return err
-		case e.IsAsStaged(now, written):
+		case x.At(i).IsAsStaged(now, x.Written):
 			a.age(now)
 		default:
 			a.changed(name, now)

@@ -74,15 +74,16 @@ var converting = [][]byte{[]byte("filter"), []byte("ident"), []byte("encoding")}
 // keepsBytes reports whether no file of attributes in the checkout may change what a file without a carriage
 // return becomes when it is staged. One that is not staged is an unknown name.
 func (s *Seen) keepsBytes(top *fsx.Dir) bool {
-	for _, e := range s.index.Entries {
-		if !isAttributes(e.Path) {
+	for i := range s.index.Len() {
+		name := s.index.Path(i)
+		if !isAttributes(name) {
 			continue
 		}
-		dir, err := top.OpenBelow(path.Dir(e.Path))
+		dir, err := top.OpenBelow(path.Dir(name))
 		if err != nil {
 			return false
 		}
-		data, err := dir.ReadFile(path.Base(e.Path), maxFile)
+		data, err := dir.ReadFile(path.Base(name), maxFile)
 		_ = dir.Close()
 		if err != nil || slices.ContainsFunc(converting, func(word []byte) bool { return bytes.Contains(data, word) }) {
 			return false

@@ -14,7 +14,6 @@
 package walk
 
 import (
-	"crypto/sha256"
 	"errors"
 	"slices"
 	"strings"
@@ -44,9 +43,21 @@ type Request struct {
 	// Ignored are paths that git was seen to ignore; those of directories end in a slash, and
 	// are not entered. Nil: the walk ends at the first name that the index does not have.
 	Ignored map[string]bool
+	// Memory says whether what is seen will be remembered.
+	Memory Memory
 	// Enter, if not nil, is called with each open directory before its names are read.
 	Enter func(dir int)
 }
+
+// Memory says whether what a walk sees will be remembered.
+type Memory string
+
+// Whether it will.
+const (
+	Remembered Memory = ""
+	// Forgotten: the walk has no trace and is never settled, and costs less.
+	Forgotten Memory = "forgotten"
+)
 
 // Seen is what a walk saw.
 type Seen struct {
@@ -61,18 +72,20 @@ type Seen struct {
 	// HasShared says that one of the files has another name, by which it may be written.
 	HasShared bool
 
-	index  *index.Index
+	index  *index.Flat
+	data   []byte // of the index file
 	work   string
-	key    []byte
-	digest []byte // of the index
+	notes  []byte // what the key is made of, with the digest of the index
 	names  Names
-	newest index.FileStat // of files and directories, the one that changed last
+	newest index.FileStat // of files and directories, the one that changed last; of a walk that is remembered
 
 	// For a trace: the stat data of directories and of the files that the index does not have, and whether
 	// the times of directories tell.
+	memory  Memory
 	dirs    map[string]index.FileStat
 	files   []index.FileStat
 	isDated bool
+	isTimed bool // every write changes the times of its file
 }
 
 // Suspect is a tracked file that may have changed.
@@ -84,82 +97,71 @@ type Suspect struct {
 
 // Key returns a digest of all that git's status of the checkout depends on, with words for what
 // the walk does not see: HEAD, the configuration.
-func (s *Seen) Key(more ...string) [32]byte { return keyOf(s.key, more) }
+func (s *Seen) Key(more ...string) [32]byte { return keyOf(append(s.digest(), s.notes...), more) }
+
+// digest digests the index.
+func (s *Seen) digest() []byte { return digestOf(s.data, s.index.Written) }
 
 // IsSettledBefore reports whether nothing that the walk saw has changed since some time before a
 // moment, so that what git answered after it is about the same state, and any change after
 // the moment gives another key.
-func (s *Seen) IsSettledBefore(at time.Time) bool { return s.newest.IsSince(at) }
+func (s *Seen) IsSettledBefore(at time.Time) bool {
+	return s.memory == Remembered && s.newest.IsSince(at) && s.canHold()
+}
+
+// canHold reports whether git's answer can be known again by times. Where a write need not change
+// them, git reads the files that they prove nothing of each time.
+func (s *Seen) canHold() bool { return s.isTimed || len(s.Changed) == 0 }
 
 // IsTree reports whether the staged files are those of a tree.
 func (s *Seen) IsTree(oid string, format object.Format) bool {
 	return oid != "" && s.Tree(format) == oid
 }
 
-// Tree returns the tree of the staged files, or "".
-func (s *Seen) Tree(format object.Format) string {
-	root, err := s.index.Trees(format)
-	if err != nil {
-		return ""
-	}
-	return hexOf(root.OID)
-}
-
-// Staged returns a digest of the staged files: checkouts that have the same have the same tree.
-func (s *Seen) Staged() [32]byte {
-	var all []byte
-	for _, e := range s.index.Entries {
-		all = append(append(append(append(append(all, e.Mode...), ' '), e.OID...), e.Path...), 0)
-	}
-	return sha256.Sum256(all)
-}
+// Tree returns the tree of the staged files.
+func (s *Seen) Tree(format object.Format) string { return s.index.Tree(format) }
 
 // readIndex reads the index, and refuses what this package does not understand.
-func readIndex(req Request) (*index.Index, []byte, error) {
+func readIndex(req Request) (*index.Flat, []byte, error) {
 	data, info, err := index.ReadFileUpTo(req.Index, maxIndex)
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := index.Parse(data, req.Format.NewHash())
+	x, err := index.ParseFlat(data, req.Format.NewHash())
 	if err != nil {
 		return nil, nil, err
 	}
-	x.Written = info.ModTime()
-	if len(x.Faults) > 0 || x.Unreadable != "" {
+	if !x.IsPlain() {
 		return nil, nil, ErrAskGit
 	}
-	for _, e := range x.Entries {
-		if e.Stage != 0 || e.Intended || e.Mode == "160000" {
-			return nil, nil, ErrAskGit
-		}
-	}
-	return x, digestOf(data, x.Written), nil
+	x.Written = info.ModTime()
+	return x, data, nil
 }
 
-// child is an entry of a tracked directory: a file, or a directory with the entries below it.
+// child is a name in a tracked directory: of a file, or of a directory, with the entries below it.
 type child struct {
-	name  string
-	file  *index.Entry
-	below []index.Entry
+	name     string
+	from, to int // of the entries
+	isDir    bool
+	isListed bool // the directory has the name
 }
 
-// childrenOf groups sorted entries by their names behind a prefix, and sorts them by name.
-func childrenOf(entries []index.Entry, prefix int) []child {
-	var list []child
-	for i := 0; i < len(entries); {
-		name, _, deeper := strings.Cut(entries[i].Path[prefix:], "/")
-		if !deeper {
-			list = append(list, child{name: name, file: &entries[i]})
-			i++
-			continue
+// appendChildren appends the names of some entries behind a prefix, sorted.
+func appendChildren(list []child, x *index.Flat, from, to, prefix int) []child {
+	begin, isSorted := len(list), true
+	for from < to {
+		path := x.Path(from)
+		name, _, isDir := strings.Cut(path[prefix:], "/")
+		next := from + 1
+		if isDir {
+			next = x.Below(from, to, path[:prefix+len(name)+1])
 		}
-		n, dir := i+1, entries[i].Path[:prefix+len(name)+1]
-		for n < len(entries) && strings.HasPrefix(entries[n].Path, dir) {
-			n++
-		}
-		list = append(list, child{name: name, below: entries[i:n]})
-		i = n
+		isSorted = isSorted && (len(list) == begin || list[len(list)-1].name < name)
+		list = append(list, child{name: name, from: from, to: next, isDir: isDir})
+		from = next
 	}
-	slices.SortFunc(list, func(a, b child) int { return strings.Compare(a.name, b.name) })
+	if !isSorted { // an index has a/b behind a.c
+		slices.SortFunc(list[begin:], func(a, b child) int { return strings.Compare(a.name, b.name) })
+	}
 	return list
 }

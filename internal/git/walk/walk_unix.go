@@ -22,7 +22,7 @@ var errEnough = errors.New("enough is seen")
 // Look walks a checkout. It fails with [ErrAskGit], or with another error, where its answer would
 // not be git's.
 func Look(req Request) (*Seen, error) {
-	x, digest, err := readIndex(req)
+	x, data, err := readIndex(req)
 	if err != nil {
 		return nil, err
 	}
@@ -32,12 +32,9 @@ func Look(req Request) (*Seen, error) {
 	}
 	defer top.Close()
 	fd := int(top.File().Fd())
-	seen := &Seen{
-		index: x, work: req.Work, key: slices.Clone(digest), digest: digest, names: Names{Index: nameOf(digest)},
-		dirs: map[string]index.FileStat{}, isDated: datesDirs(fd),
-	}
+	seen := &Seen{index: x, data: data, work: req.Work, memory: req.Memory, dirs: map[string]index.FileStat{}, isDated: fsx.KeepsTimes(fd), isTimed: datesWrites(fd)}
 	w := &walker{req: req, x: x, seen: seen, buf: make([]byte, 8<<10)}
-	err = w.dir(fd, "", x.Entries, 0)
+	err = w.dir(fd, "", child{to: x.Len()}, 0)
 	if errors.Is(err, errEnough) {
 		return w.seen, nil
 	}
@@ -47,16 +44,17 @@ func Look(req Request) (*Seen, error) {
 
 type walker struct {
 	req     Request
-	x       *index.Index
+	x       *index.Flat
 	seen    *Seen
 	unknown int
 	device  uint64
 	buf     []byte
+	known   []child // of the directories that are open
 }
 
 // note adds a path to the key.
 func (w *walker) note(kind byte, path string) {
-	w.seen.key = append(append(append(w.seen.key, kind), path...), 0)
+	w.seen.notes = append(append(append(w.seen.notes, kind), path...), 0)
 }
 
 // ignored notes a path that is left out.
@@ -67,6 +65,9 @@ func (w *walker) ignored(path string) {
 
 // age notes when something last changed.
 func (w *walker) age(st index.FileStat) {
+	if w.req.Memory == Forgotten {
+		return
+	}
 	if n := &w.seen.newest; n.Changed().Before(st.Changed()) {
 		*n = st
 	}
@@ -75,41 +76,41 @@ func (w *walker) age(st index.FileStat) {
 
 // dir compares an open directory with the entries below it; depth is how many directories above
 // it the index does not have.
-func (w *walker) dir(fd int, prefix string, entries []index.Entry, depth int) error {
+func (w *walker) dir(fd int, prefix string, below child, depth int) error {
 	if w.req.Enter != nil {
 		w.req.Enter(fd)
 	}
 	if err := w.dated(fd, prefix); err != nil {
 		return err
 	}
-	names, err := w.names(fd)
+	begin := len(w.known)
+	w.known = appendChildren(w.known, w.x, below.from, below.to, len(prefix))
+	end := len(w.known)
+	defer func() { w.known = w.known[:begin] }()
+	unknown, err := w.list(fd, w.known[begin:end])
 	if err != nil {
 		return err
 	}
-	known := childrenOf(entries, len(prefix))
-	for _, name := range names {
-		for len(known) > 0 && known[0].name < name {
-			w.gone(known[0])
-			known = known[1:]
-		}
-		if len(known) == 0 || known[0].name != name {
-			err = w.unknownName(fd, prefix, name, depth)
+	for i := begin; i < end || len(unknown) > 0; {
+		if len(unknown) > 0 && (i == end || unknown[0] < w.known[i].name) {
+			err = w.unknownName(fd, prefix, unknown[0], depth)
+			unknown = unknown[1:]
 		} else {
-			err = w.knownName(fd, prefix, known[0])
-			known = known[1:]
+			err = w.knownName(fd, prefix, w.known[i])
+			i++
 		}
 		if err != nil {
 			return err
 		}
-	}
-	for _, c := range known {
-		w.gone(c)
 	}
 	return nil
 }
 
 // dated notes the times of an open directory. One of another file system tells nothing.
 func (w *walker) dated(fd int, prefix string) error {
+	if w.req.Memory == Forgotten {
+		return nil
+	}
 	var raw unix.Stat_t
 	if err := index.Fstat(fd, &raw); err != nil {
 		return err
@@ -126,20 +127,20 @@ func (w *walker) dated(fd int, prefix string) error {
 
 // gone notes tracked files that do not exist.
 func (w *walker) gone(c child) {
-	list := c.below
-	if c.file != nil {
-		list = []index.Entry{*c.file}
-	}
-	for _, e := range list {
-		w.note(ofGone, e.Path)
-		w.seen.Changed = append(w.seen.Changed, Suspect{Entry: e, Gone: true})
+	for i := c.from; i < c.to; i++ {
+		w.note(ofGone, w.x.Path(i))
+		w.seen.Changed = append(w.seen.Changed, Suspect{Entry: w.x.Entry(i), Gone: true})
 	}
 }
 
 // knownName compares a name that the index has.
 func (w *walker) knownName(fd int, prefix string, c child) error {
-	if c.file == nil {
-		return w.enter(fd, prefix+c.name+"/", c.name, c.below, 0)
+	switch {
+	case !c.isListed:
+		w.gone(c)
+		return nil
+	case c.isDir:
+		return w.enter(fd, prefix+c.name+"/", c, 0)
 	}
 	now, err := index.LstatAt(fd, c.name)
 	if errors.Is(err, unix.ENOENT) {
@@ -153,22 +154,22 @@ func (w *walker) knownName(fd int, prefix string, c child) error {
 		return ErrAskGit
 	}
 	w.age(now)
-	if w.x.IsAsStaged(*c.file, now) {
+	if w.x.At(c.from).IsAsStaged(now, w.x.Written) {
 		return nil
 	}
-	w.note(ofTracked, c.file.Path)
-	w.seen.key = now.AppendTo(w.seen.key)
-	w.seen.Changed = append(w.seen.Changed, Suspect{Entry: *c.file, Now: now})
+	w.note(ofTracked, w.x.Path(c.from))
+	w.seen.notes = now.AppendTo(w.seen.notes)
+	w.seen.Changed = append(w.seen.Changed, Suspect{Entry: w.x.Entry(c.from), Now: now})
 	return nil
 }
 
 // enter walks a directory below an open one. Where the index has a directory, nothing else may
 // stand.
-func (w *walker) enter(fd int, prefix, name string, below []index.Entry, depth int) error {
+func (w *walker) enter(fd int, prefix string, c child, depth int) error {
 	var sub int
 	for {
 		var err error
-		sub, err = unix.Openat(fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		sub, err = unix.Openat(fd, c.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -178,7 +179,7 @@ func (w *walker) enter(fd int, prefix, name string, below []index.Entry, depth i
 		break
 	}
 	defer unix.Close(sub)
-	return w.dir(sub, prefix, below, depth)
+	return w.dir(sub, prefix, c, depth)
 }
 
 // unknownName notes a name that the index does not have, and walks it if it is a directory that
@@ -221,16 +222,16 @@ func (w *walker) unknownName(fd int, prefix, name string, depth int) error {
 	w.note(ofUnknown, path)
 	if isDir {
 		w.seen.names.Dirs = append(w.seen.names.Dirs, path)
-		return w.enter(fd, path+"/", name, nil, depth+1)
+		return w.enter(fd, path+"/", child{name: name, isDir: true}, depth+1)
 	}
 	w.seen.names.Files, w.seen.files = append(w.seen.names.Files, path), append(w.seen.files, now)
-	w.seen.key = now.AppendTo(w.seen.key)
+	w.seen.notes = now.AppendTo(w.seen.notes)
 	return nil
 }
 
-// names lists an open directory, sorted.
-func (w *walker) names(fd int) ([]string, error) {
-	var names []string
+// list lists an open directory. It marks the names that the index has, and returns the others, sorted.
+func (w *walker) list(fd int, known []child) (unknown []string, err error) {
+	count := 0
 	for {
 		n, err := unix.ReadDirent(fd, w.buf)
 		if errors.Is(err, unix.EINTR) {
@@ -242,11 +243,33 @@ func (w *walker) names(fd int) ([]string, error) {
 		if n <= 0 {
 			break
 		}
-		_, _, names = unix.ParseDirent(w.buf[:n], -1, names)
-		if len(names) > len(w.x.Entries)+maxUnknown {
-			return nil, ErrAskGit
+		for name := range namesIn(w.buf[:n]) {
+			if count++; count > w.x.Len()+maxUnknown {
+				return nil, ErrAskGit
+			}
+			if i := find(known, name); i >= 0 {
+				known[i].isListed = true
+			} else {
+				unknown = append(unknown, string(name))
+			}
 		}
 	}
-	slices.SortFunc(names, strings.Compare)
-	return names, nil
+	slices.Sort(unknown)
+	return unknown, nil
+}
+
+// find returns where a name is among sorted ones, or -1.
+func find(known []child, name []byte) int {
+	from, to := 0, len(known)
+	for from < to {
+		if mid := (from + to) / 2; known[mid].name < string(name) {
+			from = mid + 1
+		} else {
+			to = mid
+		}
+	}
+	if from < len(known) && known[from].name == string(name) {
+		return from
+	}
+	return -1
 }

@@ -42,6 +42,7 @@ type Watches struct {
 	numbers uint64               // of the last mark that was kept
 	full    time.Time            // when the system had no watches left
 	refused time.Time            // when there was no room for a checkout
+	asked   time.Time            // all that was told before has been read
 	buf     []byte
 	state   State
 }
@@ -161,6 +162,11 @@ func (w *Watches) held(at Checkout) *Mark {
 	if w == nil {
 		return nil
 	}
+	return w.heldSince(at, time.Now())
+}
+
+// heldSince returns the mark whose answer held at a time, or later.
+func (w *Watches) heldSince(at Checkout, since time.Time) *Mark {
 	w.mu.Lock()
 	m := w.kept[at.Admin]
 	w.mu.Unlock()
@@ -169,11 +175,30 @@ func (w *Watches) held(at Checkout) *Mark {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.read()
+	if !w.asked.After(since) {
+		w.read()
+	}
 	if w.kept[at.Admin] != m || time.Since(m.began) > w.o.Holds {
 		return nil
 	}
 	return m
+}
+
+// Renew has an answer that is kept hold from a later time on, at which it was found again otherwise than by a walk. It reports
+// whether nothing was told of the checkout meanwhile.
+func (w *Watches) Renew(at Checkout, answer any, found time.Time) bool {
+	if w == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.read()
+	m := w.kept[at.Admin]
+	if m == nil || m.at != at || m.answer != answer || !m.top.isAt(at.Path) || !m.admin.isAt(at.Admin) {
+		return false
+	}
+	m.began = found
+	return true
 }
 
 // Older returns up to so many answers that were found longer ago, the oldest first.
@@ -314,12 +339,14 @@ func (w *Watches) all() map[*Mark]*Mark {
 
 // read takes in what was told up to now.
 func (w *Watches) read() {
+	asked := time.Now()
 	for sum := 0; !w.isOver; {
 		n, err := unix.Read(w.fd, w.buf)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case errors.Is(err, unix.EAGAIN):
+			w.asked = asked
 			return
 		case err != nil || n <= 0:
 			w.state.Why = Broken

@@ -222,6 +222,76 @@ func TestOtherAnswers(t *testing.T) {
 	}
 }
 
+// TestRenewed: an answer that was found again holds for longer, unless something was told meanwhile or it is another one.
+func TestRenewed(t *testing.T) {
+	at := tree(t)
+	w := opened(t, Options{Holds: 300 * time.Millisecond})
+	if !look(t, w, at) {
+		t.Fatal("no answer")
+	}
+	if w.Renew(at, "another", time.Now()) || w.Renew(Checkout{Path: at.Path + "x", Admin: at.Admin}, at.Path, time.Now()) {
+		t.Error("what was not kept is renewed")
+	}
+	later := time.Now().Add(time.Minute)
+	if !w.Renew(at, at.Path, later) {
+		t.Fatal("nothing was touched, and the answer is not renewed")
+	}
+	if old := w.Older(0, 9); len(old) != 0 || !holds(w, at) {
+		t.Errorf("a renewed answer is old, or does not hold: %v", old)
+	}
+	if err := os.WriteFile(filepath.Join(at.Path, "new"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w.Renew(at, at.Path, later) || holds(w, at) {
+		t.Error("an answer is renewed although something was touched")
+	}
+	var none *Watches
+	if none.Renew(at, at.Path, later) {
+		t.Error("nothing is watched")
+	}
+}
+
+// TestMoment: a moment has what was told before it began, and says of a checkout what it has said before.
+func TestMoment(t *testing.T) {
+	at, other := tree(t), tree(t)
+	w := opened(t, Options{Pause: time.Hour}) // nobody but a moment reads
+	for _, c := range []Checkout{at, other} {
+		if !look(t, w, c) {
+			t.Fatal("no answer")
+		}
+	}
+	write := func(c Checkout) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(c.Path, "new"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := w.Moment()
+	number := first.Since(at)
+	if number == 0 || first.Since(other) == 0 {
+		t.Fatal("nothing was touched")
+	}
+	write(at)
+	if first.Since(at) != number {
+		t.Error("a moment takes back what it said")
+	}
+	second := w.Moment()
+	if _, ok := second.Answer(at, "key"); ok || second.Since(at) != 0 {
+		t.Error("a moment does not know what was told before it began")
+	}
+	if second.Since(other) == 0 {
+		t.Error("another checkout was touched")
+	}
+	write(other)
+	if w.Moment().Since(other) != 0 {
+		t.Error("what was told between two moments is not known to the second")
+	}
+	var none *Watches
+	if none.Moment().Since(at) != 0 {
+		t.Error("nothing is watched")
+	}
+}
+
 // TestOverflow: the kernel keeps so many events and no more. What it did not tell of is not taken for untouched.
 func TestOverflow(t *testing.T) {
 	busy, last := tree(t, "a"), tree(t, "a")

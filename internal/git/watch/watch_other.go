@@ -25,6 +25,9 @@ func (*Watches) Answer(Checkout, string) (any, bool) { return nil, false }
 // Since says nothing.
 func (*Watches) Since(Checkout) uint64 { return 0 }
 
+// Renew renews nothing.
+func (*Watches) Renew(Checkout, any, time.Time) bool { return false }
+
 // Older returns nothing.
 func (*Watches) Older(time.Duration, int) []any { return nil }
 
@@ -39,3 +42,15 @@ func (*Mark) Keep(string, any) {}
 
 // Drop does nothing.
 func (*Mark) Drop() {}
+
+// Moment knows nothing on this system.
+type Moment struct{}
+
+// Moment begins one that knows nothing.
+func (*Watches) Moment() *Moment { return nil }
+
+// Answer has none.
+func (*Moment) Answer(Checkout, string) (any, bool) { return nil, false }
+
+// Since says nothing.
+func (*Moment) Since(Checkout) uint64 { return 0 }

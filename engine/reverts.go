@@ -1,0 +1,12 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+)
+
+// ResolveRevert makes a workspace in which the conflicts of a revert are resolved.
+func (e *Engine) ResolveRevert(ctx context.Context, req croft.RevertRequest) (*croft.Resolution, error) {
+	return doIn(ctx, e, call{op: "revert", workspace: req.Ref, repo: req.Repo, key: req.Key, verb: "resolve-revert", needs: gitRepository, recovers: beforeActing}, req, e.resolver.ResolveRevert)
+}

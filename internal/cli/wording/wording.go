@@ -1,0 +1,161 @@
+// Package wording says numbers, times, sizes and names as Croft's sentences have them.
+package wording
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+// Quoted puts a word that came from outside in quotes.
+func Quoted(word string) string { return strconv.Quote(word) }
+
+// ShellWord makes a word safe to paste into a shell: git allows quotes,
+// semicolons and dollar signs in the names of branches.
+func ShellWord(word string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./@%+=:,-", r)
+	}
+	if word != "" && strings.TrimFunc(word, safe) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// ShortCommit abbreviates a commit.
+func ShortCommit(commit string) string {
+	if len(commit) > 7 {
+		return commit[:7]
+	}
+	return commit
+}
+
+// CountNoun returns n and the noun, with an s unless n is 1: "1 file", "2 files".
+func CountNoun[N int | int64](n N, noun string) string { return CountOf(n, noun, noun+"s") }
+
+// CountOf returns n and the noun in its form for one or for many.
+func CountOf[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Age says how long ago something was, in one unit.
+func Age(now, then time.Time) string {
+	if then.IsZero() {
+		return "-"
+	}
+	d := max(now.Sub(then), 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd", int(d.Hours()/24))
+	}
+}
+
+// Size says how many bytes there are, in one unit.
+func Size(bytes int64) string {
+	const step = 1000
+	if bytes < step {
+		return strconv.FormatInt(bytes, 10) + " B"
+	}
+	value, unit := float64(bytes), -1
+	for value >= step && unit < len("kMGTP")-1 {
+		value /= step
+		unit++
+	}
+	return fmt.Sprintf("%.1f %cB", value, "kMGTP"[unit])
+}
+
+// Took says how long something took.
+func Took(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return Age(time.Time{}.Add(time.Hour+d), time.Time{}.Add(time.Hour))
+}
+
+// Kept says for how long a workspace is in the trash.
+func Kept(now, until time.Time) string {
+	switch left := until.Sub(now); {
+	case left > 36*time.Hour:
+		return fmt.Sprintf("for %d days", int(math.Round(left.Hours()/24)))
+	case left > 0:
+		return "for " + Age(until, now)
+	}
+	return "until the next croft gc"
+}
+
+// Lines are lines that were added and deleted, in ASCII.
+func Lines(added, deleted int) string {
+	var parts []string
+	if added > 0 {
+		parts = append(parts, "+"+strconv.Itoa(added))
+	}
+	if deleted > 0 {
+		parts = append(parts, "-"+strconv.Itoa(deleted))
+	}
+	return OrDash(strings.Join(parts, " "))
+}
+
+// Count is a number for people.
+func Count(n int) string {
+	text := strconv.Itoa(n)
+	if n < 10_000 {
+		return text
+	}
+	var b strings.Builder
+	for i, digit := range text {
+		if i > 0 && (len(text)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(digit)
+	}
+	return b.String()
+}
+
+// FewNames names the first of several, and how many there are besides.
+func FewNames(names []string) string {
+	const shown = 2
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
+
+// NameOrHash shortens the hash of a commit, and nothing else.
+func NameOrHash(text string) string {
+	if len(text) < 40 || strings.Trim(text, "0123456789abcdef") != "" {
+		return text
+	}
+	return ShortCommit(text)
+}
+
+// ShortIDs are the shortest beginnings that tell the IDs of a list apart, of at least four characters.
+func ShortIDs(ids []croft.ID) map[croft.ID]string {
+	const least = 4
+	short := map[croft.ID]string{}
+	for _, id := range ids {
+		n := least
+		for n < len(id) && slices.ContainsFunc(ids, func(o croft.ID) bool { return o != id && strings.HasPrefix(string(o), string(id[:n])) }) {
+			n++
+		}
+		short[id] = string(id[:min(n, len(id))])
+	}
+	return short
+}
+
+// OrDash is a text, or a dash for an empty one.
+func OrDash(text string) string { return cmp.Or(text, "-") }

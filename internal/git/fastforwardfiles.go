@@ -1,0 +1,106 @@
+package git
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
+)
+
+// noteUntouched reports whether every file that changes is, byte for byte, that of the old commit, or absent
+// where that has none, and then notes its stat data in the copy of the index. It starts no process: false says
+// that git has to compare the files, as where a filter or line endings make them others than their blobs.
+// staged is the copy of the index, which has the entries of the old commit.
+func (a *FastForward) noteUntouched(staged *index.Flat) bool {
+	if a.undo == nil {
+		return false
+	}
+	stats := map[string]index.FileStat{}
+	for _, c := range a.changes {
+		in, err := a.undo.work.OpenBelow(filepath.FromSlash(path.Dir(c.Path)))
+		if c.Adds() && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return false
+		}
+		st, err := a.untouched(in, c.Path, c.Adds(), staged)
+		_ = in.Close()
+		if err != nil {
+			return false
+		}
+		if !c.Adds() {
+			stats[c.Path] = st
+		}
+	}
+	return a.noteFiles(staged, stats) == nil
+}
+
+// errTouched says that git has to look at a file.
+var errTouched = errors.New("the file is not provably the staged one")
+
+// untouched returns the stat data of the file at a path, in an open directory, if it has the staged content; with
+// adds, nothing if there is no file.
+func (a *FastForward) untouched(in *fsx.Dir, file string, adds bool, staged *index.Flat) (index.FileStat, error) {
+	name, full := path.Base(file), filepath.Join(a.at.work, filepath.FromSlash(file))
+	if adds {
+		if _, err := in.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+			return index.FileStat{}, errTouched
+		}
+		return index.FileStat{}, nil
+	}
+	e, isStaged := staged.Find(file)
+	now, err := index.Lstat(full)
+	if err != nil {
+		return now, err
+	}
+	// A file that was just written could be written again without another time.
+	if !isStaged || e.Hidden || !e.HasMode(now.Mode) || !now.IsSettled(time.Now()) {
+		return now, errTouched
+	}
+	oid, err := a.hashFile(in, name, now)
+	if err != nil {
+		return now, err
+	}
+	after, err := index.Lstat(full)
+	if err == nil && (oid != e.OID || !after.IsSame(now)) {
+		err = errTouched
+	}
+	return now, err
+}
+
+// hashFile returns the name that a file has as a blob if it is not converted.
+func (a *FastForward) hashFile(in *fsx.Dir, name string, now index.FileStat) (string, error) {
+	if now.Mode.Type() == fs.ModeSymlink {
+		to, err := in.Readlink(name)
+		if err != nil {
+			return "", err
+		}
+		return a.repo.HashBlob(strings.NewReader(to), int64(len(to)))
+	}
+	f, err := in.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return a.repo.HashBlob(f, now.Size)
+}
+
+// noteFiles notes stat data in the copy of the index. The copy keeps its mtime, by which git knows the entries
+// that it has to verify.
+func (a *FastForward) noteFiles(staged *index.Flat, stats map[string]index.FileStat) error {
+	info, err := os.Stat(a.copyPath())
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(a.copyPath(), staged.Noting(stats, a.repo.ObjectFormat()), 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(a.copyPath(), info.ModTime(), info.ModTime())
+}
