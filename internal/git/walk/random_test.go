@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -255,18 +256,41 @@ func (r *randomTree) status() (entries []string, ignored map[string]bool) {
 	return entries, ignored
 }
 
+// look walks by one goroutine and by as many as there can be, which see the same, and returns what either saw.
+func (r *randomTree) look(req walk.Request) (*walk.Seen, error) {
+	req.Grain = 1
+	many, err := walk.Look(req)
+	req.Grain = 1 << 20
+	one, errOne := walk.Look(req)
+	if isMany, isOne := err == nil && many.IsWhole, errOne == nil && one.IsWhole; isMany != isOne {
+		r.t.Fatalf("many goroutines: %v, one: %v after %q", err, errOne, r.log)
+	} else if !isOne {
+		return one, errOne // which of two reasons to ask git is met first is not the same
+	}
+	traceMany, namesMany := many.Trace()
+	traceOne, namesOne := one.Trace()
+	if many.Key() != one.Key() || !slices.Equal(many.Unknown, one.Unknown) || len(many.Changed) != len(one.Changed) ||
+		many.HasIgnored != one.HasIgnored || many.HasShared != one.HasShared || !reflect.DeepEqual(traceMany, traceOne) || !reflect.DeepEqual(namesMany, namesOne) {
+		r.t.Fatalf("many goroutines saw %+v, one %+v after %q", many, one, r.log)
+	}
+	if r.rnd.IntN(2) == 0 {
+		return many, nil
+	}
+	return one, nil
+}
+
 // compare walks, asks git, and walks again with what git ignores.
 func (r *randomTree) compare() {
 	req := walk.Request{Work: r.Dir, Index: filepath.Join(r.Dir, ".git", "index")}
 	head := strings.TrimSpace(r.Git("rev-parse", "HEAD"))
 	tree := strings.TrimSpace(r.Git("rev-parse", "HEAD^{tree}"))
-	seen, err := walk.Look(req)
+	seen, err := r.look(req)
 	isClean := err == nil && seen.IsWhole && len(seen.Unknown) == 0 && seen.AreAsStaged(r.t.Context(), walk.Unconverted, "") && seen.IsTree(tree, "")
 	var recalled string
 	isRecalled := false
 	if r.ignored != nil {
 		req.Ignored = r.ignored
-		if s, err := walk.Look(req); err == nil {
+		if s, err := r.look(req); err == nil {
 			recalled, isRecalled = r.known[s.Key(head)]
 		}
 	}
@@ -305,7 +329,7 @@ func (r *randomTree) compare() {
 		}
 	}
 	req.Ignored = ignored
-	if s, err := walk.Look(req); err == nil && s.IsWhole && s.IsSettledBefore(began) {
+	if s, err := r.look(req); err == nil && s.IsWhole && s.IsSettledBefore(began) {
 		if t, names := s.Trace(); t != nil && t.IsSettledBefore(began) {
 			r.names, r.trace, r.traceOf = names, t.Key(head), answer
 			if now, err := walk.Again(req, names); err != nil || now.Key(head) != r.trace {

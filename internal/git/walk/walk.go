@@ -45,8 +45,11 @@ type Request struct {
 	Ignored map[string]bool
 	// Memory says whether what is seen will be remembered.
 	Memory Memory
-	// Enter, if not nil, is called with each open directory before its names are read.
+	// Enter, if not nil, is called with each open directory before its names are read: first with the checkout, then by
+	// several goroutines at once.
 	Enter func(dir int)
+	// Grain is how many tracked files one goroutine walks at least; 0: as many as pay.
+	Grain int
 }
 
 // Memory says whether what a walk sees will be remembered.

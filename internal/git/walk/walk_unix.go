@@ -3,10 +3,12 @@
 package walk
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -33,7 +35,7 @@ func Look(req Request) (*Seen, error) {
 	defer top.Close()
 	fd := int(top.File().Fd())
 	seen := &Seen{index: x, data: data, work: req.Work, memory: req.Memory, dirs: map[string]index.FileStat{}, isDated: fsx.KeepsTimes(fd), isTimed: datesWrites(fd)}
-	w := &walker{req: req, x: x, seen: seen, buf: make([]byte, 8<<10)}
+	w := &walker{req: req, x: x, seen: seen, unknown: new(atomic.Int64), buf: make([]byte, 8<<10), grain: cmp.Or(req.Grain, grainOf(x.Len())), isOver: new(atomic.Bool)}
 	err = w.dir(fd, "", child{to: x.Len()}, 0)
 	if errors.Is(err, errEnough) {
 		return w.seen, nil
@@ -46,10 +48,12 @@ type walker struct {
 	req     Request
 	x       *index.Flat
 	seen    *Seen
-	unknown int
+	unknown *atomic.Int64 // how many names the index does not have, as far as it was walked
 	device  uint64
 	buf     []byte
 	known   []child // of the directories that are open
+	grain   int     // how many entries one goroutine walks at least
+	isOver  *atomic.Bool
 }
 
 // note adds a path to the key.
@@ -77,6 +81,9 @@ func (w *walker) age(st index.FileStat) {
 // dir compares an open directory with the entries below it; depth is how many directories above
 // it the index does not have.
 func (w *walker) dir(fd int, prefix string, below child, depth int) error {
+	if w.isOver.Load() {
+		return errEnough
+	}
 	if w.req.Enter != nil {
 		w.req.Enter(fd)
 	}
@@ -91,13 +98,23 @@ func (w *walker) dir(fd int, prefix string, below child, depth int) error {
 	if err != nil {
 		return err
 	}
-	for i := begin; i < end || len(unknown) > 0; {
-		if len(unknown) > 0 && (i == end || unknown[0] < w.known[i].name) {
+	return w.names(fd, prefix, w.known[begin:end:end], unknown, depth)
+}
+
+// names compares names of an open directory: some that the index has, and those between them that it does not have. The
+// list of those that it has may be a part of a longer one, which is not changed.
+func (w *walker) names(fd int, prefix string, known []child, unknown []string, depth int) error {
+	if half := w.half(known); half > 0 {
+		return w.inHalves(fd, prefix, known, unknown, depth, half)
+	}
+	for len(known) > 0 || len(unknown) > 0 {
+		var err error
+		if len(unknown) > 0 && (len(known) == 0 || unknown[0] < known[0].name) {
 			err = w.unknownName(fd, prefix, unknown[0], depth)
 			unknown = unknown[1:]
 		} else {
-			err = w.knownName(fd, prefix, w.known[i])
-			i++
+			err = w.knownName(fd, prefix, known[0])
+			known = known[1:]
 		}
 		if err != nil {
 			return err
@@ -192,12 +209,12 @@ func (w *walker) unknownName(fd int, prefix, name string, depth int) error {
 		return ErrAskGit
 	}
 	path := prefix + name
-	w.unknown++
+	count := w.unknown.Add(1)
 	if w.req.Ignored == nil {
 		w.seen.Unknown = append(w.seen.Unknown, path)
 		return errEnough
 	}
-	if w.unknown > maxUnknown || depth > maxDepth {
+	if count > maxUnknown || depth > maxDepth {
 		return ErrAskGit
 	}
 	now, err := index.LstatAt(fd, name)
