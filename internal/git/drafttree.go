@@ -112,30 +112,37 @@ func haveClash(list []index.Entry, entries map[string]index.Entry, added []strin
 
 // readSettings fails with errAskGit if a setting, or attributes outside of the checkout, may
 // convert files, or give them other modes.
-func (d *drafter) readSettings(ctx context.Context) error {
-	now, err := d.w.Repo.SettingsOf(ctx, d.w.Admin)
+func (d *drafter) readSettings(ctx context.Context) (err error) {
+	d.isText, err = d.w.textOutside(ctx)
+	return err
+}
+
+// textOutside reports whether attributes outside of the checkout may say which files are text. It fails with errAskGit
+// if they, or a setting, may convert files otherwise, or give them other modes.
+func (w *Worktree) textOutside(ctx context.Context) (isText bool, err error) {
+	now, err := w.Repo.SettingsOf(ctx, w.Admin)
 	if err != nil {
-		return err
+		return false, err
 	}
 	is := func(key, value string) bool { return strings.EqualFold(now.Values[key], value) }
 	isOn := func(key string) bool { return now.Values[key] == "" || is(key, "true") }
-	files, known := systemAttributes(d.w.Repo.Git)
+	files, known := systemAttributes(w.Repo.Git)
 	if !known || runtime.GOOS == "windows" || isSet(now.Values["core.autocrlf"]) || is("core.eol", "crlf") || isSet(now.Values["core.ignorecase"]) ||
 		now.Values["core.attributesfile"] != "" || !isOn("core.filemode") || !isOn("core.symlinks") {
-		return errAskGit
+		return false, errAskGit
 	}
-	files = append(files, filepath.Join(d.w.Repo.HostDir(), "info", "attributes"), filepath.Join(d.w.Repo.Git.ConfigHome(), "git", "attributes"))
+	files = append(files, filepath.Join(w.Repo.HostDir(), "info", "attributes"), filepath.Join(w.Repo.Git.ConfigHome(), "git", "attributes"))
 	for _, f := range files {
 		text, err := fsx.ReadFile(f, gitconfig.MaxSize)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil || attributesMatter(text) {
-			return errAskGit
+			return false, errAskGit
 		}
-		d.isText = d.isText || mentionsText(text)
+		isText = isText || mentionsText(text)
 	}
-	return nil
+	return isText, nil
 }
 
 // mentionsText reports whether an attributes file may say which files are text. Git takes

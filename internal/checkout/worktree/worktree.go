@@ -80,19 +80,23 @@ func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
 	return c.At(s).Checkout(ctx, max(s.Workers, 1))
 }
 
-// Verify asks git for the differences. Git writes the index back, so that the agent's
-// first status does not have to read every file again.
+// Verify compares the files with their contents in this process, or asks git for the differences. The index is written
+// back, so that the agent's first status does not have to read every file again.
 func (c *Checkouts) Verify(ctx context.Context, s checkout.Spec) (notes []string, err error) {
+	refresh := git.RefreshIndex
+	if s.Kind != checkout.Isolated && c.At(s).Settle(ctx) == nil {
+		refresh = git.RefreshNothing
+	}
 	err = c.At(s).Change(ctx, func(w *git.Worktree) error {
-		notes, err = verifyCheckout(ctx, w)
+		notes, err = verifyCheckout(ctx, w, refresh)
 		return err
 	})
 	return notes, err
 }
 
-func verifyCheckout(ctx context.Context, w *git.Worktree) ([]string, error) {
+func verifyCheckout(ctx context.Context, w *git.Worktree, refresh git.Refresh) ([]string, error) {
 	converted := 0
-	for e, err := range w.Status(ctx, git.UntrackedNormal, git.RefreshIndex) {
+	for e, err := range w.Status(ctx, git.UntrackedNormal, refresh) {
 		switch {
 		case err != nil:
 			return nil, err

@@ -134,6 +134,16 @@ func (f *Flat) IsPlain() bool {
 	return true
 }
 
+// HasHidden reports whether an entry is marked so that git does not look at its file: skip-worktree or assume-unchanged.
+func (f *Flat) HasHidden() bool {
+	for i := range f.places {
+		if f.At(i).raw.isHidden() {
+			return true
+		}
+	}
+	return false
+}
+
 // isBelowFile reports whether one of the first n entries, which are sorted, is a file in the place of a directory of a path.
 func (f *Flat) isBelowFile(path string, n int) bool {
 	for i := range len(path) {

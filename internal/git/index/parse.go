@@ -156,12 +156,14 @@ func Parse(data []byte, h hash.Hash) (*Index, error) {
 	return x, nil
 }
 
+// isHidden reports whether git does not look at the file.
+func (e rawEntry) isHidden() bool { return e.flags()&assumeValid != 0 || e.extended&skipWorktree != 0 }
+
 // decode returns the entry without its name.
 func (e rawEntry) decode() Entry {
-	flags := e.flags()
 	out := Entry{
-		Mode: modeText(e.mode()), Stage: int(flags&stageMask) >> 12,
-		Hidden: flags&assumeValid != 0 || e.extended&skipWorktree != 0, Sparse: e.extended&skipWorktree != 0, Intended: e.extended&intentToAdd != 0,
+		Mode: modeText(e.mode()), Stage: int(e.flags()&stageMask) >> 12,
+		Hidden: e.isHidden(), Sparse: e.extended&skipWorktree != 0, Intended: e.extended&intentToAdd != 0,
 	}
 	out.stat = e.stat()
 	return out
