@@ -163,7 +163,7 @@ var mayImport = map[string][]string{
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/project", "internal/work",
 	},
 	"internal/view": {
-		".", "internal/actor", "internal/everywhere", "internal/checkout", "internal/condition", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/owner", "internal/page", "internal/parallel",
+		".", "internal/actor", "internal/everywhere", "internal/checkout", "internal/condition", "internal/explain", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout", "internal/merge", "internal/owner", "internal/page", "internal/parallel",
 		"internal/plaintext", "internal/proc", "internal/project", "internal/radar", "internal/run", "internal/work",
 	},
 	"internal/pool": {

@@ -239,7 +239,7 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 		return croft.Condition(w.Finished.Outcome)
 	case status[0] != "":
 		return croft.ConditionDirty
-	case m != nil && m.Status == croft.MergeReverted:
+	case o.isReverted(w, head):
 		return croft.ConditionReverted
 	}
 	return o.wordOfCommits(w, head, isPending, known && collides)
@@ -269,17 +269,57 @@ func (o *oracle) wordOfCommits(w croft.Workspace, head string, isPending, collid
 	return croft.ConditionEmpty
 }
 
+// revertsOf returns the reverts of a workspace's work since it was merged last that were not
+// reverted themselves, the last first, and what was merged then.
+func (o *oracle) revertsOf(w croft.Workspace) (reverts []croft.Merge, head string) {
+	for _, m := range o.merges { // the last first
+		switch {
+		case m.Workspace != w.ID || m.Commit == "":
+		case m.Kind == croft.KindMerge:
+			return reverts, m.Head
+		case m.Kind == croft.KindRevert && m.Status == croft.MergeMerged && !o.isRevert(m.Reverts):
+			reverts = append(reverts, m)
+		}
+	}
+	return reverts, ""
+}
+
+// isReverted reports whether a revert took the work of a commit out of main, where it still is not.
+func (o *oracle) isReverted(w croft.Workspace, head string) bool {
+	reverts, merged := o.revertsOf(w)
+	return len(reverts) > 0 && merged == head && !o.isBack(reverts, head)
+}
+
+// isBack reports whether main has the work of a commit in spite of reverts: without them,
+// which git does not do by itself if main has the commit, nothing changes.
+func (o *oracle) isBack(reverts []croft.Merge, head string) bool {
+	tip := "main"
+	if _, err := o.r.TryGit(o.r.Dir, "merge-base", "--is-ancestor", head, "main"); err == nil {
+		for _, m := range reverts {
+			commit := func(of string, parents ...string) string {
+				return o.r.Git(append([]string{"commit-tree", of + "^{tree}", "-m", "x"}, parents...)...)
+			}
+			with := commit(m.Commit)
+			tree, err := o.r.TryGit(o.r.Dir, "merge-tree", "--write-tree", commit(tip, "-p", with), commit(m.Commit+"^", "-p", with))
+			if err != nil {
+				return false
+			}
+			tip = o.r.Git("commit-tree", strings.TrimSpace(tree), "-p", tip, "-m", "x")
+		}
+	}
+	tree, err := o.r.TryGit(o.r.Dir, "merge-tree", "--write-tree", tip, head)
+	return err == nil && strings.TrimSpace(tree) == o.r.Git("rev-parse", "main^{tree}")
+}
+
 // isIntegrated reports whether main has the work of a commit: its history, no change by a
 // merge, each patch, or one patch of all; and no revert took it back.
 func (o *oracle) isIntegrated(w croft.Workspace, head string) bool {
-	for _, m := range o.merges { // the last first
-		if m.Workspace != w.ID || m.Status != croft.MergeMerged {
-			continue
+	if reverts, _ := o.revertsOf(w); len(reverts) > 0 {
+		lacks := func(m croft.Merge) bool {
+			_, err := o.r.TryGit(o.r.Dir, "merge-base", "--is-ancestor", m.Commit, head)
+			return err != nil
 		}
-		if m.Kind == croft.KindRevert && !o.isRevert(m.Reverts) { // the revert of a revert brings the work back
-			return false
-		}
-		break
+		return slices.ContainsFunc(reverts, lacks) && o.isBack(reverts, head)
 	}
 	if _, err := o.r.TryGit(o.r.Dir, "merge-base", "--is-ancestor", head, "main"); err == nil {
 		return true

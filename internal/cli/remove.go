@@ -247,7 +247,12 @@ func (a *app) lossText(ws croft.Workspace, status croft.Status) string {
 	if len(parts) == 0 {
 		parts = []string{"uncommitted work"}
 	}
-	text := strings.Join(parts, ", ") + " → trash"
+	return a.toTrash(ws, strings.Join(parts, ", "))
+}
+
+// toTrash says that what is named goes to the trash, and for how long.
+func (a *app) toTrash(ws croft.Workspace, what string) string {
+	text := what + " → trash"
 	if kept := a.retentionText(ws.Repo); kept != "" {
 		text += ", " + kept
 	}

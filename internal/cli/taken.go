@@ -40,9 +40,7 @@ func (a *app) addToPlan(ctx context.Context, svc inspector, p *takePlan, r croft
 	case err != nil:
 		p.withWork = append(p.withWork, r.ID)
 	case isClean(*status):
-		if ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: string(r.ID)}); err == nil {
-			t.what = finishedText(*ws)
-		}
+		t.what = a.finishedText(ctx, svc, r.ID, t.what)
 	default:
 		ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: string(r.ID)})
 		if err != nil {
@@ -56,15 +54,25 @@ func (a *app) addToPlan(ctx context.Context, svc inspector, p *takePlan, r croft
 	p.list = append(p.list, t)
 }
 
-// finishedText says why a workspace without work of its own goes.
-func finishedText(ws croft.Workspace) string {
+// finishedText says why a workspace without commits and files of its own goes, or otherwise.
+func (a *app) finishedText(ctx context.Context, svc inspector, id croft.ID, otherwise string) string {
+	req := croft.WorkspaceRequest{Repo: a.dir(), Ref: string(id)}
+	ws, err := svc.Workspace(ctx, req)
+	if err == nil && ws.Status == croft.ConditionReverted { // unless the target has it again, which takes a look
+		req.Look = croft.NoLimit
+		ws, err = svc.Workspace(ctx, req)
+	}
 	switch {
+	case err != nil:
+		return otherwise // it has just gone
+	case ws.Status == croft.ConditionReverted:
+		return a.toTrash(*ws, "work that was reverted, not in "+ws.Target)
 	case ws.MergeStatus == croft.MergeMerged && ws.MergeCommit != "":
 		return "merged as " + shortCommit(ws.MergeCommit) + ", clean"
 	case ws.Target != "":
 		return "nothing that " + ws.Target + " lacks, clean"
 	}
-	return "to the trash"
+	return otherwise
 }
 
 // agreed is what a yes to the plan agrees to.

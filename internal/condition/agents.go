@@ -10,11 +10,14 @@ func orphan(f *Facts) (Verdict, bool) {
 		return none()
 	}
 	action := croft.ActionDiff
-	if f.HasSeenFiles && f.Files.Changed == 0 && !f.isAhead() {
+	if f.HasSeenFiles && !f.hasWork() {
 		action = croft.ActionRemove
 	}
 	return f.verdictFor(croft.ConditionOrphan, "its agent has ended without saying how", action)
 }
+
+// hasWork reports whether there is work that the target lacks, so far as somebody looked.
+func (f *Facts) hasWork() bool { return f.isAhead() || f.isReverted() || f.Files.Changed > 0 }
 
 // isRunLost reports whether the last agent that Croft ran is gone, nobody knows how it ended, and nobody has
 // said since what becomes of its work.
@@ -45,7 +48,7 @@ func (f *Facts) verdictOf(c croft.Condition, verb string, how croft.RunEnd) (Ver
 	if r == nil || r.How != how || f.Workspace.Finished.At.Before(r.StartedAt) {
 		return f.verdictFor(c, "the agent "+verb, croft.ActionDiff)
 	}
-	if f.isAhead() || f.Files.Changed > 0 {
+	if f.hasWork() {
 		return f.verdictFor(c, "the agent "+r.Ending(), croft.ActionDiff)
 	}
 	logs := croft.Next{Action: croft.ActionShow, Command: "croft logs --agent " + shellword.Quote(f.Workspace.Name)}

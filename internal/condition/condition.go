@@ -28,7 +28,7 @@ type Facts struct {
 	InMerge       bool            // a merge of another commit into it is not committed yet
 	Approved      string          // why the checks that stopped its merge do not stop it now
 	TargetMoved   bool            // the target is not where it was when a check failed on it
-	RevertedBy    string          // the commit that reverted its merge
+	RevertedBy    string          // the commit that took its work, as it is, out of the target; see isReverted
 	Presents      string          // the name of the session whose result it holds
 	Forecast      Forecast        // valid for its head and its target as they are
 	Queue         Queue           // of a merge that waits
@@ -335,7 +335,7 @@ func dirty(f *Facts) (Verdict, bool) {
 }
 
 func reverted(f *Facts) (Verdict, bool) {
-	if m := f.current(); m == nil || m.Status != croft.MergeReverted {
+	if !f.isReverted() {
 		return none()
 	}
 	why := ""
@@ -343,6 +343,21 @@ func reverted(f *Facts) (Verdict, bool) {
 		why = "as " + short(f.RevertedBy)
 	}
 	return f.verdictFor(croft.ConditionReverted, why, croft.ActionDiff)
+}
+
+// isReverted reports whether the work was merged and taken back, with no commit since, and is not
+// in the target by another way. The end of an agent that did no more changes nothing about that.
+func (f *Facts) isReverted() bool {
+	m := f.current()
+	switch {
+	case f.HasSeenCommits && f.Commits.IsIntegrated:
+		return false
+	case !f.HasSeenCommits && m != nil && m.Status == croft.MergeMerged && m.Commit == "": // the target had all of it by then
+		return false
+	case m != nil && m.Status == croft.MergeReverted:
+		return true
+	}
+	return f.RevertedBy != ""
 }
 
 func merged(f *Facts) (Verdict, bool) {

@@ -210,6 +210,7 @@ func tableOfWork() []line {
 		{"set up", with(fresh(), func(f *Facts) { f.Workspace.Provision = &croft.Provision{State: croft.ProvisionReady} }), "empty", "", "croft sh x"},
 		{"not set up, with commits", with(committed(), func(f *Facts) { f.Workspace.Provision = &croft.Provision{State: croft.ProvisionFailed} }), "ahead", "2 commits", "croft merge x"},
 		{"orphan", with(committed(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},
+		{"reverted orphan", with(committed(), func(f *Facts) { reverted(f); f.IsOrphan, f.Commits = true, CommitFacts{} }), "orphan", "its agent has ended without saying how", "croft diff x"},
 		{"empty orphan", with(fresh(), func(f *Facts) { f.IsOrphan, f.HasSeenFiles, f.HasSeenCommits = true, true, true }), "orphan", "its agent has ended without saying how", "croft remove x"},
 		{"orphan, not looked at", with(fresh(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},
 		{"resolving", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{3, 2, 0}, true }), "resolving", "2 files to resolve", "croft sh x"},
@@ -225,7 +226,15 @@ func tableOfWork() []line {
 		{"failed, new commit", with(committed(), func(f *Facts) { ends(croft.Failed)(f); f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
 		{"dirty", with(committed(), func(f *Facts) { f.Files.Changed = 2 }), "dirty", "2 files not committed", "croft diff x"},
 		{"reverted", with(committed(), reverted), "reverted", "as 859d7ad", "croft diff x"},
-		{"reverted, new commit", with(committed(), func(f *Facts) { reverted(f); f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
+		{"reverted, new commit", with(committed(), func(f *Facts) { reverted(f); f.Workspace.Head, f.RevertedBy = "c1", "" }), "ahead", "2 commits", "croft merge x"},
+		{"reverted, and brought by another way", with(committed(), func(f *Facts) { reverted(f); f.Commits = CommitFacts{IsIntegrated: true} }), "merged", "", "croft remove x"},
+		{"reverted, and finished since", with(pending(""), func(f *Facts) { f.RevertedBy, f.Commits = "859d7ad00", CommitFacts{} }), "reverted", "as 859d7ad", "croft diff x"},
+		{"squashed, reverted, and finished since", with(pending(""), func(f *Facts) { f.RevertedBy = "859d7ad00" }), "reverted", "as 859d7ad", "croft diff x"},
+		{"reverted, and in conflict since", with(pending(croft.Conflict), func(f *Facts) { f.RevertedBy = "859d7ad00" }), "conflict", "a message", "croft merge --resolve x"},
+		{"reverted, and nothing left to merge, by the record", with(committed(), func(f *Facts) {
+			merged(f)
+			f.Merge.Commit, f.HasSeenCommits, f.RevertedBy = "", false, "859d7ad00"
+		}), "merged", "as 2527144", "croft remove x"},
 		{"merged", with(committed(), merged), "merged", "as 2527144", "croft remove x"},
 		{"merged and locked", with(committed(), func(f *Facts) { merged(f); f.Workspace.IsLocked = true }), "merged", "as 2527144", "croft unlock x"},
 		{"merged, and never set up", with(committed(), func(f *Facts) { merged(f); f.Workspace.Provision = &croft.Provision{State: croft.ProvisionFailed} }), "merged", "as 2527144", "croft remove x"},
@@ -308,6 +317,7 @@ func TestFirstApplies(t *testing.T) {
 		{"collides", func() { f.Forecast = Forecast{true, true} }},
 		{"merged", func() { f.Commits.IsIntegrated = true }},
 		{"reverted", func() {
+			f.Commits.IsIntegrated = false
 			f.Merge = &croft.Merge{State: croft.MergeDone, Status: croft.MergeReverted, Head: f.Workspace.Head}
 		}},
 		{"dirty", func() { f.Files.Changed = 1 }},

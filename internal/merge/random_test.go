@@ -246,7 +246,7 @@ func (h *history) revert(p *piece) {
 	h.tip = step.Commit
 	p.reverts++
 	p.landed = slices.Delete(p.landed, at, at+1)
-	p.taken = append(p.taken, taken{Revert{step.Commit, was.commit}, h.hand("rev-parse", "HEAD")})
+	p.taken = append(p.taken, taken{Revert{Commit: step.Commit, Reverted: was.commit}, h.hand("rev-parse", "HEAD")})
 }
 
 // same compares both sides after a step.

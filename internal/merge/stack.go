@@ -39,8 +39,14 @@ type Item struct {
 	Reverts []Revert
 }
 
-// Revert is a commit on a target that reverted work, and the commit that it reverted.
-type Revert struct{ Commit, Reverted string }
+// Revert is a commit on a target that reverted work. All fields are commits; the last two
+// may be unknown.
+type Revert struct {
+	Commit   string
+	Reverted string // what it reverted: a merge, or the revert of a revert
+	First    string // the first merge of that work into the target
+	Before   string // the target before that
+}
 
 // Step is an item stacked on the steps before it.
 type Step struct {
@@ -196,38 +202,6 @@ func (s *Stacker) beforeRevert(ctx context.Context, taken Revert) (string, error
 		return "", fmt.Errorf("%s is no commit that takes something back", taken.Commit)
 	}
 	return c.Parents[0], nil
-}
-
-// Base returns the commit that an item's work is compared with: the merge base with the
-// target or, if the work was reverted, the merge base without the work. It is empty if
-// the two have no common commit.
-func (s *Stacker) Base(ctx context.Context, tip string, it Item) (string, error) {
-	shared, err := s.MergeTree.MergeBase(ctx, tip, it.Head)
-	if err != nil || shared == "" {
-		return "", err
-	}
-	base := shared
-	for _, taken := range it.Reverts {
-		isTaken, err := s.isTakenForMerged(ctx, tip, it, taken)
-		if err != nil {
-			return "", err
-		}
-		if !isTaken {
-			continue
-		}
-		before, err := s.beforeRevert(ctx, taken)
-		if err != nil {
-			return shared, err
-		}
-		without, err := s.MergeTree.MergeOver(ctx, before, base, taken.Commit)
-		if err != nil || !without.IsClean() {
-			return shared, err
-		}
-		if base, err = s.scratchCommit(ctx, without.Tree, base, "without"); err != nil {
-			return "", err
-		}
-	}
-	return base, nil
 }
 
 // isTakenForMerged reports whether git would skip reverted work because the target has

@@ -212,7 +212,7 @@ func TestMergeAgainAfterUpdate(t *testing.T) {
 		head = b.Commit("new")
 		undo := b.put(first.Commit, Item{Kind: croft.KindRevert, Head: first.Commit, Base: tip, Message: "revert"})
 		again := b.put(undo.Commit, Item{
-			Kind: croft.KindMerge, Strategy: strategy, Head: head, Message: "again", Reverts: []Revert{{undo.Commit, first.Commit}},
+			Kind: croft.KindMerge, Strategy: strategy, Head: head, Message: "again", Reverts: []Revert{{Commit: undo.Commit, Reverted: first.Commit}},
 		})
 		if want := b.Git("rev-parse", "HEAD^{tree}"); again.Tree != want || len(again.Conflicts) > 0 {
 			t.Errorf("%s: tree %s, want that of the work, %s: %+v", strategy, again.Tree, want, again.Conflicts)
@@ -231,7 +231,7 @@ func TestMergeAgainWrittenAnew(t *testing.T) {
 	first := b.put(tip, Item{Kind: croft.KindMerge, Head: head, Message: "first"})
 	undo := b.put(first.Commit, Item{Kind: croft.KindRevert, Head: first.Commit, Base: tip, Message: "revert"})
 	anew := b.work("w", "main", change{"a", "2\n", bob, "better"})
-	again := b.put(undo.Commit, Item{Kind: croft.KindMerge, Head: anew, Message: "again", Reverts: []Revert{{undo.Commit, first.Commit}}})
+	again := b.put(undo.Commit, Item{Kind: croft.KindMerge, Head: anew, Message: "again", Reverts: []Revert{{Commit: undo.Commit, Reverted: first.Commit}}})
 	if want := b.Git("rev-parse", "w^{tree}"); again.Tree != want {
 		t.Errorf("tree %s, want %s: %+v", again.Tree, want, again.Conflicts)
 	}

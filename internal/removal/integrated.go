@@ -8,6 +8,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/isolated"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
@@ -16,14 +17,15 @@ import (
 
 // IsIntegrated reports whether everything that a workspace committed is in its target
 // now, or was merged at its host by a pull request of exactly these commits. Uncommitted work does not count. It is false if there is no repository, no
-// target or no known commit, and if the work was merged and then reverted. It works for
+// target or no known commit, and if the work was merged and then reverted, unless the target
+// has all of it again. It works for
 // live and for removed workspaces.
 func (svc *Removals) IsIntegrated(ctx context.Context, r *project.Project, rec journal.Record) (bool, error) {
 	if r.Git == nil || rec.Workspace.Target == "" {
 		return false, nil
 	}
 	reverts, err := svc.RevertsOf(ctx, rec.Workspace.ID, rec.Workspace.Target)
-	if err != nil || len(reverts) > 0 {
+	if err != nil {
 		return false, err
 	}
 	target, err := r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Target)
@@ -64,11 +66,26 @@ func (svc *Removals) IsIntegrated(ctx context.Context, r *project.Project, rec j
 		if target == "" {
 			return false, nil
 		}
-		if how, err := r.Git.Integrated(ctx, tip, target); err != nil || how == mergetree.NotIntegrated {
+		if in, err := svc.isIn(ctx, r, tip, target, reverts); err != nil || !in {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// isIn reports whether a target has the work of a commit. The commits of work that was
+// reverted are in its history, and prove nothing.
+func (svc *Removals) isIn(ctx context.Context, r *project.Project, tip, target string, reverts []merge.Revert) (bool, error) {
+	if len(reverts) == 0 {
+		how, err := r.Git.Integrated(ctx, tip, target)
+		return how != mergetree.NotIntegrated, err
+	}
+	attempts, err := r.Git.OpenMergeTree(writers.OnDisk)
+	if err != nil {
+		return false, err
+	}
+	defer attempts.Close()
+	return merge.Trial(attempts, svc.Clock).IsBack(ctx, target, merge.Item{Kind: croft.KindMerge, Head: tip, Reverts: reverts})
 }
 
 // ownTips returns the commits that the agent of a removed isolated workspace had beside its
@@ -98,9 +115,5 @@ func (svc *Removals) RevertsOf(ctx context.Context, workspace croft.ID, target s
 	if err != nil {
 		return nil, err
 	}
-	var reverts []merge.Revert
-	for _, m := range view.RevertsInForce(landed) {
-		reverts = append(reverts, merge.Revert{Commit: m.Commit, Reverted: m.Head})
-	}
-	return reverts, nil
+	return view.RevertsOf(landed), nil
 }

@@ -277,8 +277,7 @@ func (svc *Reviews) baseOf(ctx context.Context, attempts *mergetree.Session, wor
 	if it.Reverts, err = svc.Removals.RevertsOf(ctx, work.Workspace, work.Target); err != nil {
 		return "", err
 	}
-	stack := merge.Stacker{MergeTree: attempts, Identity: gitcmd.Identity{Committer: croftIdentity}, Now: svc.Clock}
-	base, err := stack.Base(ctx, work.TargetCommit, it)
+	base, err := merge.Trial(attempts, svc.Clock).Base(ctx, work.TargetCommit, it)
 	if err != nil || base != "" {
 		return base, err
 	}

@@ -38,7 +38,7 @@ func (c *changedLines) find(ctx context.Context, i int) {
 		return
 	}
 	s := &c.sights[i]
-	key := c.keyOf(work.Stamp(ctx), s.fork)
+	key := c.keyOf(work.Stamp(ctx), s)
 	if was, known := c.recallLines(i, key); known {
 		s.work.Added, s.work.Deleted, s.work.Changed = was.Added, was.Deleted, was.Changed
 		return
@@ -47,9 +47,10 @@ func (c *changedLines) find(ctx context.Context, i int) {
 	if err != nil {
 		return
 	}
+	from := c.comparedFrom(ctx, i)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spans, c.of, c.keys = append(c.spans, odb.Span{From: s.fork, To: commit}), append(c.of, i), append(c.keys, key)
+	c.spans, c.of, c.keys = append(c.spans, odb.Span{From: from, To: commit}), append(c.of, i), append(c.keys, key)
 }
 
 // count counts the lines of what was found. If it fails, the lines of what is committed stay.
@@ -64,12 +65,12 @@ func (c *changedLines) count(ctx context.Context) {
 	}
 }
 
-// keyOf returns the key of the lines of work with a stamp since a commit, or "".
-func (c *changedLines) keyOf(stamp, fork string) string {
+// keyOf returns the key of the lines of work with a stamp, or "".
+func (c *changedLines) keyOf(stamp string, s *sight) string {
 	if stamp == "" || c.under() == "" || c.compared.file == "" {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "1 %q %q %q %q\n", c.under(), c.compared.rules, fork, stamp))
+	sum := sha256.Sum256(fmt.Appendf(nil, "2 %q %q %q %q %q\n", c.under(), c.compared.rules, s.fork, s.reverts, stamp))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -32,7 +32,7 @@ type comparison struct {
 	Ahead, Behind           int
 	Added, Deleted, Changed int
 	Fork                    string
-	IsIn                    bool // its work is in the target, if no revert is in force
+	IsIn                    bool // its work is in the target
 	Uncommitted             uncommittedLines
 }
 
@@ -75,7 +75,7 @@ func (l *looker) writeCommitMemory(m *commitMemory) {
 func (l *looker) keyOf(m *commitMemory, i int, tip string) string {
 	ws := l.records[i].Workspace
 	sum := sha256.New()
-	fmt.Fprintf(sum, "2 %q %q %q %q\n", m.rules, tip, ws.Base, l.list[i].Head)
+	fmt.Fprintf(sum, "3 %q %q %q %q %q\n", m.rules, tip, ws.Base, l.list[i].Head, l.sights[i].reverts)
 	for _, own := range append([]string{l.list[i].Head}, l.tipsOf(i)...) {
 		fmt.Fprintf(sum, "%q %t\n", own, ws.PullRequest.Proves(own))
 	}
@@ -83,7 +83,7 @@ func (l *looker) keyOf(m *commitMemory, i int, tip string) string {
 }
 
 // recall sets what is known of a workspace, and reports whether it is.
-func (l *looker) recall(m *commitMemory, i int, tip string, isReverted bool) bool {
+func (l *looker) recall(m *commitMemory, i int, tip string) bool {
 	was, ok := m.known[l.list[i].ID]
 	if !ok || m.file == "" || was.Key != l.keyOf(m, i, tip) {
 		return false
@@ -91,7 +91,7 @@ func (l *looker) recall(m *commitMemory, i int, tip string, isReverted bool) boo
 	s := &l.sights[i]
 	s.work.Ahead, s.work.Behind, s.fork = was.Ahead, was.Behind, was.Fork
 	s.work.Added, s.work.Deleted, s.work.Changed = was.Added, was.Deleted, was.Changed
-	s.setCompared(was.IsIn && !isReverted)
+	s.setCompared(was.IsIn)
 	return true
 }
 

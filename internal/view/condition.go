@@ -8,6 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/condition"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/parallel"
 	"github.com/croft-sh/croft/internal/proc"
@@ -112,7 +113,7 @@ func (v *view) factsOf(rec journal.Record, w croft.Workspace) condition.Facts {
 	if isPresenter {
 		f.Presents = v.sessions.name(w.Session)
 	}
-	f.IsOrphan = v.isOrphan(w)
+	f.IsOrphan, f.RevertedBy = v.isOrphan(w), v.revertOf(w)
 	m, ok := v.merges[w.ID]
 	if !ok {
 		return f
@@ -127,9 +128,6 @@ func (v *view) factsOf(rec journal.Record, w croft.Workspace) condition.Facts {
 	}
 	if m.State == croft.MergeDone && m.Reason == croft.Conflict {
 		f.InMerge = v.r.Trees.At(project.SpecOf(rec)).Progress() == "merge"
-	}
-	if m.Status == croft.MergeReverted {
-		f.RevertedBy = v.revertOf(w.ID, m.Target)
 	}
 	return f
 }
@@ -154,14 +152,24 @@ func (v *view) isOrphan(w croft.Workspace) bool {
 	return isLater
 }
 
-// revertOf returns the commit of the last revert of a workspace's work that is in force on
-// a target, or "".
-func (v *view) revertOf(id croft.ID, target string) string {
+// revertOf returns the commit of the last revert that took a workspace's work, as it was
+// merged last, out of its target, or "".
+func (v *view) revertOf(w croft.Workspace) string {
+	if w.MergeCommit == "" { // nothing of it has landed
+		return ""
+	}
 	landed, err := v.landed()
 	if err != nil {
-		return "" // the revert is known, its commit is not
+		return "" // the status of the merge is known
 	}
-	if reverts := RevertsInForce(onTarget(landed[id], target)); len(reverts) > 0 {
+	on := onTarget(landed[w.ID], w.Target)
+	head := ""
+	for _, m := range on {
+		if m.Kind != croft.KindRevert {
+			head = m.Head
+		}
+	}
+	if reverts := RevertsInForce(on); len(reverts) > 0 && head == w.Head {
 		return reverts[len(reverts)-1].Commit
 	}
 	return ""
@@ -194,4 +202,33 @@ func RevertsInForce(landed []journal.Merge) []journal.Merge {
 		}
 	}
 	return reverts
+}
+
+// RevertsOf returns the reverts that are in force of what landed on one target, as a merge
+// has to know them.
+func RevertsOf(landed []journal.Merge) []merge.Revert {
+	var all []merge.Revert
+	for _, m := range RevertsInForce(landed) {
+		first := firstOf(landed, m)
+		all = append(all, merge.Revert{Commit: m.Commit, Reverted: m.Head, First: first.Commit, Before: first.Before})
+	}
+	return all
+}
+
+// firstOf returns the first merge of the work that a revert took back, which may have been
+// merged and reverted several times.
+func firstOf(landed []journal.Merge, m journal.Merge) journal.Merge {
+	for m.Kind == croft.KindRevert {
+		at := slices.IndexFunc(landed, func(was journal.Merge) bool { return was.ID == m.Reverts })
+		if at < 0 {
+			return journal.Merge{Merge: croft.Merge{Commit: m.Head}, Before: m.Base}
+		}
+		m, landed = landed[at], landed[:at]
+	}
+	for _, was := range landed {
+		if was.Kind == m.Kind && was.Head == m.Head {
+			return was
+		}
+	}
+	return m
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/parallel"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
@@ -29,8 +30,9 @@ type sight struct {
 	commits    condition.CommitFacts
 	files      condition.FileFacts
 	fork       string // the commit at which its history leaves the target's
-	isDue      bool   // its commits and files can be looked at
-	isCompared bool   // its commits were compared with the target, or there is nothing to compare
+	reverts    []merge.Revert
+	isDue      bool // its commits and files can be looked at
+	isCompared bool // its commits were compared with the target, or there is nothing to compare
 }
 
 // isUnseen reports whether there was no time to look at a part of the workspace.

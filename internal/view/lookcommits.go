@@ -3,11 +3,13 @@ package view
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
 )
 
@@ -34,17 +36,12 @@ func (l *looker) lookAtCommits(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	for name, t := range targets {
+	for _, t := range targets {
 		if ancestry.Has(t.tip) {
 			t.line = ancestry.LineOf(t.tip)
-			l.compare(ctx, ancestry, t, func(id croft.ID) []journal.Merge { return RevertsInForce(onTarget(landed[id], name)) })
+			l.compare(ctx, ancestry, t)
 		}
 	}
-}
-
-// isRevertedOn reports whether a revert of a workspace's work is in force on a target.
-func isRevertedOn(landed []journal.Merge, target string) bool {
-	return len(RevertsInForce(onTarget(landed, target))) > 0
 }
 
 // findTargets returns the targets, by name, and all commits that have to be compared. A
@@ -61,7 +58,8 @@ func (l *looker) findTargets(landed map[croft.ID][]journal.Merge) (targets map[s
 			s.isCompared = true
 			continue
 		}
-		if l.isAtTip(i, tip) || l.recall(l.compared, i, tip, isRevertedOn(landed[w.ID], w.Target)) {
+		s.reverts = RevertsOf(onTarget(landed[w.ID], w.Target))
+		if l.isAtTip(i, tip) || l.recall(l.compared, i, tip) {
 			continue
 		}
 		t := targets[w.Target]
@@ -97,9 +95,8 @@ func (l *looker) tipsOf(i int) []string {
 	return append(tips, l.r.Trees.At(project.SpecOf(rec)).OwnTips()...)
 }
 
-// compare compares the workspaces of one target with it. The lines of work that was taken back are those that its merge
-// brought: the target has its commits.
-func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *target, reverts func(croft.ID) []journal.Merge) {
+// compare compares the workspaces of one target with it.
+func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *target) {
 	var spans []odb.Span
 	var of, compared []int
 	for _, i := range t.of {
@@ -121,11 +118,8 @@ func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *targ
 		} else if base, err := l.r.Git.MergeBase(ctx, head, t.tip); err == nil {
 			s.fork = base
 		}
-		if s.work.Ahead > 0 && s.fork != "" {
-			spans, of = append(spans, odb.Span{From: s.fork, To: head}), append(of, i)
-		} else if back := reverts(l.list[i].ID); len(back) > 0 && back[len(back)-1].Base != "" {
-			last := back[len(back)-1]
-			spans, of = append(spans, odb.Span{From: last.Base, To: last.Head}), append(of, i)
+		if from := l.comparedFrom(ctx, i); from != "" && (s.work.Ahead > 0 || from != s.fork) {
+			spans, of = append(spans, odb.Span{From: from, To: head}), append(of, i)
 		}
 	}
 	counts, err := l.session.CountChanges(ctx, spans)
@@ -150,9 +144,32 @@ func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *targ
 		if err != nil {
 			return
 		}
-		s.setCompared(isIn && len(reverts(l.list[i].ID)) == 0)
+		s.setCompared(isIn)
 		l.keep(l.compared, i, t.tip, isIn)
 	})
+}
+
+// comparedFrom returns the commit that the lines of a workspace are counted from: where its history leaves that of its
+// target, without work that was taken back. The commit may be only in the session.
+func (l *looker) comparedFrom(ctx context.Context, i int) string {
+	s := &l.sights[i]
+	if len(s.reverts) == 0 || s.fork == "" {
+		return s.fork
+	}
+	tip, err := l.refs.Ref("refs/heads/" + l.list[i].Target)
+	if err != nil {
+		return s.fork
+	}
+	base, err := merge.Trial(l.session, time.Now).Base(ctx, tip, l.itemOf(i, l.list[i].Head))
+	if err != nil || base == "" {
+		return s.fork
+	}
+	return base
+}
+
+// itemOf is a commit of a workspace as something to merge.
+func (l *looker) itemOf(i int, commit string) merge.Item {
+	return merge.Item{Kind: croft.KindMerge, Head: commit, Reverts: l.sights[i].reverts}
 }
 
 // isIntegrated reports whether a workspace has commits of its own that are all in its
@@ -165,6 +182,9 @@ func (l *looker) isIntegrated(ctx context.Context, known *mergetree.Ancestry, t 
 		return false, nil
 	}
 	pr := rec.Workspace.PullRequest
+	if len(l.sights[i].reverts) > 0 {
+		return l.isBack(ctx, t, i)
+	}
 	for _, path := range paths {
 		if !t.paths[path] && !pr.Proves(head) {
 			return false, nil
@@ -181,6 +201,20 @@ func (l *looker) isIntegrated(ctx context.Context, known *mergetree.Ancestry, t 
 		}
 		how, err := l.r.Git.Integrated(ctx, tip, t.tip)
 		if err != nil || how == mergetree.NotIntegrated {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// isBack reports whether a target has work that was taken back, by another way.
+func (l *looker) isBack(ctx context.Context, t *target, i int) (bool, error) {
+	stack := merge.Trial(l.session, time.Now)
+	for _, tip := range l.tipsOf(i) {
+		if l.records[i].Workspace.PullRequest.Proves(tip) {
+			continue
+		}
+		if is, err := stack.IsBack(ctx, t.tip, l.itemOf(i, tip)); err != nil || !is {
 			return false, err
 		}
 	}
