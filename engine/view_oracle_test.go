@@ -223,7 +223,7 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 	switch {
 	case slices.ContainsFunc(status, isUnmerged), unmarked == nil, isPending && m.Reason == croft.Conflict && notMerging == nil:
 		return croft.ConditionResolving
-	case isPending && m.Reason == croft.Conflict && (!known || collides):
+	case isPending && m.Reason == croft.Conflict && (!known || collides || o.isReverted(w, head)):
 		return croft.ConditionConflict
 	case isPending && m.Reason == croft.CheckFailed:
 		return croft.ConditionCheckFailed
@@ -287,7 +287,10 @@ func (o *oracle) revertsOf(w croft.Workspace) (reverts []croft.Merge, head strin
 // isReverted reports whether a revert took the work of a commit out of main, where it still is not.
 func (o *oracle) isReverted(w croft.Workspace, head string) bool {
 	reverts, merged := o.revertsOf(w)
-	return len(reverts) > 0 && merged == head && !o.isBack(reverts, head)
+	if len(reverts) == 0 || head == w.Base || merged != head && o.r.Git("rev-list", "--count", "main.."+head) != "0" {
+		return false
+	}
+	return !o.isBack(reverts, head)
 }
 
 // isBack reports whether main has the work of a commit in spite of reverts: without them,
@@ -295,7 +298,15 @@ func (o *oracle) isReverted(w croft.Workspace, head string) bool {
 func (o *oracle) isBack(reverts []croft.Merge, head string) bool {
 	tip := "main"
 	if _, err := o.r.TryGit(o.r.Dir, "merge-base", "--is-ancestor", head, "main"); err == nil {
+		mainline := strings.Split(o.r.Git("rev-list", "--first-parent", "main"), "\n")
+		has := func(commit, of string) bool {
+			_, err := o.r.TryGit(o.r.Dir, "merge-base", "--is-ancestor", commit, of)
+			return err == nil
+		}
 		for _, m := range reverts {
+			if has(m.Commit, head) || !has(m.Head, head) && slices.Contains(mainline, head) {
+				continue // to merge would bring nothing
+			}
 			commit := func(of string, parents ...string) string {
 				return o.r.Git(append([]string{"commit-tree", of + "^{tree}", "-m", "x"}, parents...)...)
 			}

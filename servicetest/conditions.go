@@ -133,7 +133,16 @@ func (conditionScenarios) Reverted(t *testing.T, f *fixture) {
 	f.commitIn(b.Path, "b.txt", "2\n")
 	mergeAndRevert(t, f, "b")
 	f.GitIn(b.Path, "reset", "--quiet", "--hard", "HEAD~1")
-	f.wantLook("b", croft.ConditionEmpty, croft.ActionWork)
+	f.wantLook("b", croft.ConditionReverted, croft.ActionDiff)
+	// The end of an agent that did no more changes nothing.
+	c := f.createWith("c", "c.txt", "c\n")
+	mergeAndRevert(t, f, "c")
+	_, err = f.Finish(t.Context(), croft.FinishRequest{Workspace: "c", Policy: croft.MergeNever})
+	must(t, err)
+	f.wantLook("c", croft.ConditionReverted, croft.ActionDiff)
+	// The revert brought into it is.
+	f.GitIn(c.Path, "merge", "--quiet", "--ff-only", "main")
+	f.wantLook("c", croft.ConditionEmpty, croft.ActionWork)
 }
 
 // Conflict: a merge that meets a conflict, its resolution, and a target that gave way.

@@ -28,7 +28,8 @@ type Facts struct {
 	InMerge       bool            // a merge of another commit into it is not committed yet
 	Approved      string          // why the checks that stopped its merge do not stop it now
 	TargetMoved   bool            // the target is not where it was when a check failed on it
-	RevertedBy    string          // the commit that took its work, as it is, out of the target; see isReverted
+	RevertedBy    string          // the last revert that is in force of its work in the target
+	IsAsMerged    bool            // its head is that of its last merge into the target
 	Presents      string          // the name of the session whose result it holds
 	Forecast      Forecast        // valid for its head and its target as they are
 	Queue         Queue           // of a merge that waits
@@ -58,6 +59,7 @@ type Queue struct {
 type CommitFacts struct {
 	Ahead        int
 	IsIntegrated bool // proven: all its commits are in the target
+	IsTakenBack  bool // proven: a revert took work out of the target that to merge would bring there again
 }
 
 // FileFacts is what a look at the files of a workspace found.
@@ -287,7 +289,7 @@ func rejected(f *Facts) (Verdict, bool) {
 	}
 	switch m.Reason {
 	case croft.Conflict:
-		if f.Forecast.IsKnown && !f.Forecast.Collides {
+		if f.Forecast.IsKnown && !f.Forecast.Collides && !f.isReverted() { // forecasts do not know reverts
 			return none() // it is over
 		}
 		return f.verdictFor(croft.ConditionConflict, conflictText(m), croft.ActionResolve)
@@ -352,12 +354,14 @@ func (f *Facts) isReverted() bool {
 	switch {
 	case f.HasSeenCommits && f.Commits.IsIntegrated:
 		return false
+	case f.HasSeenCommits && f.Commits.IsTakenBack:
+		return f.IsAsMerged || f.Commits.Ahead == 0
 	case !f.HasSeenCommits && m != nil && m.Status == croft.MergeMerged && m.Commit == "": // the target had all of it by then
 		return false
 	case m != nil && m.Status == croft.MergeReverted:
 		return true
 	}
-	return f.RevertedBy != ""
+	return !f.HasSeenCommits && f.RevertedBy != "" && f.IsAsMerged
 }
 
 func merged(f *Facts) (Verdict, bool) {

@@ -228,12 +228,17 @@ func tableOfWork() []line {
 		{"reverted", with(committed(), reverted), "reverted", "as 859d7ad", "croft diff x"},
 		{"reverted, new commit", with(committed(), func(f *Facts) { reverted(f); f.Workspace.Head, f.RevertedBy = "c1", "" }), "ahead", "2 commits", "croft merge x"},
 		{"reverted, and brought by another way", with(committed(), func(f *Facts) { reverted(f); f.Commits = CommitFacts{IsIntegrated: true} }), "merged", "", "croft remove x"},
-		{"reverted, and finished since", with(pending(""), func(f *Facts) { f.RevertedBy, f.Commits = "859d7ad00", CommitFacts{} }), "reverted", "as 859d7ad", "croft diff x"},
-		{"squashed, reverted, and finished since", with(pending(""), func(f *Facts) { f.RevertedBy = "859d7ad00" }), "reverted", "as 859d7ad", "croft diff x"},
-		{"reverted, and in conflict since", with(pending(croft.Conflict), func(f *Facts) { f.RevertedBy = "859d7ad00" }), "conflict", "a message", "croft merge --resolve x"},
+		{"reverted, and finished since", with(pending(""), func(f *Facts) { f.RevertedBy, f.Commits = "859d7ad00", CommitFacts{IsTakenBack: true} }), "reverted", "as 859d7ad", "croft diff x"},
+		{"squashed, reverted, and finished since", with(pending(""), func(f *Facts) { f.RevertedBy, f.IsAsMerged, f.Commits.IsTakenBack = "859d7ad00", true, true }), "reverted", "as 859d7ad", "croft diff x"},
+		{"reverted, and finished since, by the record", with(pending(""), func(f *Facts) { f.RevertedBy, f.IsAsMerged, f.HasSeenCommits = "859d7ad00", true, false }), "reverted", "as 859d7ad", "croft diff x"},
+		{"squashed, reverted, new commit", with(committed(), func(f *Facts) { f.RevertedBy, f.Commits.IsTakenBack = "859d7ad00", true }), "ahead", "2 commits", "croft merge x"},
+		{"reverted, and the revert brought into it", with(committed(), func(f *Facts) { f.RevertedBy, f.Commits = "859d7ad00", CommitFacts{} }), "empty", "", "croft sh x"},
+		{"reverted, and in conflict since", with(pending(croft.Conflict), func(f *Facts) {
+			f.RevertedBy, f.Commits, f.Forecast = "859d7ad00", CommitFacts{IsTakenBack: true}, Forecast{IsKnown: true}
+		}), "conflict", "a message", "croft merge --resolve x"},
 		{"reverted, and nothing left to merge, by the record", with(committed(), func(f *Facts) {
 			merged(f)
-			f.Merge.Commit, f.HasSeenCommits, f.RevertedBy = "", false, "859d7ad00"
+			f.Merge.Commit, f.HasSeenCommits, f.RevertedBy, f.IsAsMerged = "", false, "859d7ad00", true
 		}), "merged", "as 2527144", "croft remove x"},
 		{"merged", with(committed(), merged), "merged", "as 2527144", "croft remove x"},
 		{"merged and locked", with(committed(), func(f *Facts) { merged(f); f.Workspace.IsLocked = true }), "merged", "as 2527144", "croft unlock x"},

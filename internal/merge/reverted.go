@@ -80,10 +80,16 @@ func (s *Stacker) IsBack(ctx context.Context, tip string, it Item) (bool, error)
 	if isWithout {
 		return false, nil
 	}
+	brings, err := s.Brings(ctx, tip, it)
+	return err == nil && !brings, err
+}
+
+// Brings reports whether to merge an item would change a file of its target, or conflict.
+func (s *Stacker) Brings(ctx context.Context, tip string, it Item) (bool, error) {
 	merged, err := s.merge(ctx, tip, it)
 	if err != nil || !merged.IsClean() {
-		return false, err
+		return err == nil, err
 	}
 	at, err := s.MergeTree.ReadCommit(ctx, tip)
-	return err == nil && merged.Tree == at.Tree, err
+	return err == nil && merged.Tree != at.Tree, err
 }

@@ -33,6 +33,7 @@ type comparison struct {
 	Added, Deleted, Changed int
 	Fork                    string
 	IsIn                    bool // its work is in the target
+	IsTakenBack             bool `json:",omitempty"`
 	Uncommitted             uncommittedLines
 }
 
@@ -91,12 +92,12 @@ func (l *looker) recall(m *commitMemory, i int, tip string) bool {
 	s := &l.sights[i]
 	s.work.Ahead, s.work.Behind, s.fork = was.Ahead, was.Behind, was.Fork
 	s.work.Added, s.work.Deleted, s.work.Changed = was.Added, was.Deleted, was.Changed
-	s.setCompared(was.IsIn)
+	s.setCompared(was.IsIn, was.IsTakenBack)
 	return true
 }
 
 // keep notes what was found of a workspace.
-func (l *looker) keep(m *commitMemory, i int, tip string, isIn bool) {
+func (l *looker) keep(m *commitMemory, i int, tip string, isIn, isTakenBack bool) {
 	s := &l.sights[i]
 	if s.fork == "" { // there is none, or no time was left to find it
 		return
@@ -107,13 +108,13 @@ func (l *looker) keep(m *commitMemory, i int, tip string, isIn bool) {
 	m.known[l.list[i].ID] = comparison{
 		Uncommitted: m.known[l.list[i].ID].Uncommitted,
 		Key:         l.keyOf(m, i, tip), Ahead: s.work.Ahead, Behind: s.work.Behind, Fork: s.fork,
-		Added: s.work.Added, Deleted: s.work.Deleted, Changed: s.work.Changed, IsIn: isIn,
+		Added: s.work.Added, Deleted: s.work.Deleted, Changed: s.work.Changed, IsIn: isIn, IsTakenBack: isTakenBack,
 	}
 }
 
 // setCompared notes that the commits were compared.
-func (s *sight) setCompared(isIntegrated bool) {
-	s.commits = condition.CommitFacts{Ahead: s.work.Ahead, IsIntegrated: isIntegrated}
+func (s *sight) setCompared(isIntegrated, isTakenBack bool) {
+	s.commits = condition.CommitFacts{Ahead: s.work.Ahead, IsIntegrated: isIntegrated, IsTakenBack: isTakenBack}
 	s.isCompared = true
 	s.work.Seen = append(s.work.Seen, croft.AspectCommits)
 }

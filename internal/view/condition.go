@@ -113,7 +113,8 @@ func (v *view) factsOf(rec journal.Record, w croft.Workspace) condition.Facts {
 	if isPresenter {
 		f.Presents = v.sessions.name(w.Session)
 	}
-	f.IsOrphan, f.RevertedBy = v.isOrphan(w), v.revertOf(w)
+	f.IsOrphan = v.isOrphan(w)
+	f.RevertedBy, f.IsAsMerged = v.revertOf(w)
 	m, ok := v.merges[w.ID]
 	if !ok {
 		return f
@@ -152,27 +153,26 @@ func (v *view) isOrphan(w croft.Workspace) bool {
 	return isLater
 }
 
-// revertOf returns the commit of the last revert that took a workspace's work, as it was
-// merged last, out of its target, or "".
-func (v *view) revertOf(w croft.Workspace) string {
+// revertOf returns the commit of the last revert that is in force of a workspace's work in its
+// target, or "", and whether the workspace is as it was merged last.
+func (v *view) revertOf(w croft.Workspace) (commit string, isAsMerged bool) {
 	if w.MergeCommit == "" { // nothing of it has landed
-		return ""
+		return "", false
 	}
 	landed, err := v.landed()
 	if err != nil {
-		return "" // the status of the merge is known
+		return "", false // the status of the merge is known
 	}
 	on := onTarget(landed[w.ID], w.Target)
-	head := ""
 	for _, m := range on {
 		if m.Kind != croft.KindRevert {
-			head = m.Head
+			isAsMerged = m.Head == w.Head
 		}
 	}
-	if reverts := RevertsInForce(on); len(reverts) > 0 && head == w.Head {
-		return reverts[len(reverts)-1].Commit
+	if reverts := RevertsInForce(on); len(reverts) > 0 {
+		commit = reverts[len(reverts)-1].Commit
 	}
-	return ""
+	return commit, isAsMerged
 }
 
 // onTarget returns those of merges that landed on a target.

@@ -80,7 +80,7 @@ func (l *looker) isAtTip(i int, tip string) bool {
 		return false
 	}
 	l.sights[i].fork = tip
-	l.sights[i].setCompared(false)
+	l.sights[i].setCompared(false, false)
 	return true
 }
 
@@ -141,11 +141,15 @@ func (l *looker) compare(ctx context.Context, known *mergetree.Ancestry, t *targ
 	l.inParallel(ctx, compared, func(i int) {
 		s := &l.sights[i]
 		isIn, err := l.isIntegrated(ctx, known, t, i, paths[i])
+		isTakenBack := false
+		if err == nil && !isIn && len(s.reverts) > 0 && l.list[i].Head != l.records[i].Workspace.Base {
+			isTakenBack, err = merge.Trial(l.session, time.Now).Brings(ctx, t.tip, l.itemOf(i, l.list[i].Head))
+		}
 		if err != nil {
 			return
 		}
-		s.setCompared(isIn)
-		l.keep(l.compared, i, t.tip, isIn)
+		s.setCompared(isIn, isTakenBack)
+		l.keep(l.compared, i, t.tip, isIn, isTakenBack)
 	})
 }
 
