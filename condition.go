@@ -39,7 +39,7 @@ const (
 	ConditionFailed      Condition = "failed"       // its agent failed, and nothing was committed since
 	ConditionKilled      Condition = "killed"       // its agent was killed, and nothing was committed since
 	ConditionDirty       Condition = "dirty"        // it has uncommitted changes
-	ConditionReverted    Condition = "reverted"     // its merge was reverted, and nothing was committed since
+	ConditionReverted    Condition = "reverted"     // its merge was reverted, nothing was committed since, and the target has its work by no other way
 	ConditionMerged      Condition = "merged"       // all its commits are in the target
 	ConditionCollides    Condition = "collides"     // it has commits, and the last forecast says that it collides with its target
 	ConditionToReview    Condition = "to-review"    // it holds the result of a session
