@@ -97,9 +97,30 @@ func (o *oracle) do() {
 		}
 		o.call("SubmitRevert", croft.RevertRequest{Ref: w.Name})
 		o.call("DriveLanes", croft.DriveRequest{})
+		o.afterRevert(w)
 	default:
 		_, err := o.e.Resolve(o.t.Context(), croft.MergeRequest{Workspace: string(w.ID)})
 		o.note("resolve %s: %v", w.Name, err)
+	}
+}
+
+// afterRevert does what may follow on a revert: the agent ends once more, the work is picked
+// by hand, or the target is brought into the workspace.
+func (o *oracle) afterRevert(w croft.Workspace) {
+	var err error
+	switch k := o.IntN(6); {
+	case k < 2:
+		_, err = o.e.Finish(o.t.Context(), croft.FinishRequest{Workspace: string(w.ID), Policy: croft.MergeNever})
+		o.note("finish of %s: %v", w.Name, err)
+	case k == 2:
+		if _, err = o.r.TryGit(o.r.Dir, "cherry-pick", "--allow-empty", w.Head); err != nil {
+			_, _ = o.r.TryGit(o.r.Dir, "cherry-pick", "--abort")
+			_, _ = o.r.TryGit(o.r.Dir, "reset", "--quiet", "--hard")
+		}
+		o.note("cherry-pick of %s: %v", w.Name, err)
+	case k == 3 && w.State == croft.Ready && w.Lease == nil:
+		_, err = o.r.TryGit(w.Path, "merge", "--quiet", "--ff-only", "main")
+		o.note("main into %s: %v", w.Name, err)
 	}
 }
 
