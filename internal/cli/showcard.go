@@ -31,6 +31,9 @@ func (a *app) printCard(ws croft.Workspace, status *croft.Status, details [][]ce
 		a.printGone(ws)
 	} else if ws.Why != "" && !ws.IsUnseen() {
 		a.printProse(2, prose("%s", printable(ws.Why)))
+		if isHeldBack(ws) {
+			a.printProse(2, prose("a merge does not take along what looks like a secret, is large, hidden or a repository"))
+		}
 	}
 	rows := a.cardRows(ws, status, details, signs)
 	wide := 0
@@ -45,8 +48,18 @@ func (a *app) printCard(ws croft.Workspace, status *croft.Status, details [][]ce
 		a.printWrapped(screen.Text("  "+key+strings.Repeat(" ", wide-screen.Width(key)), styleDim), 2+wide+len(columnGap), r.value)
 	}
 	if ws.Next != nil && ws.Next.Command != "" && !isGone {
-		a.printLine(to.Line(screen.Span{Text: "next: ", Style: styleDim}, command(printable(ws.Next.Command))))
+		next := []screen.Span{{Text: "next: ", Style: styleDim}, command(printable(ws.Next.Command))}
+		if isHeldBack(ws) && ws.Next.Action == croft.ActionWork {
+			next = append(next, prose(", to commit or to ignore them"))
+		}
+		a.printLine(to.Line(next...))
 	}
+}
+
+// isHeldBack reports whether all that is not committed of a workspace is what Croft does not commit: other changes are
+// to be read or resolved.
+func isHeldBack(ws croft.Workspace) bool {
+	return ws.Status == croft.ConditionDirty && ws.Next != nil && (ws.Next.Action == croft.ActionWork || ws.Next.Action == croft.ActionMerge)
 }
 
 func agoText(a *app, ws croft.Workspace) string {

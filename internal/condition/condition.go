@@ -67,6 +67,8 @@ type FileFacts struct {
 	Changed  int // paths with uncommitted changes, the unmerged included
 	Unmerged int
 	Marked   int // files that a merge of the target left in conflict and that are as it left them, or have markers; none of Unmerged
+
+	HeldBack []string // those of Changed that finish, merge and save do not commit
 }
 
 // Verdict is a condition with its reason and the next step, if there is one.
@@ -332,6 +334,13 @@ func dirty(f *Facts) (Verdict, bool) {
 	why := count(f.Files.Changed, "file") + " not committed"
 	if f.Forecast.IsKnown && f.Forecast.Collides {
 		return f.verdictFor(croft.ConditionDirty, why+", and it collides with "+f.Workspace.Target, croft.ActionResolve)
+	}
+	if len(f.Files.HeldBack) == f.Files.Changed {
+		why, action := "held back: "+few(shownPaths(f.Files.HeldBack)), croft.ActionWork // a diff shows nothing of them
+		if f.isAhead() {
+			action = croft.ActionMerge
+		}
+		return f.verdictFor(croft.ConditionDirty, why, action)
 	}
 	return f.verdictFor(croft.ConditionDirty, why, croft.ActionDiff)
 }

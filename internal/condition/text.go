@@ -83,6 +83,14 @@ func shownPath(path string) string {
 	return path
 }
 
+func shownPaths(paths []string) []string {
+	var shown []string
+	for _, path := range paths {
+		shown = append(shown, shownPath(path))
+	}
+	return shown
+}
+
 // checkText names the check that failed, with the first line of its output that tells of a
 // failure.
 func checkText(m *croft.Merge) string {

@@ -47,7 +47,9 @@ type looker struct {
 	sights  []sight
 
 	compared *commitMemory
-	active   []time.Time // when each was last active; zero: not asked for yet
+
+	isHeldBack func(dir string, c checkout.Change) bool
+	active     []time.Time // when each was last active; zero: not asked for yet
 }
 
 // The time for a look is for lists in which there is much to look at. A few workspaces get more of it, so that
@@ -61,7 +63,10 @@ const (
 // all by a few processes, at the files of each by its own, those that were active last
 // first. What could not be read or is late is not in the sights.
 func (v *view) lookAt(ctx context.Context, records []journal.Record, list []croft.Workspace, within croft.Duration) []sight {
-	l := &looker{view: v, records: records, list: list, sights: make([]sight, len(list)), active: make([]time.Time, len(list))}
+	l := &looker{
+		view: v, records: records, list: list, sights: make([]sight, len(list)), active: make([]time.Time, len(list)),
+		isHeldBack: work.HeldBack(v.r),
+	}
 	for i, w := range list {
 		l.sights[i].isDue = v.isDue(w)
 	}
@@ -246,6 +251,9 @@ func (l *looker) countChanges(rec journal.Record, changes []checkout.Change, las
 			continue
 		}
 		f.Changed++
+		if l.isHeldBack(rec.Workspace.Path, c) {
+			f.HeldBack = append(f.HeldBack, c.Path)
+		}
 		if c.Kind == checkout.Conflicted {
 			f.Unmerged++
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/journal"
@@ -108,6 +109,21 @@ func SortStatus(ctx context.Context, r *project.Project, tree *git.Worktree, rec
 		}
 	}
 	return w, nil
+}
+
+// HeldBack returns a function that reports whether Croft leaves a change in a checkout at dir out of commits, as far as
+// its kind and path tell: it is false for a secret that is staged.
+func HeldBack(r *project.Project) func(dir string, c checkout.Change) bool {
+	patterns, most := r.Config.Commit.HoldBackPatterns(), r.Config.Commit.MaxBytes
+	return func(dir string, c checkout.Change) bool {
+		switch c.Kind {
+		case checkout.Hidden:
+			return true
+		case checkout.Untracked:
+			return isSecretName(patterns, c.Path) || isNestedOrLarge(dir, c.Path, most)
+		}
+		return false
+	}
 }
 
 func (w *Uncommitted) addEntry(entry odb.StatusEntry) {
