@@ -2,7 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -19,7 +25,7 @@ you choose to the target branch as one commit. What you see is frozen: the agent
 may go on working.
 
 On a terminal the keys are those of "git add -p", and b goes back. In the end what
-was chosen is listed, and you are asked once.
+was chosen is listed, and you are asked once. A no says how to apply it later.
 
 Without a terminal the review is made and printed; "croft apply --review" takes
 a part of it.`,
@@ -74,15 +80,56 @@ func (a *app) runReview(ctx context.Context, svc applier, asked croft.ReviewRequ
 	for _, line := range lines {
 		a.note("  %s", line)
 	}
-	yes, err := a.ask(ctx, fmt.Sprintf("Apply %s to %s?", countNoun(len(lines), "file"), work.Target))
-	if err != nil {
-		return err
-	}
+	yes, err := a.askToApply(ctx, fmt.Sprintf("Apply %s to %s? [y/n] ", countNoun(len(lines), "file"), work.Target))
 	if !yes {
 		a.note("nothing was applied")
-		return nil
+		a.hint(repeatCommand(work, req))
+		return err
 	}
 	return a.applyChosen(ctx, svc, req)
+}
+
+// askToApply asks about all that was chosen, until the answer is one: a choice is not lost by a key next to the right
+// one. The end of the input is no.
+func (a *app) askToApply(ctx context.Context, question string) (bool, error) {
+	for {
+		text, err := a.askLine(ctx, question)
+		switch {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return false, err
+		case text == "y" || text == "yes":
+			return true, nil
+		case text == "n" || text == "no" || text == "q":
+			return false, nil
+		}
+		a.note("y applies what is listed above, n applies nothing")
+	}
+}
+
+// repeatCommand is the command that applies a choice. Hunks that were divided or edited have no number: they are to be
+// chosen again.
+func repeatCommand(work *croft.Review, req croft.ApplyRequest) string {
+	name := shellWord(work.WorkspaceName)
+	if len(req.Edits) > 0 {
+		return "croft review " + name
+	}
+	words := []string{"croft apply", name, "--review", string(work.ID)}
+	if req.Message != "" {
+		words = append(words, "-m", shellWord(req.Message))
+	}
+	for _, path := range slices.Sorted(maps.Keys(req.Hunks)) {
+		var ids []string
+		for _, id := range req.Hunks[path] {
+			ids = append(ids, strconv.Itoa(id))
+		}
+		words = append(words, "--hunks", shellWord(path+":"+strings.Join(ids, ",")))
+	}
+	for _, path := range req.Paths {
+		words = append(words, shellWord(path))
+	}
+	return strings.Join(words, " ")
 }
 
 // showHunks prints where the hunks of a file are, as --hunks names them, if it has several.

@@ -82,7 +82,9 @@ func TestReviewAsks(t *testing.T) {
 		{"back", "b\ny\ny\nb\nn\nn\nq\ny\n", &croft.ApplyRequest{Hunks: map[string][]int{"a.go": {1}}}},
 		{"back and quit", "y\ny\nb\nb\nq\ny\n", nil},
 		{"nothing", "n\nn\nn\nn\nn\ny\n", nil},
+		{"a slip in the end", "a\nd\nd\n\nt\nY\n", &croft.ApplyRequest{Paths: []string{"a.go"}}},
 		{"no in the end", "a\ny\ny\nn\n", nil},
+		{"q in the end", "a\ny\ny\nq\ny\n", nil},
 		{"hangs up", "y\ny\n", nil},
 		{"hangs up in the end", "a\ny\ny\n", nil},
 	} {
@@ -97,13 +99,26 @@ func TestReviewAsks(t *testing.T) {
 			if diff := cmp.Diff(want, applied); diff != "" {
 				t.Errorf("applied (-want +got):\n%s", diff)
 			}
-			if tt.want == nil && !strings.HasSuffix(r.stderr.String(), "nothing was applied\n") {
+			if tt.want == nil && !strings.Contains(r.stderr.String(), "nothing was applied\n") {
 				t.Errorf("stderr %q", r.stderr.String())
 			}
 			if r.exit != croft.ExitOK {
 				t.Errorf("exit %d", r.exit)
 			}
 		})
+	}
+}
+
+// TestReviewRepeats: who does not apply a choice is told the command that applies it later.
+func TestReviewRepeats(t *testing.T) {
+	for answers, want := range map[string]string{
+		"y\nn\ny\ny\nn\nn\n": "hint: croft apply fix-login --review r1 -m 'so it is' --hunks a.go:1,3 b.bin\n",
+		"a\nn\nn\n":          "hint: croft apply fix-login --review r1 -m 'so it is' a.go\n",
+	} {
+		r := atTerminal(reviewing(nil), answers).call(t, "review", "fix-login", "-m", "so it is")
+		if text := strings.Join(strings.Fields(r.stderr.String()), " ") + "\n"; !strings.HasSuffix(text, "nothing was applied "+want) {
+			t.Errorf("stderr %q", text)
+		}
 	}
 }
 
@@ -131,7 +146,7 @@ c.go (renamed, +1 -1, was old.go, 100644 → 100755)
 		`file 1 of 3, hunk 3 of 3: apply this hunk? y n a d b s e q ? file 2 of 3: apply this file? y n a d b s e q ? `+strings.Join(reviewHelp(), "\n")+`
 file 2 of 3: apply this file? y n a d b s e q ? file 3 of 3, hunk 1 of 1: apply this hunk? y n a d b s e q ?   a.go (1 of 3 hunks)
   c.go
-Apply 2 files to main? [y/N]   the workspace stays
+Apply 2 files to main? [y/n]   the workspace stays
   to take it back: croft revert m1
 `)
 }
@@ -177,7 +192,7 @@ func TestReviewByKeys(t *testing.T) {
 	text := r.stderr.String()
 	for _, part := range []string{
 		"fix-login → main   file 1 of 3, hunk 2 of 3   chosen: 1", "+two^[[31m^M", "apply this hunk? y n a d b s e q ?", "chosen: 2", "b.bin (added, binary)", "apply this file?",
-		"\x1b[?1049l  a.go (2 of 3 hunks)\n  b.bin\nApply 2 files to main? [y/N] ",
+		"\x1b[?1049l  a.go (2 of 3 hunks)\n  b.bin\nApply 2 files to main? [y/n] ",
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing in %q", part, text)
