@@ -28,6 +28,7 @@ type inspector interface {
 type shower interface {
 	inspector
 	mergeLister
+	differ
 }
 
 func newShowCommand(a *app) *cobra.Command {
@@ -77,8 +78,12 @@ func (a *app) runShow(ctx context.Context, svc shower, req croft.WorkspaceReques
 		return nil
 	}
 	rows := a.detailRows(ws, status)
-	for _, text := range a.checkTexts(ctx, svc, ws) {
+	merges := mergesOf(ctx, svc, ws)
+	for _, text := range checkTexts(ws, merges) {
 		rows = append(rows, []cell{styledCell("checks", styleDim), plainCell(text)})
+	}
+	if text := appliedText(ctx, svc, ws, merges); text != "" {
+		rows = append(rows, []cell{styledCell("applied", styleDim), plainCell(text)})
 	}
 	if a.env.Width > 0 {
 		a.printCard(ws, status, rows)
@@ -88,23 +93,28 @@ func (a *app) runShow(ctx context.Context, svc shower, req croft.WorkspaceReques
 	return nil
 }
 
-// checkTexts say how the checks of a workspace's last merge went, those that failed at least once. They are a remark
-// beside the answer: what cannot be read is left out.
-func (a *app) checkTexts(ctx context.Context, svc mergeLister, ws croft.Workspace) []string {
-	if ws.MergeStatus == "" {
+// mergesOf are the last merges into the target of a workspace, the newest first. What is told by them is a remark
+// beside the answer: if they cannot be read, there are none.
+func mergesOf(ctx context.Context, svc mergeLister, ws croft.Workspace) []croft.Merge {
+	if ws.Target == "" {
 		return nil
 	}
-	list, err := svc.Merges(ctx, croft.MergesRequest{Repo: a.dir(), Target: ws.Target, Scope: croft.ScopeAll})
+	list, err := svc.Merges(ctx, croft.MergesRequest{Repo: ws.Repo, Target: ws.Target, Scope: croft.ScopeAll})
 	if err != nil {
 		return nil
 	}
-	at := slices.IndexFunc(list.Items, func(m croft.Merge) bool { return m.Workspace == ws.ID && m.Kind == croft.KindMerge })
-	if at < 0 {
+	return list.Items
+}
+
+// checkTexts say how the checks of a workspace's last merge went, those that failed at least once.
+func checkTexts(ws croft.Workspace, merges []croft.Merge) []string {
+	at := slices.IndexFunc(merges, func(m croft.Merge) bool { return m.Workspace == ws.ID && m.Kind == croft.KindMerge })
+	if at < 0 || ws.MergeStatus == "" {
 		return nil
 	}
 	var texts []string
-	for _, c := range list.Items[at].Checks {
-		if text := results.CheckText(list.Items[at], c); text != "" {
+	for _, c := range merges[at].Checks {
+		if text := results.CheckText(merges[at], c); text != "" {
 			texts = append(texts, printable(c.Command)+" "+text)
 		}
 	}
