@@ -95,12 +95,22 @@ func (a *app) remarkMerge(m croft.Merge) {
 		a.remarkText(prose("commit or stash it, then: "), command(driveCommand))
 	case m.Reason != "" && m.Reason != croft.CheckFailed:
 		a.remarkText(prose("%s", printable(m.Message)))
-		a.noteLines(m.Details)
+		a.noteLines(personalDetails(m))
 	}
 	a.remarkRest(m)
 	if m.Reason != "" && m.Reason != croft.HostDirty {
 		a.hint(nextOfMerge(m))
 	}
+}
+
+// personalDetails are the details of a merge without the hash by which programs approve checks: the hint has the
+// command for a person.
+func personalDetails(m croft.Merge) string {
+	if m.Reason != croft.ChecksUntrusted {
+		return m.Details
+	}
+	text, _, _ := strings.Cut(m.Details, "\nCROFT_TRUST=")
+	return text
 }
 
 // remarkConflicts names paths in conflict, a line for each that fits into one.

@@ -169,6 +169,12 @@ func (a *app) runTrust(ctx context.Context, svc trustee, req croft.ChecksRequest
 	}
 	switch {
 	case agreed == consentDryRun:
+		if len(plan.Checks) > 0 && !a.json {
+			a.note("CROFT_TRUST=%s", plan.Hash)
+		}
+	case !plan.IsApproved && agreed != consentNone: // a person said no, and needs no hash
+		a.note("not approved")
+		return statusError(croft.ChecksUntrusted.ExitCode())
 	case !plan.IsApproved:
 		of := " --target " + shellWord(plan.Target)
 		switch {
@@ -239,5 +245,4 @@ func (a *app) showChecks(plan *croft.CheckPlan) {
 		a.printLine(c)
 	}
 	a.note("%s", trustWarnings[plan.Of])
-	a.note("CROFT_TRUST=%s", plan.Hash)
 }

@@ -34,23 +34,24 @@ func TestConfigTrust(t *testing.T) {
 		approved bool // from before
 		named    bool // by CROFT_TRUST
 		want     bool // it is approved now
+		hash     bool // it is said, for a program
 		exit     int
 	}{
 		{name: "asked, yes", terminal: TerminalInteractive, answer: "y\n", want: true},
 		{name: "asked, no", terminal: TerminalInteractive, answer: "n\n", exit: croft.ExitRefused},
 		{name: "asked, nothing said", terminal: TerminalInteractive, exit: croft.ExitRefused},
-		{name: "nobody there", exit: croft.ExitRefused},
-		{name: "nobody there, a yes in the input", answer: "y\n", exit: croft.ExitRefused},
+		{name: "nobody there", exit: croft.ExitRefused, hash: true},
+		{name: "nobody there, a yes in the input", answer: "y\n", exit: croft.ExitRefused, hash: true},
 		{name: "a program on a terminal", args: []string{"--json"}, terminal: TerminalInteractive, answer: "y\n", exit: croft.ExitRefused},
-		{name: "flag, nobody there", args: []string{"--yes"}, exit: croft.ExitRefused},
+		{name: "flag, nobody there", args: []string{"--yes"}, exit: croft.ExitRefused, hash: true},
 		{name: "flag, nobody there, in JSON", args: []string{"--yes", "--json"}, exit: croft.ExitRefused},
 		{name: "flag", args: []string{"--yes"}, terminal: TerminalInteractive, want: true},
 		{name: "flag, in JSON", args: []string{"--yes", "--json"}, terminal: TerminalInteractive, want: true},
 		{name: "named", approved: true, named: true, want: true},
 		{name: "named, in JSON", args: []string{"--json"}, approved: true, named: true, want: true},
-		{name: "named, dry", args: []string{"-n"}, approved: true, named: true},
-		{name: "dry", args: []string{"-n"}},
-		{name: "dry at a terminal", args: []string{"-n", "--yes"}, terminal: TerminalInteractive, answer: "y\n"},
+		{name: "named, dry", args: []string{"-n"}, approved: true, named: true, hash: true},
+		{name: "dry", args: []string{"-n"}, hash: true},
+		{name: "dry at a terminal", args: []string{"-n", "--yes"}, terminal: TerminalInteractive, answer: "y\n", hash: true},
 		{name: "approved already", approved: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestConfigTrust(t *testing.T) {
 					want += `,"named":true`
 				}
 				r.wantJSON(t, tt.exit, `{"version":1,"trust":{"target":"main","commit":"0123456789","checks":["make test"],"hash":"abc","approved":`+want+`}}`)
-			} else if r.stdout.String() != "make test\n" || !strings.Contains(r.stderr.String(), "CROFT_TRUST=abc\n") {
+			} else if r.stdout.String() != "make test\n" || strings.Contains(r.stderr.String(), "CROFT_TRUST=abc") != tt.hash {
 				t.Errorf("stdout %q, stderr %q", r.stdout.String(), r.stderr.String())
 			}
 		})
