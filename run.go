@@ -194,7 +194,7 @@ type Runs interface {
 	// a workspace that had none is RunNotFound.
 	StopRun(ctx context.Context, req StopRunRequest) (*Run, error)
 
-	// RunLog returns a part of what the last agent of a workspace printed. A workspace that had
+	// RunLog returns a part of what the last agent of a workspace printed, also of one that was removed. A workspace that had
 	// none, or whose output is not kept any more, is RunNotFound.
 	RunLog(ctx context.Context, req RunLogRequest) (*RunLog, error)
 }

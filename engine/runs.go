@@ -21,7 +21,7 @@ func (e *Engine) StopRun(ctx context.Context, req croft.StopRunRequest) (*croft.
 	return doOn(ctx, e, call{op: "stop", workspace: req.Workspace, repo: req.Repo, does: writes}, req, e.runs.Stop)
 }
 
-// RunLog returns a part of what the last agent of a workspace printed.
+// RunLog returns a part of what the last agent of a workspace printed, also of one that was removed.
 func (e *Engine) RunLog(ctx context.Context, req croft.RunLogRequest) (*croft.RunLog, error) {
-	return doOn(ctx, e, call{op: "logs", workspace: req.Workspace, repo: req.Repo}, req, e.runs.Read)
+	return doIn(ctx, e, call{op: "logs", workspace: req.Workspace, repo: req.Repo}, req, e.runs.Read)
 }

@@ -149,6 +149,7 @@ func (runScenarios) Refused(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.BeginRun(t.Context(), croft.BeginRunRequest{Workspace: "gone", Command: []string{"agent"}})), croft.WorktreeNotFound)
 	wantCode(t, errOf(f.StopRun(t.Context(), croft.StopRunRequest{Workspace: "a"})), croft.RunNotFound)
 	wantCode(t, errOf(f.RunLog(t.Context(), croft.RunLogRequest{Workspace: "a"})), croft.RunNotFound)
+	wantCode(t, errOf(f.RunLog(t.Context(), croft.RunLogRequest{Workspace: "gone"})), croft.WorktreeNotFound)
 	wantCode(t, errOf(f.RecordRun(t.Context(), croft.RecordRunRequest{Workspace: "a", Run: "aaaaaaaaaaaaaaaa"})), croft.RunNotFound)
 	begun, err := f.BeginRun(t.Context(), croft.BeginRunRequest{Workspace: "a", Command: []string{strings.Repeat("long", 4000)}})
 	must(t, err)

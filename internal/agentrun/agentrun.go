@@ -175,8 +175,20 @@ func (svc *Runs) settle(ctx context.Context, r *project.Project, rec journal.Rec
 	return svc.end(ctx, r, rec, end)
 }
 
-// Read returns a part of what the last agent of a workspace printed.
-func (svc *Runs) Read(_ context.Context, _ project.Location, rec journal.Record, req croft.RunLogRequest) (*croft.RunLog, error) {
+// Read returns a part of what the last agent of a workspace printed, also of one that was removed, as long as that is
+// kept.
+func (svc *Runs) Read(ctx context.Context, s project.Location, req croft.RunLogRequest) (*croft.RunLog, error) {
+	rec, err := svc.FindOnce(ctx, s, req.Workspace)
+	if req.Workspace != "" && errors.Is(err, croft.WorktreeNotFound) {
+		rec, err = svc.FindRemoved(ctx, s.Project, req.Workspace, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readOutput(rec, req)
+}
+
+func readOutput(rec journal.Record, req croft.RunLogRequest) (*croft.RunLog, error) {
 	if req.Limit < 0 {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "an output has no part of less than nothing"}
 	}
@@ -199,7 +211,9 @@ func (svc *Runs) Read(_ context.Context, _ project.Location, rec journal.Record,
 }
 
 func notFoundError(rec journal.Record) error {
-	return &croft.Error{
-		Code: croft.RunNotFound, Message: "Croft has started no agent in it", Hint: fmt.Sprintf("croft run %s -- COMMAND", shellword.Quote(rec.Workspace.Name)),
+	hint := fmt.Sprintf("croft run %s -- COMMAND", shellword.Quote(rec.Workspace.Name))
+	if rec.Workspace.State == croft.Trashed {
+		hint = "croft show " + shellword.Quote(rec.Workspace.Name)
 	}
+	return &croft.Error{Code: croft.RunNotFound, Message: "Croft has started no agent in it", Hint: hint}
 }

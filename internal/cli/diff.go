@@ -16,6 +16,12 @@ type differ interface {
 	Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, error)
 }
 
+// landedDiffer is the part of croft.Service that shows also what has landed.
+type landedDiffer interface {
+	differ
+	mergeLister
+}
+
 // diffForm is how a difference is shown.
 type diffForm int
 
@@ -33,7 +39,8 @@ func newDiffCommand(a *app) *cobra.Command {
 		Use:   "diff [NAME] [PATH...]",
 		Short: "Show the work of a workspace",
 		Long: `Show in what a workspace differs from where it left its target branch,
-uncommitted and new files included. Paths are those of the project; a directory
+uncommitted and new files included; of one that was merged and removed, what it
+brought. Paths are those of the project; a directory
 stands for all below it. Without a name, paths follow "--".
 
 With --review it is the work as a review has frozen it, with --merge what a merge
@@ -84,10 +91,16 @@ func slashedPaths(paths []string) []string {
 	return list
 }
 
-func (a *app) runDiff(ctx context.Context, svc differ, req croft.DiffRequest, form diffForm) error {
+func (a *app) runDiff(ctx context.Context, svc landedDiffer, req croft.DiffRequest, form diffForm) error {
 	work, err := svc.Diff(ctx, req)
 	if err != nil {
 		return err
+	}
+	if work.Left != "" && work.Total.Files == 0 && req.Target == "" && len(req.Paths) == 0 {
+		work, err = a.landedDiff(ctx, svc, req, work)
+		if err != nil {
+			return err
+		}
 	}
 	if a.json {
 		a.emit(diffResult{*work})
@@ -105,6 +118,9 @@ func (a *app) runDiff(ctx context.Context, svc differ, req croft.DiffRequest, fo
 		a.printPatch(work.Files)
 	}
 	a.noteHeldBack(work)
+	if work.Total.Files == 0 && work.Left == "" && req.Review+req.Merge == "" && len(req.Paths)+len(work.HeldBack) == 0 {
+		a.note("%s has no work that %s lacks", work.WorkspaceName, work.Target)
+	}
 	if work.Left != "" {
 		a.note("%s was removed: croft restore %s brings it back", work.WorkspaceName, shellWord(string(work.Workspace)))
 	}
@@ -112,6 +128,23 @@ func (a *app) runDiff(ctx context.Context, svc differ, req croft.DiffRequest, fo
 		a.note("there are more of the %s: --after %s", countNoun(work.Total.Files, "file"), work.Next)
 	}
 	return nil
+}
+
+// landedDiff is what the last merge of a removed workspace has brought to its target, if there is one; else none, the
+// empty difference that the workspace has.
+func (a *app) landedDiff(ctx context.Context, svc landedDiffer, req croft.DiffRequest, none *croft.Review) (*croft.Review, error) {
+	for _, m := range mergesOf(ctx, svc, croft.Workspace{Repo: string(req.Repo), Target: none.Target}) {
+		if m.Workspace != none.Workspace || m.Kind != croft.KindMerge || m.Status != croft.MergeMerged || m.Commit == "" {
+			continue
+		}
+		req.Workspace, req.Merge = "", m.ID
+		work, err := svc.Diff(ctx, req)
+		if err == nil {
+			a.note("%s is in %s: this is what %s brought", none.WorkspaceName, m.Target, shortCommit(m.Commit))
+		}
+		return work, err
+	}
+	return none, nil
 }
 
 // showFiles prints files, one line each, and the sum of all pages.

@@ -44,7 +44,7 @@ If no check has run and the workspace's set-up failed, show the end of what the 
 printed that failed.
 
 With --agent it is the output of the last agent that "croft run" started there, and
-without it, too, as long as no check has run.`,
+without it, too, as long as no check has run. Of a removed workspace it is kept, too.`,
 		Example: `  croft logs fix-login
   croft logs fix-login --follow
   croft logs fix-login --agent -f`,
@@ -81,7 +81,7 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check c
 		a.printSetUpLogs(ws, failed)
 		return nil
 	}
-	if isUnchecked := errors.Is(err, croft.CheckNotFound) || err == nil && !hasChecks(m); isUnchecked && ws.Run != nil && check == "" {
+	if isUnchecked := errors.Is(err, croft.CheckNotFound) || err == nil && !hasChecks(m); isUnchecked && hasRun(ctx, svc, ws) && check == "" {
 		a.note("no check has run: this is what the agent printed")
 		return a.runAgentLogs(ctx, svc, string(ws.ID), isFollowing)
 	}
@@ -122,6 +122,15 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check c
 		req.Offset = log.Next
 	}
 	return nil
+}
+
+// hasRun reports whether an agent ran in a workspace. What is said of a removed one does not tell.
+func hasRun(ctx context.Context, svc runLogReader, ws *croft.Workspace) bool {
+	if ws.State != croft.Trashed {
+		return ws.Run != nil
+	}
+	_, err := svc.RunLog(ctx, croft.RunLogRequest{Repo: ws.Repo, Workspace: string(ws.ID), Limit: 1})
+	return err == nil
 }
 
 // hintAgentLogs says where to read on if no check has run in a workspace, but an agent.
@@ -168,8 +177,12 @@ func (a *app) lastChecked(ctx context.Context, svc logReader, ws *croft.Workspac
 		}
 	}
 	if last == nil {
+		hint := "croft merge " + shellWord(ws.Name)
+		if ws.State == croft.Trashed {
+			hint = "croft show " + shellWord(ws.Name)
+		}
 		return croft.Merge{}, "", &croft.Error{
-			Code: croft.CheckNotFound, Op: "logs", Workspace: ws.Name, Message: "it was never submitted, so no check has run", Details: setupLogs(ws.Provision), Hint: "croft merge " + ws.Name,
+			Code: croft.CheckNotFound, Op: "logs", Workspace: ws.Name, Message: "it was never submitted, so no check has run", Details: setupLogs(ws.Provision), Hint: hint,
 		}
 	}
 	return *last, at, nil

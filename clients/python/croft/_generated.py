@@ -5975,8 +5975,9 @@ class Calls:
         offset: int | None = None,
         limit: int | None = None,
     ) -> RunLog:
-        """Returns a part of what the last agent of a workspace printed. A workspace that had
-        none, or whose output is not kept any more, is RUN_NOT_FOUND.
+        """Returns a part of what the last agent of a workspace printed, also of one that was
+        removed. A workspace that had none, or whose output is not kept any more, is
+        RUN_NOT_FOUND.
 
           workspace: a name, an ID or a path; default: where repo lies
           offset: in bytes; negative: from the end

@@ -4540,8 +4540,9 @@ export abstract class Calls {
   }
 
   /**
-   * Returns a part of what the last agent of a workspace printed. A workspace that had none,
-   * or whose output is not kept any more, is RUN_NOT_FOUND.
+   * Returns a part of what the last agent of a workspace printed, also of one that was
+   * removed. A workspace that had none, or whose output is not kept any more, is
+   * RUN_NOT_FOUND.
    */
   runLog(workspace: string, request: RunLogQuery = {}, options?: CallOptions): Promise<RunLog> {
     return this.send({ method: "GET", path: `/v1/workspaces/${segment(workspace)}/output`, fields: request, keyed: false, options });
