@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,14 +185,22 @@ func processNames(found []proc.Occupant) string {
 }
 
 // occupiedError returns the WorkspaceBusy error that names the processes at work in a
-// workspace.
+// workspace. Of a caller inside it names the shell, and leads out of the workspace.
 func occupiedError(rec journal.Record, found []proc.Occupant) error {
+	hint := "croft show " + shellword.Quote(rec.Workspace.Name)
+	isSelf := func(o proc.Occupant) bool { return o.PID == os.Getpid() && o.File == "" }
+	if slices.ContainsFunc(found, isSelf) {
+		hint = "cd " + shellword.Quote(rec.Workspace.Repo)
+		if len(found) > 1 {
+			found = slices.DeleteFunc(slices.Clone(found), isSelf)
+		}
+	}
 	is, has, it := "is", "has a file", "the process"
 	if len(found) > 1 {
 		is, has, it = "are", "have files", "the processes"
 	}
 	out := &croft.Error{
-		Code: croft.WorkspaceBusy, Message: processNames(found) + " " + is + " at work inside", Hint: "croft show " + rec.Workspace.Name,
+		Code: croft.WorkspaceBusy, Message: processNames(found) + " " + is + " at work inside", Hint: hint,
 	}
 	last := "leave the directory (cd), or end " + it
 	if !slices.ContainsFunc(found, func(o proc.Occupant) bool { return o.File == "" }) {
