@@ -164,7 +164,7 @@ func (s *picking) filter() {
 func (s *picking) draw() {
 	width, height := s.Size()
 	to := s.Stream
-	heading, lines := s.Lines(width - gutter)
+	heading, lines := s.Lines(width - gutter - 1)
 	rows := max(min(maxRows, height-4), 1)
 	if s.at < s.top || s.top+rows > len(s.shown) {
 		s.top = min(s.at, max(len(s.shown)-rows, 0))

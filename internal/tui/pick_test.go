@@ -136,3 +136,15 @@ func TestPickGoesToTheBeginning(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// TestPickIsAsWideAsItSays: what is as wide as it was asked to be is not cut.
+func TestPickIsAsWideAsItSays(t *testing.T) {
+	var out bytes.Buffer
+	p := picker(typing("!"), &out, true, "fix-login")
+	p.Lines = func(width int) (string, []string) {
+		return strings.Repeat("-", width-4) + "head", []string{strings.Repeat("-", width-4) + "tail"}
+	}
+	if _, err := p.Pick(t.Context()); err != nil || !strings.Contains(out.String(), "-head") || !strings.Contains(out.String(), "-tail") {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}
