@@ -77,7 +77,7 @@ func (svc *Doctor) Examine(ctx context.Context, s project.Location, req croft.Do
 	if err := checkDoctor(req); err != nil {
 		return nil, err
 	}
-	svc.NoticeOfGit(project.NoticeAlways)
+	svc.NoticeOfGit(project.NoticeDaily)
 	if !once.HasKey(ctx) || req.Fix != croft.FixAll && req.Import != croft.ImportAll {
 		return svc.examine(ctx, s, req, nil)
 	}

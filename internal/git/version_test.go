@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
@@ -138,11 +139,24 @@ func TestUnrepaired(t *testing.T) {
 	}
 }
 
-func TestIsFirstUse(t *testing.T) {
+// TestMarkTold: of a version is told once, or again after a while, and never if that cannot be recorded.
+func TestMarkTold(t *testing.T) {
 	r := gittest.New(t)
 	g := gitcmd.New(options(r))
 	one, two := gitdir.Version{Major: 2, Minor: 39, Patch: 5}, gitdir.Version{Major: 2, Minor: 43, Patch: 0}
-	if !g.IsFirstUse(one) || g.IsFirstUse(one) || !g.IsFirstUse(two) || gitcmd.New(options(r)).IsFirstUse(one) {
+	if !g.MarkTold(one, 0) || g.MarkTold(one, 0) || g.MarkTold(one, time.Hour) || !g.MarkTold(two, time.Hour) || gitcmd.New(options(r)).MarkTold(one, 0) {
 		t.Error("a version is new once, and only once")
+	}
+	long := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(filepath.Join(g.Options.ConfigDir, "seen-"+one.String()), long, long); err != nil {
+		t.Fatal(err)
+	}
+	if g.MarkTold(one, 0) || g.MarkTold(one, 3*time.Hour) || !g.MarkTold(one, time.Hour) || g.MarkTold(one, time.Hour) {
+		t.Error("after the time it is told of again, once")
+	}
+	lost := options(r)
+	lost.ConfigDir = filepath.Join(g.Options.ConfigDir, "seen-"+one.String(), "below-a-file")
+	if gitcmd.New(lost).MarkTold(one, 0) {
+		t.Error("each call tells what cannot be recorded")
 	}
 }

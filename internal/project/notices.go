@@ -32,24 +32,24 @@ func (p *Projects) Notice(format string, args ...any) {
 }
 
 // NoticeOfGit tells the user if vulnerabilities are known in the installed git: once
-// for each version, and always in the doctor. No call is refused, because distributions
+// for each version, and in the doctor once a day. No call is refused, because distributions
 // repair older versions and keep their number.
 func (p *Projects) NoticeOfGit(when NoticeTime) {
 	v, err := p.Git.Version() // the first call that needs git returns the error
 	next, ok := v.Unrepaired()
-	if err != nil || !ok || when == noticeOnce && !p.Git.IsFirstUse(v) {
+	if err != nil || !ok || !p.Git.MarkTold(v, time.Duration(when)) {
 		return
 	}
 	p.notes.SetOnce(fmt.Sprintf("git %s lacks the fixes for CVE-2025-48384 and CVE-2025-48385, unless your distribution added them; git %s has them", v, next))
 }
 
-// NoticeTime says how often a notice is given.
-type NoticeTime string
+// NoticeTime says after which time a notice is given again.
+type NoticeTime time.Duration
 
 // The values of NoticeTime.
 const (
-	noticeOnce   NoticeTime = "once"
-	NoticeAlways NoticeTime = "always"
+	noticeOnce  NoticeTime = 0
+	NoticeDaily NoticeTime = NoticeTime(24 * time.Hour)
 )
 
 // sweepDamaged deletes damaged databases that were set aside longer ago than

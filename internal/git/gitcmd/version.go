@@ -1,11 +1,11 @@
 package gitcmd
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitdir"
@@ -46,16 +46,19 @@ func (g *Git) fingerprint() string {
 	return fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
 }
 
-// IsFirstUse reports whether no Croft process has used this version of git before, and
-// records the use. If it cannot be recorded, every use is the first.
-func (g *Git) IsFirstUse(v gitdir.Version) bool {
+// MarkTold records that the user is told of this version of git, and reports whether that is due: nobody was told
+// before, or longer ago than again, if that is not zero. What cannot be recorded is never due: it would be told by each call.
+func (g *Git) MarkTold(v gitdir.Version, again time.Duration) bool {
 	if err := os.MkdirAll(g.Options.ConfigDir, 0o700); err != nil {
+		return false
+	}
+	path := filepath.Join(g.Options.ConfigDir, "seen-"+v.String())
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		_ = f.Close()
 		return true
 	}
-	f, err := os.OpenFile(filepath.Join(g.Options.ConfigDir, "seen-"+v.String()), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return !errors.Is(err, os.ErrExist)
-	}
-	_ = f.Close()
-	return true
+	now := time.Now()
+	info, err := os.Lstat(path)
+	return err == nil && again > 0 && now.Sub(info.ModTime()) > again && os.Chtimes(path, now, now) == nil
 }
