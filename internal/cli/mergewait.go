@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -136,7 +137,7 @@ func (a *app) showMerged(ctx context.Context, svc merger, l *live.Merges, repo *
 		}
 		o := results.OfMerge(m, l.Works[m.Workspace], signs, l.Tip)
 		if len(l.Merges) > 1 && m.State == croft.MergeDone && m.Reason != "" {
-			o.Detail = []screen.Span{command(nextOfMerge(m))}
+			o.Detail = []screen.Span{command(a.fromHere(nextOfMerge(m)))}
 		}
 		if as.isNothing(m) {
 			o = a.outcomeOfNothing(ctx, svc, m, as)
@@ -167,10 +168,8 @@ func (a *app) showMerged(ctx context.Context, svc merger, l *live.Merges, repo *
 				kept = "; their workspaces are in the trash " + keptText(a.env.Now(), gone.KeptUntil)
 			}
 		}
-		if m.State == croft.MergeDone && m.Status == croft.MergeMerged {
-			a.remarkRest(m)
-		}
 	}
+	a.remarkRests(slices.DeleteFunc(slices.Clone(l.Merges), func(m croft.Merge) bool { return m.State != croft.MergeDone || m.Status != croft.MergeMerged }))
 	a.remarkText(screen.Span{Text: fmt.Sprintf("%d of %d merged%s", merged, len(l.Merges), kept), Style: styleDim})
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -27,22 +28,25 @@ func (a *app) tellMerges(merges []croft.Merge, works map[croft.ID]*croft.Work) {
 		a.showMerges(merges)
 		return
 	}
+	if len(merges) == 0 {
+		return
+	}
 	var list []outcome
 	for _, m := range merges {
 		o := results.OfMerge(m, works[m.Workspace], a.stdout().Signs(), "")
 		if len(merges) > 1 && m.State == croft.MergeDone && m.Reason != "" {
-			o.Detail = []screen.Span{command(nextOfMerge(m))}
+			o.Detail = []screen.Span{command(a.fromHere(nextOfMerge(m)))}
 		}
 		list = append(list, o)
 	}
 	a.printOutcomes(list...)
-	for _, m := range merges {
-		switch {
-		case len(merges) == 1 && (m.Reason != "" || m.State != croft.MergeDone):
-			a.remarkMerge(m)
-		case m.State == croft.MergeDone:
-			a.remarkRest(m)
-		}
+	switch m := merges[0]; {
+	case len(merges) > 1:
+		a.remarkRests(slices.DeleteFunc(slices.Clone(merges), func(m croft.Merge) bool { return m.State != croft.MergeDone }))
+	case m.Reason != "" || m.State != croft.MergeDone:
+		a.remarkMerge(m)
+	default:
+		a.remarkRest(m)
 	}
 }
 
@@ -73,9 +77,13 @@ func (a *app) remarkIndented(indent int, spans ...screen.Span) {
 // hint says what to run next.
 func (a *app) hint(text string) {
 	if text != "" {
-		here := "cd " + shellWord(a.env.Dir) + " && " // what is approved is named with its project, in which the user may be
-		a.remark(screen.Span{Text: "hint: ", Style: styleBold.And(styleCyan)}, command(printable(strings.TrimPrefix(text, here))))
+		a.remark(screen.Span{Text: "hint: ", Style: styleBold.And(styleCyan)}, command(printable(a.fromHere(text))))
 	}
+}
+
+// fromHere is a command without the way to the directory in which the user is: what is approved is named with its project.
+func (a *app) fromHere(text string) string {
+	return strings.TrimPrefix(text, "cd "+shellWord(a.env.Dir)+" && ")
 }
 
 // remarkMerge says below a result what led to it, and what can be done next.
@@ -143,8 +151,12 @@ func (a *app) remarkRest(m croft.Merge) {
 // remarkHeldBack names what was not committed.
 func (a *app) remarkHeldBack(paths []string) {
 	if len(paths) > 0 {
-		a.remarkText(prose("not committed, because they look like secrets, are large or hidden: %s", printable(strings.Join(paths, ", "))))
+		a.remarkText(prose("%s", printable(heldBackText(paths))))
 	}
+}
+
+func heldBackText(paths []string) string {
+	return "not committed, because they look like secrets, are large or hidden: " + strings.Join(paths, ", ")
 }
 
 // remarkNext says what can be run next: one thing, or another.
