@@ -37,7 +37,7 @@ const mergeProgressEvery = 500 * time.Millisecond
 // is true has come, and which check runs. The returned function ends it.
 func (a *app) startMergeProgress(ctx context.Context, svc mergeLister, of func(croft.Merge) bool) (stop func()) {
 	stage, next := "merging", time.Time{}
-	return a.startProgressOf(func() string {
+	return a.startProgressOf(func() workStage {
 		if now := time.Now(); now.After(next) {
 			next = now.Add(mergeProgressEvery)
 			// An error is not shown: the call that waits reports it, or it is gone at the next look.
@@ -45,7 +45,7 @@ func (a *app) startMergeProgress(ctx context.Context, svc mergeLister, of func(c
 				stage = stageOf(merges.Items, of, stage)
 			}
 		}
-		return stage
+		return workStage{text: stage}
 	})
 }
 

@@ -18,6 +18,7 @@ type creator interface {
 	CreateAll(ctx context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error)
 	PlanCreate(ctx context.Context, req croft.CreateAllRequest) (*croft.CreateResult, error)
 	provisioner
+	croft.Events
 }
 
 // layoutSwarm is the preset in which every workspace has a role.
@@ -212,7 +213,7 @@ func (a *app) runPlan(ctx context.Context, svc creator, req croft.CreateAllReque
 }
 
 func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllRequest, setUp setUpMode) error {
-	stop := a.startProgress("making " + countNoun(len(req.Workspaces), "workspace"))
+	stop := a.startCounted(ctx, svc, "making "+countNoun(len(req.Workspaces), "workspace"), "create", len(req.Workspaces))
 	workspaces, err := svc.CreateAll(ctx, req)
 	stop()
 	if err != nil {

@@ -167,19 +167,33 @@ const (
 // startProgress shows on a terminal that something takes its time: one line that is
 // rewritten and at the end erased. The returned function ends it.
 func (a *app) startProgress(what string) (stop func()) {
-	return a.startProgressOf(func() string { return what })
+	return a.startProgressOf(func() workStage { return workStage{text: what} })
+}
+
+// workStage is what takes its time, and how far it has come, if that is known.
+type workStage struct{ text, count string }
+
+// line is the stage on a line of at most room columns, with the time that it has taken.
+func (s workStage) line(spent time.Duration, running string, room int) string {
+	if s.count == "" {
+		took := fmt.Sprintf(" … %ds", int(spent.Seconds()))
+		return cutEnd(printable(s.text), room-1-screen.Width(took)) + took
+	}
+	rest := columnGap + s.count + ", " + wording.Took(spent)
+	lead := running + " "
+	return lead + cutEnd(printable(s.text), room-1-screen.Width(lead)-screen.Width(rest)) + rest
 }
 
 // startProgressOf is startProgress for something that goes through several stages. The
 // time is that of the stage.
-func (a *app) startProgressOf(stage func() string) (stop func()) {
+func (a *app) startProgressOf(now func() workStage) (stop func()) {
 	if a.env.Terminal != TerminalInteractive || a.env.IsDumb || a.quiet || a.json {
 		return func() {}
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		showProgress(a.env.Stderr, cmp.Or(a.env.Width, usualWidth), stage, quit)
+		showProgress(a.env.Stderr, cmp.Or(a.env.Width, usualWidth), a.stderr().Signs().Of(screen.Going), now, quit)
 	}()
 	return func() {
 		close(quit)
@@ -189,8 +203,8 @@ func (a *app) startProgressOf(stage func() string) (stop func()) {
 
 // showProgress writes over its own line with blanks: every terminal can do
 // that, and not every one knows the sequence that erases a line.
-func showProgress(w io.Writer, room int, stage func() string, quit <-chan struct{}) {
-	start, what := time.Now(), stage()
+func showProgress(w io.Writer, room int, running string, now func() workStage, quit <-chan struct{}) {
+	start, what := time.Now(), now().text
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	width := 0
@@ -202,12 +216,12 @@ func showProgress(w io.Writer, room int, stage func() string, quit <-chan struct
 			}
 			return
 		case <-tick.C:
-			if now := stage(); now != what {
-				start, what = time.Now(), now
+			is := now()
+			if is.text != what {
+				start, what = time.Now(), is.text
 			}
 			if spent := time.Since(start); width > 0 || spent > progressAfter {
-				time := fmt.Sprintf(" … %ds", int(spent.Seconds()))
-				line := cutEnd(printable(what), room-1-screen.Width(time)) + time
+				line := is.line(spent, running, room)
 				was := width
 				width = screen.Width(line)
 				fmt.Fprint(w, "\r"+line+strings.Repeat(" ", max(was-width, 0)))

@@ -234,7 +234,7 @@ func (a *app) setUp(ctx context.Context, svc provisioner, workspaces []croft.Wor
 		}
 	}
 	running := &runningSetUps{of: len(due)}
-	stop := a.startProgressOf(running.String)
+	stop := a.startProgressOf(func() workStage { return workStage{text: running.String()} })
 	defer stop()
 	errs := make([]error, len(due))
 	slots := make(chan struct{}, mostSetUps())
