@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -30,15 +31,22 @@ type logResult struct {
 	Steps []croft.ProvisionedStep `json:"steps,omitempty"`
 }
 
+// logChoice is which output is shown, if not that of the check that decided.
+type logChoice struct {
+	check croft.ID
+	try   int // the run of its command, from 1; zero: the one that decided
+}
+
 func newLogsCommand(a *app) *cobra.Command {
-	var check string
+	var of logChoice
 	var isFollowing, isAgent bool
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Show what the checks of a workspace's last merge printed",
 		Long: `Show the output of the check that decided about the last merge of a workspace: the
 one that runs, else one that failed, else the last one. Of a long output the beginning
-and the end are kept. "croft queue --all --json" has the IDs of all checks.
+and the end are kept. A check that fails is run again: --try 1 shows its first run.
+"croft queue --all --json" has the IDs of all checks.
 
 If no check has run and the workspace's set-up failed, show the end of what the command
 printed that failed.
@@ -55,7 +63,7 @@ without it, too, as long as no check has run. Of a removed workspace it is kept,
 			if isAgent {
 				err = a.runAgentLogs(ctx, svc, a.workspaceRef(args[0]), isFollowing)
 			} else {
-				err = a.runLogs(ctx, svc, a.workspaceRef(args[0]), croft.ID(check), isFollowing && !a.json)
+				err = a.runLogs(ctx, svc, a.workspaceRef(args[0]), of, isFollowing && !a.json)
 			}
 			if err != nil && isFollowing && ctx.Err() != nil {
 				return statusError(croft.ExitCanceled) // who follows ends it by ctrl-c: that is no failure
@@ -63,33 +71,38 @@ without it, too, as long as no check has run. Of a removed workspace it is kept,
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&check, "check", "", "the output of the check with this `ID`")
+	cmd.Flags().StringVar((*string)(&of.check), "check", "", "the output of the check with this `ID`")
+	cmd.Flags().IntVar(&of.try, "try", 0, "the `N`th run of that check on the same tree, from 1 (default: the one that decided)")
 	cmd.Flags().BoolVarP(&isFollowing, "follow", "f", false, "wait for more until the check, or the agent, ends")
 	cmd.Flags().BoolVar(&isAgent, "agent", false, "what the agent printed that \"croft run\" started")
-	cmd.MarkFlagsMutuallyExclusive("agent", "check")
+	cmd.MarkFlagsMutuallyExclusive("agent", "check", "try")
 	registerCompletion(cmd, "check", cobra.NoFileCompletions)
+	registerCompletion(cmd, "try", cobra.NoFileCompletions)
 	return cmd
 }
 
-func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, check croft.ID, isFollowing bool) error {
+func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, of logChoice, isFollowing bool) error {
 	ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: ref, Scope: croft.ScopeAll})
 	if err != nil {
 		return err
 	}
 	m, at, err := a.lastChecked(ctx, svc, ws)
-	if failed := failedSteps(ws.Provision); errors.Is(err, croft.CheckNotFound) && len(failed) > 0 && check == "" {
+	if failed := failedSteps(ws.Provision); errors.Is(err, croft.CheckNotFound) && len(failed) > 0 && of == (logChoice{}) {
 		a.printSetUpLogs(ws, failed)
 		return nil
 	}
-	if isUnchecked := errors.Is(err, croft.CheckNotFound) || err == nil && !hasChecks(m); isUnchecked && hasRun(ctx, svc, ws) && check == "" {
+	if isUnchecked := errors.Is(err, croft.CheckNotFound) || err == nil && !hasChecks(m); isUnchecked && hasRun(ctx, svc, ws) && of == (logChoice{}) {
 		a.note("no check has run: this is what the agent printed")
 		return a.runAgentLogs(ctx, svc, string(ws.ID), isFollowing)
 	}
 	if err != nil {
 		return err
 	}
-	req := croft.CheckLogRequest{Merge: m.ID, Check: check}
+	req := croft.CheckLogRequest{Merge: m.ID, Check: of.check}
 	log, err := svc.CheckLog(ctx, req)
+	if err == nil && of.try != 0 {
+		log, err = tryOf(ctx, svc, m, log, of.try)
+	}
 	if err != nil {
 		return hintAgentLogs(ws, err)
 	}
@@ -131,6 +144,18 @@ func hasRun(ctx context.Context, svc runLogReader, ws *croft.Workspace) bool {
 	}
 	_, err := svc.RunLog(ctx, croft.RunLogRequest{Repo: ws.Repo, Workspace: string(ws.ID), Limit: 1})
 	return err == nil
+}
+
+// tryOf is the output of another run of a check on the same tree.
+func tryOf(ctx context.Context, svc logReader, m croft.Merge, decided *croft.CheckLog, try int) (*croft.CheckLog, error) {
+	tries := results.Tries(m, decided.Check)
+	if try < 1 || try > len(tries) {
+		return nil, &croft.Error{
+			Code: croft.CheckNotFound, Op: "logs", Workspace: m.WorkspaceName, Hint: "croft logs " + shellWord(m.WorkspaceName),
+			Message: fmt.Sprintf("there is no try %d: %s was run %s", try, printable(decided.Check.Command), countOf(len(tries), "time", "times")),
+		}
+	}
+	return svc.CheckLog(ctx, croft.CheckLogRequest{Merge: m.ID, Check: tries[try-1].ID})
 }
 
 // hintAgentLogs says where to read on if no check has run in a workspace, but an agent.
