@@ -162,16 +162,20 @@ func (a *app) runRoundStart(ctx context.Context, svc croft.Rounds, req croft.Rou
 	if err != nil {
 		return err
 	}
-	a.showRound(round)
+	a.showRound(string(req.Session), round)
 	a.noteWorkspaceNotes(round.Workspaces...)
 	return nil
 }
 
-func (a *app) showRound(round *croft.Round) {
+func (a *app) showRound(session string, round *croft.Round) {
 	if a.json {
 		shown := *round
 		shown.Workspaces = nil // they stand beside it
 		a.emit(roundResult{shown, round.Workspaces})
+		return
+	}
+	if a.isShown() {
+		a.printRound(session, round)
 		return
 	}
 	var rows [][]cell
@@ -231,7 +235,8 @@ func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.R
 	if err != nil {
 		return err
 	}
-	a.showRound(round)
+	name := cmp.Or(ses.Name, string(ses.ID))
+	a.showRound(name, round)
 	for _, held := range round.HeldBack {
 		a.note("%s: not committed: %s", held.Agent, strings.Join(held.Paths, ", "))
 		if held.Archive != "" {
@@ -240,6 +245,7 @@ func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.R
 	}
 	a.noteAbsent(round)
 	if len(round.Failed) == 0 {
+		a.remarkPresenting(name, round)
 		return nil
 	}
 	for _, f := range round.Failed {
