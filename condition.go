@@ -41,7 +41,7 @@ const (
 	ConditionDirty       Condition = "dirty"        // it has uncommitted changes
 	ConditionReverted    Condition = "reverted"     // its merge was reverted, nothing was committed since, and the target has its work by no other way
 	ConditionMerged      Condition = "merged"       // all its commits are in the target
-	ConditionCollides    Condition = "collides"     // it has commits, and the last forecast says that it collides with its target
+	ConditionCollides    Condition = "collides"     // it has commits, and a merge of them into its target would have conflicts
 	ConditionToReview    Condition = "to-review"    // it holds the result of a session
 	ConditionPending     Condition = "pending"      // it has commits that its target lacks, and its agent has finished
 	ConditionAhead       Condition = "ahead"        // it has commits that its target lacks, and nobody said that they are finished

@@ -147,11 +147,18 @@ func (o *oracle) foresee() {
 	}
 }
 
-// isForeseen returns what the last forecast says of a workspace, if that is still about its
-// head and its target.
-func (o *oracle) isForeseen(w croft.Workspace, head string) (collides, known bool) {
+// isForeseen returns whether a workspace collides with its target: by git, or by the last forecast, if that is still
+// about its head and its target and knows of uncommitted work, or if there is nothing to merge.
+func (o *oracle) isForeseen(w croft.Workspace, head string, isDirty bool) (collides, known bool) {
 	f, known := o.forecasts[w.ID]
-	return f.collides, known && f.head == head && f.tip == o.r.Git("rev-parse", "main")
+	known = known && f.head == head && f.tip == o.r.Git("rev-parse", "main")
+	reverts, _ := o.revertsOf(w)
+	hasWork := w.Target != "" && o.r.Git("rev-list", "--count", "main.."+head) != "0" && len(reverts) == 0 && !o.isIntegrated(w, head)
+	if !hasWork || known && isDirty {
+		return f.collides, known
+	}
+	_, err := o.r.TryGit(o.r.Dir, "merge-tree", "--write-tree", "main", head)
+	return err != nil, true
 }
 
 // endOf names one end of a merge, which may be submitted again.
@@ -240,7 +247,7 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 	_, unmarked := o.r.TryGit(w.Path, "grep", "--quiet", "--extended-regexp", "-e", "^(<{7}|>{7}) ") // nil: a file has markers, also if it was committed with them
 	_, notMerging := o.r.TryGit(w.Path, "rev-parse", "--quiet", "--verify", "MERGE_HEAD")
 	isPending := m != nil && m.Status == croft.MergePending
-	collides, known := o.isForeseen(w, head)
+	collides, known := o.isForeseen(w, head, status[0] != "")
 	switch {
 	case slices.ContainsFunc(status, isUnmerged), unmarked == nil, isPending && m.Reason == croft.Conflict && notMerging == nil:
 		return croft.ConditionResolving

@@ -43,11 +43,17 @@ type Facts struct {
 	IsListed bool // a list or a look shows it; the answer of an act on it does not say whether somebody looked
 }
 
-// Forecast is what the last forecast says about a workspace and its target.
+// Forecast is what is known of a merge of a workspace into its target.
 type Forecast struct {
 	IsKnown  bool
 	Collides bool
+	Paths    []string     // the first of those in conflict, at most MostPaths; none if they are not known
+	Count    int          // of all of them
+	Reason   croft.Reason // why git cannot merge it at all
 }
+
+// MostPaths is how many paths in conflict are named.
+const MostPaths = 2
 
 // Queue is the place of a merge that waits.
 type Queue struct {
@@ -291,8 +297,8 @@ func rejected(f *Facts) (Verdict, bool) {
 	}
 	switch m.Reason {
 	case croft.Conflict:
-		if f.Forecast.IsKnown && !f.Forecast.Collides && !f.isReverted() { // forecasts do not know reverts
-			return none() // it is over
+		if f.isOver(m) && !f.isReverted() { // forecasts do not know reverts
+			return none()
 		}
 		return f.verdictFor(croft.ConditionConflict, conflictText(m), croft.ActionResolve)
 	case croft.CheckFailed:
@@ -313,6 +319,12 @@ func rejected(f *Facts) (Verdict, bool) {
 		return f.verdictFor(croft.ConditionBlocked, blockedText(m), croft.ActionMerge)
 	}
 	return Verdict{croft.ConditionStuck, m.Message, f.hinted(m.Hint)}, true
+}
+
+// isOver reports whether a merge would have no conflict any more. The forecast is about merges of all the work into the
+// workspace's own target.
+func (f *Facts) isOver(m *croft.Merge) bool {
+	return f.Forecast.IsKnown && !f.Forecast.Collides && m.Target == f.Workspace.Target && (m.Kind == "" || m.Kind == croft.KindMerge)
 }
 
 // unready is about a workspace without work that is not merged, and whose set-up is not done.
@@ -422,7 +434,7 @@ func collides(f *Facts) (Verdict, bool) {
 	if !f.isAhead() || !f.Forecast.IsKnown || !f.Forecast.Collides {
 		return none()
 	}
-	return f.verdictFor(croft.ConditionCollides, "with "+f.Workspace.Target, croft.ActionResolve)
+	return f.verdictFor(croft.ConditionCollides, f.collisionText(), croft.ActionResolve)
 }
 
 func toReview(f *Facts) (Verdict, bool) {

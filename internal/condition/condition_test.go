@@ -146,8 +146,12 @@ func tableOfMerges() []line {
 			f.Merge.Conflicts = []croft.ConflictedPath{{Path: "a\nb", Against: strings.Repeat("0a", 20)}}
 		}), "conflict", `"a\nb"`, "croft merge --resolve x"},
 		{"pending for no reason", func() Facts { return pending("") }, "pending", "finished", "croft merge x"},
-		{"conflict, still forecast", with(pending(croft.Conflict), func(f *Facts) { f.Forecast = Forecast{true, true} }), "conflict", "a message", "croft merge --resolve x"},
-		{"conflict, over", with(pending(croft.Conflict), func(f *Facts) { f.Forecast = Forecast{true, false} }), "pending", "finished", "croft merge x"},
+		{"conflict, still forecast", with(pending(croft.Conflict), func(f *Facts) { f.Forecast = Forecast{IsKnown: true, Collides: true} }), "conflict", "a message", "croft merge --resolve x"},
+		{"conflict, over", with(pending(croft.Conflict), func(f *Facts) { f.Forecast, f.Merge.Target = Forecast{IsKnown: true}, "main" }), "pending", "finished", "croft merge x"},
+		{"conflict with another target", with(pending(croft.Conflict), func(f *Facts) { f.Forecast, f.Merge.Target = Forecast{IsKnown: true}, "v2" }), "conflict", "a message", "croft merge --resolve x"},
+		{"conflict of a part of it", with(pending(croft.Conflict), func(f *Facts) {
+			f.Forecast, f.Merge.Target, f.Merge.Kind = Forecast{IsKnown: true}, "main", croft.KindApply
+		}), "conflict", "a message", "croft merge --resolve x"},
 		{"conflict, new commit", with(pending(croft.Conflict), func(f *Facts) { f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
 		{"check failed", with(pending(croft.CheckFailed), func(f *Facts) {
 			f.Merge.Checks = []croft.Check{{Command: "go vet", Passed: true}, {Command: "go test", Tail: "ok a\n--- FAIL: TestB\n"}}
@@ -214,7 +218,7 @@ func tableOfWork() []line {
 		{"empty orphan", with(fresh(), func(f *Facts) { f.IsOrphan, f.HasSeenFiles, f.HasSeenCommits = true, true, true }), "orphan", "its agent has ended without saying how", "croft remove x"},
 		{"orphan, not looked at", with(fresh(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},
 		{"resolving", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{Changed: 3, Unmerged: 2}, true }), "resolving", "2 files to resolve", "croft sh x"},
-		{"dirty, and collides", with(committed(), func(f *Facts) { f.Files.Changed, f.Forecast = 2, Forecast{true, true} }), "dirty", "2 files not committed, and it collides with main", "croft merge --resolve x"},
+		{"dirty, and collides", with(committed(), func(f *Facts) { f.Files.Changed, f.Forecast = 2, Forecast{IsKnown: true, Collides: true} }), "dirty", "2 files not committed, and it collides with main", "croft merge --resolve x"},
 		{"canceled", with(pending(croft.Canceled), func(f *Facts) {}), "pending", "its merge was canceled", "croft merge x"},
 		{"resolving, staged with markers", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{Changed: 3, Unmerged: 1, Marked: 1}, true }), "resolving", "2 files to resolve", "croft sh x"},
 		{"resolving, committed with markers", with(committed(), func(f *Facts) { f.Files.Marked = 1 }), "resolving", "1 file to resolve", "croft sh x"},
@@ -255,8 +259,17 @@ func tableOfWork() []line {
 			merged(f)
 			f.Workspace.Head, f.Commits = "c1", CommitFacts{Ahead: 2}
 		}), "ahead", "2 commits since it was merged", "croft merge x"},
-		{"collides", with(committed(), func(f *Facts) { f.Forecast = Forecast{true, true} }), "collides", "with main", "croft merge --resolve x"},
-		{"collides with nothing to merge", with(fresh(), func(f *Facts) { f.Forecast = Forecast{true, true} }), "empty", "", "croft sh x"},
+		{"collides", with(committed(), func(f *Facts) { f.Forecast = Forecast{IsKnown: true, Collides: true} }), "collides", "with main", "croft merge --resolve x"},
+		{"collides on paths", with(committed(), func(f *Facts) {
+			f.Forecast = Forecast{IsKnown: true, Collides: true, Paths: []string{"a\nb", "src/c.go"}, Count: 2}
+		}), "collides", `"a\nb", src/c.go`, "croft merge --resolve x"},
+		{"collides on many paths", with(committed(), func(f *Facts) {
+			f.Forecast = Forecast{IsKnown: true, Collides: true, Paths: []string{"a", "b"}, Count: 5}
+		}), "collides", "a, b and 3 more", "croft merge --resolve x"},
+		{"collides without a path", with(committed(), func(f *Facts) {
+			f.Forecast = Forecast{IsKnown: true, Collides: true, Reason: croft.Unrelated}
+		}), "collides", "with main: unrelated", "croft merge --resolve x"},
+		{"collides with nothing to merge", with(fresh(), func(f *Facts) { f.Forecast = Forecast{IsKnown: true, Collides: true} }), "empty", "", "croft sh x"},
 		{"to review", with(committed(), func(f *Facts) { f.Presents = "login-race" }), "to-review", "the result of login-race", "croft review x"},
 		{"pending", with(committed(), ends(croft.Succeeded)), "pending", "finished", "croft merge x"},
 		{"ahead", committed, "ahead", "2 commits", "croft merge x"},
@@ -322,7 +335,7 @@ func TestFirstApplies(t *testing.T) {
 		{"ahead", func() {}},
 		{"pending", func() { f.Workspace.Finished = &croft.Finished{Outcome: croft.Succeeded, Head: f.Workspace.Head} }},
 		{"to-review", func() { f.Presents = "s" }},
-		{"collides", func() { f.Forecast = Forecast{true, true} }},
+		{"collides", func() { f.Forecast = Forecast{IsKnown: true, Collides: true} }},
 		{"merged", func() { f.Commits.IsIntegrated = true }},
 		{"reverted", func() {
 			f.Commits.IsIntegrated = false

@@ -74,6 +74,24 @@ func conflictText(m *croft.Merge) string {
 	return text
 }
 
+// collisionText names the first paths on which the work collides with its target, if they are known.
+func (f *Facts) collisionText() string {
+	var shown []string
+	for _, path := range f.Forecast.Paths {
+		shown = append(shown, shownPath(path))
+	}
+	text := strings.Join(shown, ", ")
+	switch more := f.Forecast.Count - len(shown); {
+	case text == "" && f.Forecast.Reason != "":
+		return "with " + f.Workspace.Target + ": " + string(f.Forecast.Reason)
+	case text == "":
+		return "with " + f.Workspace.Target
+	case more > 0:
+		return fmt.Sprintf("%s and %d more", text, more)
+	}
+	return text
+}
+
 // shownPath returns a path as it is, or quoted if it has characters that are not printable: a
 // file name with a line break must not decide what the rest of the sentence is.
 func shownPath(path string) string {

@@ -170,13 +170,23 @@ type scan struct {
 // scanPairs finds the pairs that collide, among those that the last scan did not
 // compare.
 func (l *scan) scanPairs(ctx context.Context, fresh []pair) (map[pair]Collision, error) {
+	found, merged, err := l.decide(ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	return found, l.mergePairs(ctx, merged, found)
+}
+
+// decide finds out what can be known of pairs without a merge: those that collide because their histories are
+// unrelated, and in l.idle the heads that the target has already. It returns the pairs that are left to be merged.
+func (l *scan) decide(ctx context.Context, fresh []pair) (found map[pair]Collision, merges []pair, err error) {
 	if len(fresh) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	l.scanner.Attempts.Prestart(ctx)
 	k, err := l.readAncestry(ctx, fresh)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	isIdle := make([]bool, len(l.all))
 	for _, p := range fresh {
@@ -186,7 +196,7 @@ func (l *scan) scanPairs(ctx context.Context, fresh []pair) (map[pair]Collision,
 		}
 	}
 	fresh = slices.DeleteFunc(slices.Clone(fresh), func(p pair) bool { return isIdle[p.a] || isIdle[p.b] })
-	found := map[pair]Collision{}
+	found = map[pair]Collision{}
 	var related []pair
 	for _, p := range fresh {
 		if k.base(p.a, p.b) == noBase {
@@ -195,12 +205,12 @@ func (l *scan) scanPairs(ctx context.Context, fresh []pair) (map[pair]Collision,
 		}
 		related = append(related, p)
 	}
-	merged, err := l.prunePairs(ctx, k, related)
+	merges, err = l.prunePairs(ctx, k, related)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	l.counts.Pruned, l.counts.Merged = len(fresh)-len(merged), len(merged)
-	return found, l.mergePairs(ctx, merged, found)
+	l.counts.Pruned, l.counts.Merged = len(fresh)-len(merges), len(merges)
+	return found, merges, nil
 }
 
 // readAncestry reads the history of the commits of pairs, as far as it is needed.

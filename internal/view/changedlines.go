@@ -23,7 +23,6 @@ type uncommittedLines struct {
 type changedLines struct {
 	*looker
 	statuses *git.Statuses
-	under    func() string // what the lines depend on besides the work; empty: nothing may be remembered
 
 	mu    sync.Mutex
 	spans []odb.Span

@@ -35,6 +35,7 @@ type comparison struct {
 	IsIn                    bool // its work is in the target
 	IsTakenBack             bool `json:",omitempty"`
 	Uncommitted             uncommittedLines
+	Forecast                targetForecast
 }
 
 // maxCommitMemory bounds the file.
@@ -93,6 +94,7 @@ func (l *looker) recall(m *commitMemory, i int, tip string) bool {
 	s.work.Ahead, s.work.Behind, s.fork = was.Ahead, was.Behind, was.Fork
 	s.work.Added, s.work.Deleted, s.work.Changed = was.Added, was.Deleted, was.Changed
 	s.setCompared(was.IsIn, was.IsTakenBack)
+	s.isRemembered = true
 	return true
 }
 
@@ -104,7 +106,7 @@ func (l *looker) keep(m *commitMemory, i int, tip string, isIn, isTakenBack bool
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.isNew = true
+	m.isNew, s.isRemembered = true, true
 	m.known[l.list[i].ID] = comparison{
 		Uncommitted: m.known[l.list[i].ID].Uncommitted,
 		Key:         l.keyOf(m, i, tip), Ahead: s.work.Ahead, Behind: s.work.Behind, Fork: s.fork,

@@ -77,6 +77,9 @@ func (v *view) setConditions(records []journal.Record, list []croft.Workspace, s
 		f := v.factsOf(records[i], *w)
 		f.IsListed = v.isListing || v.isShown || sights != nil
 		f.Forecast.Collides, f.Forecast.IsKnown = collides[w.ID]
+		if sights != nil {
+			f.Forecast = sights[i].settleForecast(w, f.Forecast)
+		}
 		if sights != nil && sights[i].isDue {
 			s := &sights[i]
 			w.Work = &s.work

@@ -33,10 +33,16 @@ type sight struct {
 	reverts    []merge.Revert
 	isDue      bool // its commits and files can be looked at
 	isCompared bool // its commits were compared with the target, or there is nothing to compare
+
+	tip          string // of the target; empty: there is none, or the workspace is at it
+	isRemembered bool   // the comparison of its commits is in the memory
+	forecast     condition.Forecast
 }
 
 // isUnseen reports whether there was no time to look at a part of the workspace.
-func (s *sight) isUnseen() bool { return s.isDue && (!s.isCompared || !s.work.Has(croft.AspectFiles)) }
+func (s *sight) isUnseen() bool {
+	return s.isDue && (!s.isCompared || !s.work.Has(croft.AspectFiles) || s.needsForecast() && !s.forecast.IsKnown)
+}
 
 // looker looks at the workspaces of a list.
 type looker struct {
@@ -47,6 +53,7 @@ type looker struct {
 	sights  []sight
 
 	compared *commitMemory
+	under    func() string // what merges depend on besides commits; empty: nothing may be remembered
 
 	isHeldBack func(dir string, c checkout.Change) bool
 	active     []time.Time // when each was last active; zero: not asked for yet
@@ -90,8 +97,17 @@ func (v *view) lookAt(ctx context.Context, records []journal.Record, list []crof
 	l.session = session
 	l.pullIsolated(ctx)
 	l.compared = l.readCommitMemory(ctx)
+	l.under = sync.OnceValue(func() string {
+		under, _ := l.r.Git.MergeConditions(context.WithoutCancel(ctx)) // if they are not known, nothing is remembered
+		return under
+	})
 	l.lookAtCommits(ctx)
+	l.recallForecasts()
+	half, cancel := halfOf(ctx) // files are looked at each time, a merge is forecast once
+	l.forecastTargets(half)
+	cancel()
 	l.lookAtFiles(ctx)
+	l.forecastTargets(ctx)
 	l.writeCommitMemory(l.compared)
 	return l.sights
 }
@@ -200,10 +216,6 @@ func (l *looker) lookAtFiles(ctx context.Context) {
 	statuses := l.r.Git.RememberedStatusesAt(ctx, l.moment)
 	defer statuses.Close()
 	changed := changedLines{looker: l, statuses: statuses}
-	changed.under = sync.OnceValue(func() string {
-		under, _ := l.r.Git.MergeConditions(ctx) // if they are not known, nothing is remembered
-		return under
-	})
 	l.inParallel(ctx, l.byActivity(func(croft.Workspace) bool { return true }), func(i int) {
 		rec, s := l.records[i], &l.sights[i]
 		changes, err := l.r.Trees.ChangesBy(ctx, statuses, project.SpecOf(rec))

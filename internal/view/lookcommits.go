@@ -59,7 +59,11 @@ func (l *looker) findTargets(landed map[croft.ID][]journal.Merge) (targets map[s
 			continue
 		}
 		s.reverts = RevertsOf(onTarget(landed[w.ID], w.Target))
-		if l.isAtTip(i, tip) || l.recall(l.compared, i, tip) {
+		if l.isAtTip(i, tip) {
+			continue
+		}
+		s.tip = tip
+		if l.recall(l.compared, i, tip) {
 			continue
 		}
 		t := targets[w.Target]

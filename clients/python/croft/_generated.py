@@ -3822,9 +3822,10 @@ class Workspace(Model):
     # fault says what is wrong with a broken workspace, and movedFrom where the record has one
     # that was moved; path is where it is now
     moved_from: str | None
-    # collides names the workspaces, and the target, with which it collided in the last
-    # forecast, as far as neither side has new commits since. It is in listings only;
-    # Radar.Conflicts makes a new forecast.
+    # collides names the target, if its commits collide with that as they are now, and the
+    # workspaces with which it collided in the last forecast, as far as neither side has new
+    # commits since. It is in listings only. A look finds out about the target;
+    # Radar.Conflicts makes a new forecast of all.
     collides: list[str]
     # what callers record with it; Croft does not look at it.
     meta: dict[str, str]

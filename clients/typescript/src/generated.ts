@@ -3424,9 +3424,10 @@ export interface Workspace {
    */
   movedFrom?: string;
   /**
-   * collides names the workspaces, and the target, with which it collided in the last
-   * forecast, as far as neither side has new commits since. It is in listings only;
-   * Radar.Conflicts makes a new forecast.
+   * collides names the target, if its commits collide with that as they are now, and the
+   * workspaces with which it collided in the last forecast, as far as neither side has new
+   * commits since. It is in listings only. A look finds out about the target; Radar.Conflicts
+   * makes a new forecast of all.
    */
   collides?: string[];
   /** what callers record with it; Croft does not look at it. */
