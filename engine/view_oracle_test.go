@@ -231,7 +231,7 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 		if m.IsHeld {
 			return croft.ConditionHeld
 		}
-		return croft.Condition(m.State)
+		return croft.ConditionQueued // also if its driver was killed: no other process is at work
 	}
 	if w.Lease != nil || w.Round > 0 && !w.IsRoundOver && w.Label != "presenter" {
 		return croft.ConditionWorking

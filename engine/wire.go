@@ -53,7 +53,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.views.Approvals, e.equipment.Approvals = e.rules, e.rules
 	e.removals.Equipment, e.equipment.Hider = e.equipment, e.workspaces
 	e.lanes = &lane.Lanes{Projects: p, Commits: e.commits, Workspaces: e.workspaces, Removals: e.removals, Rules: e.rules}
-	e.views.Queues = e.lanes
+	e.views.Queues, e.removals.Queues = e.lanes, e.lanes
 	e.resolver = &resolve.Resolver{Projects: p, Commits: e.commits, Views: e.views, Removals: e.removals, Rewinds: e.rewinds, Workspaces: e.workspaces, Lanes: e.lanes}
 	e.reviews = &review.Reviews{Projects: p, Commits: e.commits, Removals: e.removals, Lanes: e.lanes, Trash: e.trash}
 	e.rounds = &round.Rounds{Projects: p, Commits: e.commits, Views: e.views, Workspaces: e.workspaces, Removals: e.removals}
@@ -61,7 +61,7 @@ func newEngine(p *project.Projects) *Engine {
 	p.RoundRecovery = e.rounds.RecoverRounds
 	e.upkeep = &upkeep.Upkeep{Projects: p, Removals: e.removals, Trash: e.trash, Lanes: e.lanes, Reviews: e.reviews, Rounds: e.rounds, Pool: e.pool}
 	e.uninstaller = &uninstall.Uninstaller{Projects: p, Forecasts: e.forecasts, Workspaces: e.workspaces, Trash: e.trash, Lanes: e.lanes, Pool: e.pool}
-	e.doctor = &doctor.Doctor{Projects: p, Commits: e.commits, Trash: e.trash, Rewinds: e.rewinds}
+	e.doctor = &doctor.Doctor{Projects: p, Commits: e.commits, Trash: e.trash, Rewinds: e.rewinds, Queues: e.lanes}
 	e.history = &history.History{Projects: p, Removals: e.removals, Trash: e.trash, Rewinds: e.rewinds, Lanes: e.lanes}
 	return e
 }

@@ -225,12 +225,27 @@ func (b *Book) StopAll() {
 	}
 }
 
-// Requeue puts a merge back into the queue in a transaction. Attempts of it that seem to run
-// are those of a driver that died: they are recorded as stopped, and so are their checks, of
-// which an event tells once.
+// Requeue puts a merge back into the queue in a transaction, as [Requeued] has it. An event tells once of each check that
+// was stopped.
 func Requeue(tx *journal.Tx, m journal.Merge, now time.Time) error {
-	m.Requeue()
+	m, stopped := requeued(m)
 	var all []error
+	for _, e := range stopped {
+		e.Time = now
+		all = append(all, tx.Emit(e))
+	}
+	return errors.Join(append(all, tx.PutMerge(&m))...)
+}
+
+// Requeued returns a merge as it is in the queue again. Attempts of it that seem to run are those of a driver that died:
+// they are stopped, and so are their checks.
+func Requeued(m journal.Merge) journal.Merge {
+	m, _ = requeued(m)
+	return m
+}
+
+func requeued(m journal.Merge) (queued journal.Merge, stopped []croft.Event) {
+	m.Requeue()
 	attempts := slices.Clone(m.Attempts)
 	for i, a := range attempts {
 		if a.State != croft.TryRunning {
@@ -247,16 +262,16 @@ func Requeue(tx *journal.Tx, m journal.Merge, now time.Time) error {
 				continue // the record of the topmost merge tells
 			}
 			e := croft.Event{
-				Time: now, Kind: croft.EventCheckEnded, Subjects: croft.Subjects{Repo: m.RepoID, Target: m.Target, Batch: a.Batch, Check: c.ID},
+				Kind: croft.EventCheckEnded, Subjects: croft.Subjects{Repo: m.RepoID, Target: m.Target, Batch: a.Batch, Check: c.ID},
 				After: &croft.Nouns{Check: c},
 			}
 			if a.Merges > 0 {
 				nameMerge(&e, m.Merge)
 			}
-			all = append(all, tx.Emit(e))
+			stopped = append(stopped, e)
 		}
 		attempts[i] = a
 	}
 	m.Attempts = attempts
-	return errors.Join(append(all, tx.PutMerge(&m))...)
+	return m, stopped
 }

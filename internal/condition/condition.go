@@ -217,7 +217,7 @@ func waiting(f *Facts) (Verdict, bool) {
 	}
 	switch {
 	case f.Queue.IsUnrun && m.State != croft.MergeQueued:
-		return f.verdictFor(croft.Condition(m.State), "interrupted: nobody drives the queue", croft.ActionDrive)
+		return f.verdictFor(croft.ConditionQueued, "interrupted: nobody drives the queue", croft.ActionDrive)
 	case m.State == croft.MergeMerging:
 		return verdict(croft.ConditionMerging, "")
 	case m.State == croft.MergeChecking:

@@ -100,7 +100,7 @@ func tableOfRecord() []line {
 		{"put back", with(fresh(), func(f *Facts) { f.Workspace.State, f.Workspace.Fault = croft.Creating, croft.FaultRewinding }), "making", "its files are being put back", ""},
 		{"its merge was interrupted", with(committed(), func(f *Facts) {
 			f.Merge, f.Queue.IsUnrun = &croft.Merge{State: croft.MergeChecking, Head: "x"}, true
-		}), "checking", "interrupted: nobody drives the queue", "croft queue run"},
+		}), "queued", "interrupted: nobody drives the queue", "croft queue run"},
 		{"its remover died", with(fresh(), func(f *Facts) {
 			f.Workspace.State, f.Workspace.Fault, f.IsHalfRemoved = croft.Broken, croft.FaultMissing, true
 		}), "unfinished", "its removal was interrupted", "croft doctor --fix"},

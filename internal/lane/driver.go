@@ -231,6 +231,12 @@ func (svc *Lanes) ShowMerge(ctx context.Context, req croft.GetRequest) (*croft.M
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, attempt.MergeNotFoundError(string(req.Ref))
 	}
+	if err == nil && isAtWork(m) {
+		if r, err := svc.ByID(ctx, m.RepoID); err == nil {
+			now := svc.shown(ctx, r, m)
+			return &now, nil
+		}
+	}
 	return &m.Merge, err
 }
 

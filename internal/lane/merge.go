@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/attempt"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
@@ -71,7 +72,7 @@ func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.
 	}
 	out := make([]croft.Merge, len(found))
 	for i, m := range found {
-		out[i] = m.Merge
+		out[i] = svc.shown(ctx, s.Project, m)
 	}
 	return page.Cut(out, req.Page, page.Listed, page.Merge)
 }
@@ -89,6 +90,11 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 	}
 	if err := layout.CheckReason(req.Reason); err != nil {
 		return nil, err
+	}
+	if req.DryRun != croft.DryRunOn {
+		if err := svc.settleInterrupted(ctx, s.Project, req.Target); err != nil {
+			return nil, err
+		}
 	}
 	again, err := svc.listRetryable(ctx, s.Project, req.Target)
 	if err != nil {
@@ -130,8 +136,10 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 			if err := journal.CheckRevision(m.Revision, req.IfRevision); err != nil {
 				return explain.WithWorkspace(m.WorkspaceName, err)
 			}
-			isLate := m.State != croft.MergeQueued && m.State != croft.MergeDone
-			if isLate || req.DryRun == croft.DryRunOn {
+			if req.DryRun == croft.DryRunOn && isAtWork(m) && svc.IsUnrun(s.Project, m.Target) {
+				m = attempt.Requeued(m) // nobody begins in this transaction
+			}
+			if isAtWork(m) || req.DryRun == croft.DryRunOn {
 				res.Merges = append(res.Merges, m.Merge)
 				continue
 			}

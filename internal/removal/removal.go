@@ -50,6 +50,7 @@ type Removals struct {
 	*project.Projects
 	Views     *view.Views // required
 	Equipment Equipment   // required
+	Queues    view.Queues // required
 }
 
 // Equipment ends what the set-up of workspaces has started.
@@ -135,7 +136,7 @@ func (svc *Removals) RemoveOrPlan(ctx context.Context, r *project.Project, rec j
 		waiting, err = svc.Journal.WaitingOf(ctx, rec.Workspace.ID)
 	}
 	if err == nil {
-		err = guardMerges(waiting, rec.Workspace, mode)
+		err = svc.guardMerges(r, waiting, rec.Workspace, mode)
 	}
 	return &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}, err
 }

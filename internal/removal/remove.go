@@ -246,17 +246,18 @@ func (svc *Removals) NoticeTrash(ctx context.Context, r *project.Project) {
 
 // cancelWaitingMerges keeps work from landing after its workspace was removed: a waiting
 // merge refuses the removal, and a forced removal cancels it. A merge that is being checked
-// or published is not canceled.
-func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, w croft.Workspace, mode croft.RemoveMode) (refused, err error) {
+// or published is not canceled, unless its driver died before it published anything.
+func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, r *project.Project, w croft.Workspace, mode croft.RemoveMode) (refused, err error) {
 	waiting, err := tx.WaitingOf(w.ID)
 	if err != nil {
 		return nil, err
 	}
-	if refused = guardMerges(waiting, w, mode); refused != nil {
+	if refused = svc.guardMerges(r, waiting, w, mode); refused != nil {
 		return refused, nil
 	}
 	for _, m := range waiting {
-		if !isWholeMerge(m) || m.State != croft.MergeQueued {
+		isQueued := m.State == croft.MergeQueued || m.Tried == "" && svc.Queues.IsUnrun(r, m.Target)
+		if !isWholeMerge(m) || !isQueued {
 			continue
 		}
 		m.Cancel("its workspace was removed", "croft restore "+w.Name, svc.Now())
@@ -269,16 +270,20 @@ func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, w croft.Workspace, mode
 
 // guardMerges refuses to remove a workspace whose merge has not ended, unless mode is a
 // forced one.
-func guardMerges(waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMode) error {
+func (svc *Removals) guardMerges(r *project.Project, waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMode) error {
 	if mode == croft.RemoveForce || mode == RemoveOccupied {
 		return nil
 	}
 	for _, m := range waiting {
 		switch {
 		case !isWholeMerge(m):
-		case m.State == croft.MergeQueued:
+		case m.State == croft.MergeQueued, svc.Queues.IsUnrun(r, m.Target):
+			waits := "waits"
+			if m.State != croft.MergeQueued {
+				waits = "was interrupted and waits"
+			}
 			return &croft.Error{
-				Code: croft.WorkspaceBusy, Workspace: w.Name, Message: fmt.Sprintf("its merge into %s waits; the work would land although the workspace was removed", m.Target),
+				Code: croft.WorkspaceBusy, Workspace: w.Name, Message: fmt.Sprintf("its merge into %s %s; the work would land although the workspace was removed", m.Target, waits),
 				Details: string(m.ID), Hint: "croft queue run, or croft queue cancel " + w.Name,
 			}
 		default:

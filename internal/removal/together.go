@@ -163,7 +163,7 @@ func (svc *Removals) removeJudged(ctx context.Context, r *project.Project, batch
 		l.Err = svc.open(ctx, r, l)
 	}
 	for rest := without(batch); len(rest) > 0; {
-		begun, underway := svc.beginRemovals(ctx, rest)
+		begun, underway := svc.beginRemovals(ctx, r, rest)
 		svc.carryOut(context.WithoutCancel(ctx), r, begun)
 		for _, l := range underway {
 			_, l.Err = svc.Ops.Await(ctx, l.other, svc.Recover)
@@ -190,7 +190,7 @@ func (svc *Removals) open(ctx context.Context, r *project.Project, l *leaving) (
 // beginRemovals records removals in the journal. Those on whose workspaces another operation is
 // under way are not begun. One whose workspace that operation has removed fails with
 // WorktreeNotFound.
-func (svc *Removals) beginRemovals(ctx context.Context, batch []*leaving) (begun, underway []*leaving) {
+func (svc *Removals) beginRemovals(ctx context.Context, r *project.Project, batch []*leaving) (begun, underway []*leaving) {
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		begun, underway = nil, nil
 		for _, l := range batch {
@@ -203,7 +203,7 @@ func (svc *Removals) beginRemovals(ctx context.Context, batch []*leaving) (begun
 				underway = append(underway, l)
 				continue
 			}
-			refused, err := svc.cancelWaitingMerges(tx, l.Record.Workspace, l.Mode)
+			refused, err := svc.cancelWaitingMerges(tx, r, l.Record.Workspace, l.Mode)
 			if l.Err = refused; err == nil && refused == nil {
 				begun = append(begun, l)
 				err = l.op.WriteIn(tx, l.How)

@@ -20,6 +20,8 @@ type Queues interface {
 	// IsUnrun reports whether no process drives the lane of a target. It is false if that
 	// cannot be seen.
 	IsUnrun(r *project.Project, target string) bool
+	// IsInterrupted reports whether the driver has died that works on a merge, by its record as it was read.
+	IsInterrupted(ctx context.Context, r *project.Project, m journal.Merge) bool
 }
 
 // placesIn returns the places of the merges that wait in their lanes. Held merges have
@@ -41,7 +43,9 @@ func (svc *Views) placesIn(ctx context.Context, r *project.Project, merges []jou
 			isUnrun[m.Target] = svc.Queues.IsUnrun(r, m.Target)
 		}
 		last[m.Target]++
-		places[m.ID] = condition.Queue{Place: last[m.Target], IsUnrun: isUnrun[m.Target]}
+		places[m.ID] = condition.Queue{
+			Place: last[m.Target], IsUnrun: isUnrun[m.Target] && (m.State == croft.MergeQueued || svc.Queues.IsInterrupted(ctx, r, m)),
+		}
 	}
 	return places, nil
 }

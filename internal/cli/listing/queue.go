@@ -80,7 +80,11 @@ func waitingDetail(m croft.Merge, place int, now time.Time) screen.Cell {
 	if m.State != croft.MergeQueued {
 		return nil
 	}
-	return screen.Text(ordinal(place)+", since "+wording.Age(now, m.SubmittedAt), screen.Dim)
+	text := ordinal(place) + ", since " + wording.Age(now, m.SubmittedAt)
+	if n := len(m.Attempts); n > 0 && m.Attempts[n-1].State == croft.TryStopped {
+		text += ", interrupted"
+	}
+	return screen.Text(text, screen.Dim)
 }
 
 // endedDetail says what came of a merge that has ended, and how the merge is named.
