@@ -58,6 +58,10 @@ type Merge struct {
 	Details string `json:"details,omitempty"` // git's output, a path, a list of files
 	Hint    string `json:"hint,omitempty"`    // a command that the reader can run next
 
+	// Became is what came of the work of a merge that stayed pending. It is in lists of all merges only; absent: it is
+	// still pending.
+	Became Became `json:"became,omitempty"`
+
 	Conflicts []ConflictedPath `json:"conflicts,omitempty"`
 	Checks    []Check          `json:"checks,omitempty"`
 	Attempts  []Attempt        `json:"attempts,omitempty"` // what its lane tried, the last ones
@@ -80,6 +84,18 @@ type Merge struct {
 	// any.
 	ActorWorkspace ID `json:"actorWorkspace,omitempty"`
 }
+
+// Became says what came of work whose merge stayed pending.
+type Became string
+
+// What came of work whose merge stayed pending.
+const (
+	BecameMerged    Became = "merged"    // a later merge brought it, or what became of it
+	BecameReverted  Became = "reverted"  // a later merge brought it, and was reverted
+	BecameDiscarded Became = "discarded" // nobody wants it
+	BecameSubmitted Became = "submitted" // it was submitted again: the later merge says how that stands
+	BecameRemoved   Became = "removed"   // its workspace was removed
+)
 
 // MergeHold says who holds a merge, and why.
 type MergeHold struct {

@@ -66,7 +66,7 @@ func (a *app) explainNewest(merges []croft.Merge) {
 		switch {
 		case m.State != croft.MergeDone:
 			a.explainMerge(m)
-		case m.Message != "" && newest[m.Workspace].ID == m.ID:
+		case m.Message != "" && m.Became == "" && newest[m.Workspace].ID == m.ID:
 			a.note("%s: %s", m.WorkspaceName, m.Message)
 		}
 	}
@@ -76,6 +76,8 @@ func mergeStyle(m croft.Merge) style {
 	switch {
 	case m.State != croft.MergeDone:
 		return styleYellow
+	case m.Became != "":
+		return styleNone
 	case m.Reason != "":
 		return styleRed
 	case m.Status == croft.MergeMerged:

@@ -74,6 +74,11 @@ func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.
 	for i, m := range found {
 		out[i] = svc.shown(ctx, s.Project, m)
 	}
+	if req.Scope == croft.ScopeAll {
+		if err := svc.setBecame(ctx, found, out); err != nil {
+			return nil, err
+		}
+	}
 	return page.Cut(out, req.Page, page.Listed, page.Merge)
 }
 

@@ -35,6 +35,7 @@ __all__ = [
     "Aspect",
     "Attempt",
     "Author",
+    "Became",
     "Branch",
     "BranchMode",
     "Carry",
@@ -283,6 +284,15 @@ Aspect: TypeAlias = Literal[
     "commits",
     "files",
     "processes",
+]
+
+# Became says what came of work whose merge stayed pending.
+Became: TypeAlias = Literal[
+    "merged",
+    "reverted",
+    "discarded",
+    "submitted",
+    "removed",
 ]
 
 # BranchMode says what becomes of the branch of a removed workspace.
@@ -2138,6 +2148,9 @@ class Merge(Model):
     details: str | None
     # a command that the reader can run next
     hint: str | None
+    # what came of the work of a merge that stayed pending. It is in lists of all merges only;
+    # absent: it is still pending.
+    became: Became | None
     conflicts: list[ConflictedPath]
     checks: list[Check]
     # what its lane tried, the last ones
@@ -2188,6 +2201,7 @@ class Merge(Model):
         "message": ("message", ""),
         "details": ("details", ""),
         "hint": ("hint", ""),
+        "became": ("became", ""),
         "conflicts": ("conflicts", "[ConflictedPath"),
         "checks": ("checks", "[Check"),
         "attempts": ("attempts", "[Attempt"),

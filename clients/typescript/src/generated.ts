@@ -360,6 +360,15 @@ export interface Author {
   email: string;
 }
 
+/** Became says what came of work whose merge stayed pending. */
+export type Became =
+  | "merged"
+  | "reverted"
+  | "discarded"
+  | "submitted"
+  | "removed"
+  | (string & {}); // a newer daemon may have more words
+
 /** BeginRunRequest asks to begin a run. */
 export interface BeginRunRequest {
   key?: string;
@@ -1542,6 +1551,11 @@ export interface Merge {
   details?: string;
   /** a command that the reader can run next */
   hint?: string;
+  /**
+   * what came of the work of a merge that stayed pending. It is in lists of all merges only;
+   * absent: it is still pending.
+   */
+  became?: Became;
   conflicts?: ConflictedPath[];
   checks?: Check[];
   /** what its lane tried, the last ones */

@@ -48,7 +48,7 @@ func queueTable(merges []croft.Merge, target string, to screen.Stream, now time.
 		if m.State != croft.MergeDone {
 			place++
 			detail = waitingDetail(m, place, now)
-		} else if m.Reason != "" {
+		} else if m.Reason != "" && m.Became == "" {
 			o := results.OfMerge(m, nil, to.Signs(), "")
 			kind, word = o.Kind, o.Word
 		}

@@ -93,6 +93,12 @@ func MergeWord(m croft.Merge) string {
 		return "held"
 	case m.State != croft.MergeDone:
 		return string(m.State)
+	case m.Became == croft.BecameMerged || m.Became == croft.BecameReverted:
+		return string(m.Became) + " later"
+	case m.Became == croft.BecameSubmitted:
+		return "tried again"
+	case m.Became != "":
+		return string(m.Became)
 	case m.Kind == croft.KindRevert && m.Status == croft.MergeMerged:
 		return "reverted"
 	case m.Kind == croft.KindApply && m.Status == croft.MergeMerged:
@@ -165,6 +171,8 @@ func MergeKind(m croft.Merge) screen.Kind {
 		return screen.Look
 	case m.State != croft.MergeDone:
 		return screen.Going
+	case m.Became != "":
+		return screen.Done
 	case m.Reason != "":
 		return screen.Stuck
 	case m.Status == croft.MergePending:
