@@ -42,7 +42,7 @@ func told(t *testing.T, list *croft.List[croft.Workspace], err error) []string {
 }
 
 // TestListForecasts: a list finds out by itself what collides with its target, leaves no object for that, and finds it out
-// again when git merges otherwise.
+// again when git merges otherwise and when there is another commit.
 func TestListForecasts(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
