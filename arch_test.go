@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"internal/git/index":     {"internal/fsx", "internal/git/object"},
 	"internal/git/walk":      {"internal/fsx", "internal/git/index", "internal/git/object"},
 	"internal/git/watch":     {},
+	"internal/git/exchange":  {"internal/failpoint", "internal/fsx"},
 	"internal/git/gitconfig": {"internal/fsx"},
 	"internal/git/gitdir":    {"internal/fsx", "internal/git/gitconfig", "internal/git/object"},
 	"internal/git/writers":   {"internal/flock", "internal/fsx", "internal/git/gitdir", "internal/proc"},

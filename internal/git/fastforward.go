@@ -14,6 +14,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/exchange"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
@@ -67,6 +68,12 @@ type HostDirtyError struct {
 	Cause string
 }
 
+// Causes of a HostDirtyError.
+const (
+	overwritten = "changes of yours would be overwritten"
+	inTheWay    = "files of yours are in the way"
+)
+
 func (e *HostDirtyError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Path, e.Cause, strings.Join(e.Files, ", "))
 }
@@ -75,11 +82,14 @@ func (e *HostDirtyError) Error() string {
 // Cancel, which the caller calls in any case.
 type FastForward struct {
 	*indexCopy
+	host     *BranchCheckout
 	old, now string
 
 	changes []odb.Change
-	undo    *hostUndo  // the files before Apply
-	index   *indexUndo // the index before Apply; nil until then
+	undo    *hostUndo         // the files before Apply
+	sums    map[string]string // the names of their contents
+	move    *exchange.Move    // nil: git writes into the checkout
+	index   *indexUndo        // the index before Apply; nil until then
 }
 
 // Prepare locks the index of a checkout and verifies that the checkout can be
@@ -99,10 +109,13 @@ func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first fun
 	if err != nil {
 		return nil, err
 	}
-	a := &FastForward{indexCopy: c, old: old, now: now}
+	a := &FastForward{indexCopy: c, host: h, old: old, now: now}
 	err = a.takeLock(ctx, worktree.KeptAfter)
 	if errors.Is(err, worktree.ErrIndexLocked) {
 		err = &HostDirtyError{Path: h.Path, Cause: "another git is at work there (index.lock)"}
+	}
+	if err == nil {
+		_, err = exchange.Recover(h.place())
 	}
 	if err == nil {
 		err = first(a, ctx)
@@ -135,6 +148,10 @@ func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first fun
 
 // Cancel unlocks the index of the checkout and removes the copies.
 func (a *FastForward) Cancel() {
+	if a.move != nil {
+		a.move.End()
+		a.move = nil
+	}
 	if a.undo != nil {
 		a.undo.discard()
 		a.undo = nil
@@ -151,7 +168,7 @@ func (a *FastForward) checkCheckout(ctx context.Context) error {
 		}
 	}
 	if dirty := a.untrackedObstacles(changes); len(dirty) > 0 {
-		return a.dirtyPaths(dirty, "files of yours are in the way", nil)
+		return a.dirtyPaths(dirty, inTheWay, nil)
 	}
 	if staged != nil && a.noteUntouched(staged) {
 		return nil
@@ -166,6 +183,7 @@ func (a *FastForward) checkCheckout(ctx context.Context) error {
 	if len(paths) == 0 {
 		return nil
 	}
+	a.sumFiles()
 	if err := a.forgetFiles(paths); err != nil {
 		return err
 	}
@@ -173,7 +191,7 @@ func (a *FastForward) checkCheckout(ctx context.Context) error {
 		return err
 	}
 	dirty, err := a.stagedPaths(ctx, changes)
-	return a.dirtyPaths(dirty, "changes of yours would be overwritten", err)
+	return a.dirtyPaths(dirty, overwritten, err)
 }
 
 func (a *FastForward) dirtyPaths(files []string, cause string, err error) error {
@@ -318,23 +336,21 @@ func (a *FastForward) Apply(ctx context.Context) error {
 	}
 	if failed, ok := errors.AsType[*gitcmd.Error](err); ok && failed.ExitCode == 128 {
 		if files := namedFiles(failed.Stderr); len(files) > 0 {
-			return &HostDirtyError{Path: a.at.work, Files: files, Cause: "changes of yours would be overwritten"}
+			return &HostDirtyError{Path: a.at.work, Files: files, Cause: overwritten}
 		}
 	}
 	return unwritten
 }
 
 func (a *FastForward) write(ctx context.Context) error {
-	if _, err := a.run(ctx, "", "read-tree", "-m", "-u", a.old, a.now); err != nil {
-		return err
+	did, err := a.writeAside(ctx)
+	if err == nil && !did {
+		err = a.writeInPlace(ctx)
 	}
-	if err := a.undo.requireDeleted(a.changes); err != nil {
-		return err
+	if err == nil {
+		err = failpoint.Hit("host.written")
 	}
-	if late := a.undo.writtenLate(); len(late) > 0 {
-		return a.dirtyPaths(late, "changes of yours would be overwritten", nil)
-	}
-	if err := failpoint.Hit("host.written"); err != nil {
+	if err != nil {
 		return err
 	}
 	was, err := a.readIndex()
@@ -343,6 +359,20 @@ func (a *FastForward) write(ctx context.Context) error {
 	}
 	a.index = &was
 	return a.replaceIndex()
+}
+
+// writeInPlace has git write the files. What a user saves by a rename meanwhile is lost: see writeAside.
+func (a *FastForward) writeInPlace(ctx context.Context) error {
+	if _, err := a.run(ctx, "", "read-tree", "-m", "-u", a.old, a.now); err != nil {
+		return err
+	}
+	if err := a.undo.requireDeleted(a.changes); err != nil {
+		return err
+	}
+	if late := a.undo.writtenLate(); len(late) > 0 {
+		return a.dirtyPaths(late, overwritten, nil)
+	}
+	return nil
 }
 
 // readIndex reads the index file and its mtime, so that Undo can restore them. Without an
@@ -380,7 +410,12 @@ func (a *FastForward) restore(cause error) (touched bool, failed *HostWriteError
 	if a.undo == nil {
 		return false, failed
 	}
-	touched, failed.Left = a.undo.restoreAll()
+	if a.move != nil {
+		touched, failed.Left = a.move.GoBack()
+		a.move = nil
+	} else {
+		touched, failed.Left = a.undo.restoreAll()
+	}
 	if a.index != nil {
 		if err := a.restoreIndex(*a.index); err != nil {
 			failed.Err = errors.Join(cause, err)
@@ -436,6 +471,10 @@ func namedFiles(stderr string) []string {
 func (h *BranchCheckout) DeleteDeadLock(ctx context.Context) error {
 	name := h.repo.LockName(filepath.Join(h.gitDir, gitdir.IndexLock))
 	return h.repo.EachDeadLease(ctx, func(dead writers.Dead) bool {
-		return dead.IsKept && slices.Contains(dead.Locks, name) && h.repo.DeleteIndexLocks(dead)
+		if !dead.IsKept || !slices.Contains(dead.Locks, name) {
+			return false
+		}
+		_, err := exchange.Recover(h.place())
+		return err == nil && h.repo.DeleteIndexLocks(dead)
 	})
 }

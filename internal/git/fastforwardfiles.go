@@ -22,6 +22,7 @@ func (a *FastForward) noteUntouched(staged *index.Flat) bool {
 		return false
 	}
 	stats := map[string]index.FileStat{}
+	a.sums = map[string]string{}
 	for _, c := range a.changes {
 		in, err := a.undo.work.OpenBelow(filepath.FromSlash(path.Dir(c.Path)))
 		if c.Adds() && errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +37,7 @@ func (a *FastForward) noteUntouched(staged *index.Flat) bool {
 			return false
 		}
 		if !c.Adds() {
-			stats[c.Path] = st
+			stats[c.Path], a.sums[c.Path] = st, c.OldOID
 		}
 	}
 	return a.noteFiles(staged, stats) == nil
@@ -64,7 +65,7 @@ func (a *FastForward) untouched(in *fsx.Dir, file string, adds bool, staged *ind
 	if !isStaged || e.Hidden || !e.HasMode(now.Mode) || !now.IsSettled(time.Now()) {
 		return now, errTouched
 	}
-	oid, err := a.hashFile(in, name, now)
+	oid, err := a.repo.hashFile(in, name, now)
 	if err != nil {
 		return now, err
 	}
@@ -76,20 +77,20 @@ func (a *FastForward) untouched(in *fsx.Dir, file string, adds bool, staged *ind
 }
 
 // hashFile returns the name that a file has as a blob if it is not converted.
-func (a *FastForward) hashFile(in *fsx.Dir, name string, now index.FileStat) (string, error) {
+func (r *Repository) hashFile(in *fsx.Dir, name string, now index.FileStat) (string, error) {
 	if now.Mode.Type() == fs.ModeSymlink {
 		to, err := in.Readlink(name)
 		if err != nil {
 			return "", err
 		}
-		return a.repo.HashBlob(strings.NewReader(to), int64(len(to)))
+		return r.HashBlob(strings.NewReader(to), int64(len(to)))
 	}
 	f, err := in.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	return a.repo.HashBlob(f, now.Size)
+	return r.HashBlob(f, now.Size)
 }
 
 // noteFiles notes stat data in the copy of the index. The copy keeps its mtime, by which git knows the entries

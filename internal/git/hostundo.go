@@ -107,7 +107,7 @@ func (u *hostUndo) discard() {
 // keepOriginals moves the originals to a directory that is not swept, and returns its
 // path.
 func (u *hostUndo) keepOriginals() string {
-	dir := filepath.Join(u.repo.Dir, "unrestored", filepath.Base(u.kept.Path()))
+	dir := filepath.Join(u.repo.unrestored(), filepath.Base(u.kept.Path()))
 	if errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.Rename(u.kept.Path(), dir)) != nil {
 		u.drop = func() {} // they stay where they are, at least while this process lives
 		return u.kept.Path()

@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// exchange replaces the directory src of a checkout by a link.
-func exchange(t *testing.T, dir string) {
+// exchangeDirs replaces the directory src of a checkout by a link.
+func exchangeDirs(t *testing.T, dir string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("links are made otherwise there")
@@ -39,7 +39,7 @@ func TestWorkHasALinkForADirectory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := gittest.New(t)
-			exchange(t, r.Dir)
+			exchangeDirs(t, r.Dir)
 			repo := open(t, r)
 			oid, err := repo.Main().CommitWork(t.Context(), Work{
 				Branch: "main", Paths: c.paths, Commit: object.Commit{Signature: object.Signature("A <a@example.com>", time.Now()), Message: "link"},
@@ -69,7 +69,7 @@ func TestAdvanceFindsALink(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := gittest.New(t)
-			exchange(t, r.Dir)
+			exchangeDirs(t, r.Dir)
 			err := advance(t, open(t, r), r.Git("rev-parse", "main"), next(r, c.files, c.gone...))
 			if _, isDirty := errors.AsType[*HostDirtyError](err); c.goes && err != nil || !c.goes && !isDirty {
 				t.Errorf("moving main along: %v", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"sort"
+	"time"
 
 	"github.com/croft-sh/croft/internal/git/object"
 )
@@ -34,4 +35,16 @@ func (f *Flat) Noting(stats map[string]FileStat, format object.Format) []byte {
 		}
 	}
 	return appendSum(out, format)
+}
+
+// IsRacy reports whether git does not believe the stat data of the entry in an index of a time: the file was modified
+// in the same second, or later. Git compares such a file, whenever it writes the index.
+func (e Staged) IsRacy(written time.Time) bool {
+	return int64(e.raw.stat()[2]) >= written.Unix()
+}
+
+// Unknown returns stat data with which git compares the file, as git itself marks an entry.
+func (a FileStat) Unknown() FileStat {
+	a.noted[9] = 0
+	return a
 }

@@ -1,0 +1,323 @@
+// Package exchange puts files that were written elsewhere into a directory in which others write at any moment, so
+// that nothing of theirs is lost. A file changes places with the one at its path in one step, and what came out is
+// looked at: if it is not the one that was expected, all files go back. Where nobody expects a file, none is replaced.
+//
+// What came out stays in a directory of Croft's own, with a list of the files, until the whole move is done. So a
+// move whose process died is undone, or ended, by the next one: see [Recover].
+package exchange
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// File is a file of a move. Without Was there is none at its path before, without New none afterwards.
+type File struct {
+	Path string    `json:"path"` // from the directory, with slashes
+	Was  fsx.Entry `json:"was"`
+	New  fsx.Entry `json:"new"`
+
+	WasSum string `json:"was_sum"` // of the content
+	NewSum string `json:"new_sum"`
+}
+
+func (f File) adds() bool    { return f.Was.Identity == "" }
+func (f File) deletes() bool { return f.New.Identity == "" }
+
+// List are the files of a move, and the directories above them.
+type List struct {
+	Files   []File                 `json:"files"`
+	Dirs    map[string]os.FileMode `json:"dirs"`     // the modes of those that were there
+	NewDirs []string               `json:"new_dirs"` // those that were not, the deepest first
+}
+
+// Place is where files are moved.
+type Place struct {
+	Work string // the directory of others
+	Own  string // the directory of Croft's own, on the same file system
+
+	// Sum returns a name of the content of a file or a link.
+	Sum func(in *fsx.Dir, name string, e fsx.Entry) (string, error)
+	// Keep returns a place for a file of others that cannot get its path back.
+	Keep func() (in *fsx.Dir, name string, err error)
+}
+
+// TakenError says that somebody has written a file meanwhile.
+type TakenError struct {
+	Path string
+	Adds bool // there was none
+}
+
+func (e *TakenError) Error() string { return e.Path + ": it was written meanwhile" }
+
+// ErrCannot says that files cannot be exchanged where they lie.
+var ErrCannot = errors.New("the file systems cannot exchange files")
+
+// The entries of a directory of Croft's own.
+const (
+	newDir    = "new"   // the files that were written, by their paths; later those that came out
+	goneDir   = "gone"  // files that came out and have no other in their place, by number
+	listFile  = "files" // the list, from before the first file is moved
+	movedFile = "moved" // says that all files were moved, and looked at
+)
+
+// Move is a move of files.
+type Move struct {
+	List
+	at        Place
+	work, own *fsx.Dir
+	fresh     *fsx.Dir // newDir
+	gone      *fsx.Dir // goneDir
+	isStuck   bool     // a file of others could not be kept
+}
+
+// New makes the directory of Croft's own. The files are to be written to [Move.Dir] then.
+func New(at Place) (*Move, error) {
+	if err := os.MkdirAll(filepath.Dir(at.Own), 0o700); err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{"", newDir, goneDir} {
+		if err := os.Mkdir(filepath.Join(at.Own, dir), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return open(at)
+}
+
+func open(at Place) (*Move, error) {
+	m := &Move{at: at}
+	var err error
+	if m.own, err = fsx.OpenOwn(at.Own); err == nil {
+		m.fresh, err = m.own.OpenDir(newDir)
+	}
+	if err == nil {
+		m.gone, err = m.own.OpenDir(goneDir)
+	}
+	if err == nil {
+		m.work, err = fsx.OpenDir(at.Work)
+	}
+	if err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Move) close() {
+	for _, d := range []*fsx.Dir{m.work, m.fresh, m.gone, m.own} {
+		if d != nil {
+			_ = d.Close()
+		}
+	}
+}
+
+// Dir is where the new files are to be written, at their paths.
+func (m *Move) Dir() string { return filepath.Join(m.at.Own, newDir) }
+
+// CanBe reports whether files that were written to Dir would be those that are written in their place: on the same
+// file system, and with the same security label.
+func (m *Move) CanBe() bool {
+	m.fresh.InheritAs(m.work)
+	return fsx.IsSameDevice(m.at.Own, m.at.Work) && m.own.HasSameLabel(m.work)
+}
+
+// Written returns a file in Dir.
+func (m *Move) Written(file string) (fsx.Entry, error) {
+	in, err := openBelow(m.fresh, path.Dir(file))
+	if err != nil {
+		return fsx.Entry{}, err
+	}
+	defer in.Close()
+	return in.Stat(path.Base(file))
+}
+
+// Apply moves the files. If it fails, [Move.GoBack] has to follow: with a [TakenError] if somebody has written one of
+// them meanwhile, with [ErrCannot] if files cannot be exchanged there.
+func (m *Move) Apply(list List) error {
+	m.List = list
+	for i := range m.Files {
+		if err := m.sumNew(&m.Files[i]); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(m.List)
+	if err == nil {
+		err = m.own.WriteFile(listFile, text, 0o600)
+	}
+	if err == nil {
+		err = failpoint.Hit("host.aside")
+	}
+	for _, deletes := range []bool{true, false} { // a file can become a directory, and the reverse
+		for i, f := range m.Files {
+			if f.deletes() != deletes || err != nil {
+				continue
+			}
+			if err = m.move(i); err == nil {
+				err = failpoint.Hit("host.moved")
+			}
+		}
+	}
+	for i := range m.Files {
+		if err == nil {
+			err = m.requireOld(i)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return m.own.WriteFile(movedFile, nil, 0o600)
+}
+
+func (m *Move) sumNew(f *File) error {
+	if f.deletes() {
+		return nil
+	}
+	in, err := openBelow(m.fresh, path.Dir(f.Path))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	f.NewSum, err = m.at.Sum(in, path.Base(f.Path), f.New)
+	return err
+}
+
+// move moves one file, and looks at what came out.
+func (m *Move) move(i int) error {
+	f := m.Files[i]
+	aside, name, err := m.aside(i)
+	if err != nil {
+		return err
+	}
+	defer aside.Close()
+	open := openBelow
+	if f.adds() {
+		open = makeBelow
+	}
+	in, err := open(m.work, path.Dir(f.Path))
+	if err != nil {
+		return m.taken(f, err)
+	}
+	defer in.Close()
+	base := path.Base(f.Path)
+	switch {
+	case f.deletes():
+		if err = in.MoveNew(base, aside, name); err == nil {
+			defer m.removeEmpty(path.Dir(f.Path))
+		}
+	case f.adds():
+		return m.taken(f, aside.MoveNew(name, in, base))
+	default:
+		err = aside.Exchange(name, in, base)
+	}
+	if err != nil {
+		return m.taken(f, err)
+	}
+	if out, err := aside.Stat(name); err != nil || !isSame(out, f.Was) {
+		return errors.Join(&TakenError{Path: f.Path}, err)
+	}
+	return nil
+}
+
+// taken returns the error of a file that could not be moved.
+func (m *Move) taken(f File, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || errors.Is(err, fsx.ErrLink):
+		return &TakenError{f.Path, f.adds()}
+	case fsx.CannotExchange(err):
+		return fmt.Errorf("%w: %w", ErrCannot, err)
+	}
+	return err
+}
+
+// removeEmpty removes a directory, and those above it, as long as nothing is in them: git does so, too.
+func (m *Move) removeEmpty(dir string) {
+	for ; dir != "."; dir = path.Dir(dir) {
+		in, err := openBelow(m.work, path.Dir(dir))
+		if err != nil {
+			return
+		}
+		err = errTaken
+		if e, serr := in.Stat(path.Base(dir)); serr == nil && e.Mode.IsDir() {
+			err = in.Remove(path.Base(dir))
+		}
+		_ = in.Close()
+		if err != nil {
+			return
+		}
+	}
+}
+
+var errTaken = errors.New("not a directory")
+
+// requireOld fails with a TakenError unless what came out of a path is what was expected, and no process can write
+// it any more: nobody has it open for writing, and it has no path by which it could be opened.
+func (m *Move) requireOld(i int) error {
+	f := m.Files[i]
+	if f.adds() {
+		return nil
+	}
+	aside, name, err := m.aside(i)
+	if err != nil {
+		return err
+	}
+	defer aside.Close()
+	if !m.isOld(aside, name, f) {
+		return &TakenError{Path: f.Path}
+	}
+	return nil
+}
+
+// aside opens the directory in which a file is before it is moved, or what came out afterwards.
+func (m *Move) aside(i int) (*fsx.Dir, string, error) {
+	if f := m.Files[i]; !f.deletes() {
+		in, err := openBelow(m.fresh, path.Dir(f.Path))
+		return in, path.Base(f.Path), err
+	}
+	in, err := m.gone.OpenBelow(".")
+	return in, strconv.Itoa(i), err
+}
+
+func (m *Move) isOld(in *fsx.Dir, name string, f File) bool {
+	return f.Was.Identity != "" && m.isUnwritten(in, name, f.Was, f.WasSum)
+}
+
+func (m *Move) isNew(in *fsx.Dir, name string, f File) bool {
+	return f.New.Identity != "" && m.isUnwritten(in, name, f.New, f.NewSum)
+}
+
+// isUnwritten reports whether an entry is a file that was seen, nobody has it open for writing, and nobody has written it.
+func (m *Move) isUnwritten(in *fsx.Dir, name string, was fsx.Entry, sum string) bool {
+	if was.Mode.IsRegular() && in.WritersOf(name) == fsx.WritersSome {
+		return false
+	}
+	now, err := in.Stat(name)
+	if err != nil || !isSame(now, was) {
+		return false
+	}
+	got, err := m.at.Sum(in, name, now)
+	return err == nil && got == sum
+}
+
+func isSame(a, b fsx.Entry) bool {
+	return a.Identity == b.Identity && a.Mode == b.Mode && a.Size == b.Size && a.ModTime.Equal(b.ModTime)
+}
+
+func openBelow(d *fsx.Dir, dir string) (*fsx.Dir, error) { return d.OpenBelow(filepath.FromSlash(dir)) }
+
+func makeBelow(d *fsx.Dir, dir string) (*fsx.Dir, error) {
+	if dir == "." {
+		return d.OpenBelow(".")
+	}
+	return d.MakeBelow(filepath.FromSlash(dir), 0o777)
+}

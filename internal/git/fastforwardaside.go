@@ -1,0 +1,269 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/exchange"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/odb"
+)
+
+// place is where the files of a checkout are exchanged.
+func (h *BranchCheckout) place() exchange.Place {
+	id := sha256.Sum256([]byte(h.gitDir))
+	return exchange.Place{
+		Work: h.Path, Own: filepath.Join(h.repo.Dir, "moving", hex.EncodeToString(id[:8])),
+		Sum: func(in *fsx.Dir, name string, e fsx.Entry) (string, error) {
+			return h.repo.hashFile(in, name, index.FileStat{Mode: e.Mode, Size: e.Size})
+		},
+		Keep: func() (*fsx.Dir, string, error) {
+			if err := os.MkdirAll(h.repo.unrestored(), 0o700); err != nil {
+				return nil, "", err
+			}
+			dir, err := os.MkdirTemp(h.repo.unrestored(), "")
+			if err != nil {
+				return nil, "", err
+			}
+			in, err := fsx.OpenOwn(dir)
+			return in, "saved", err
+		},
+	}
+}
+
+// unrestored is the directory with files of users that have no place in their checkout.
+func (r *Repository) unrestored() string { return filepath.Join(r.Dir, "unrestored") }
+
+// writeAside has git write the new files to a directory of Croft's own, and exchanges them, one by one, with those of
+// the checkout. A file that a user saves meanwhile, in whatever way, comes out in place of the one that was compared:
+// then all files go back. It reports false, and has changed nothing, where git has to write into the checkout:
+// on systems and file systems that exchange no files, in a sparse checkout, with submodules, with attributes that only
+// the checkout has, and where git is told not to look at files.
+func (a *FastForward) writeAside(ctx context.Context) (did bool, err error) {
+	before := a.asideIndex()
+	if before == nil {
+		return false, nil
+	}
+	m, err := exchange.New(a.host.place())
+	if err != nil {
+		return true, err
+	}
+	a.move = m
+	if !m.CanBe() {
+		return a.leaveAside()
+	}
+	seen, err := os.Stat(a.copyPath())
+	if err != nil {
+		return true, err
+	}
+	to := *a.indexCopy
+	to.at.work = m.Dir()
+	if _, err := to.run(ctx, "", "read-tree", "-m", "-u", a.old, a.now); err != nil {
+		return true, err
+	}
+	list, err := a.listMoves(m, before)
+	if err == nil {
+		err = m.Apply(list)
+	}
+	if errors.Is(err, exchange.ErrCannot) {
+		if did, err := a.leaveAside(); err != nil {
+			return did, err
+		}
+		return false, a.prepareAgain(ctx)
+	}
+	if taken, ok := errors.AsType[*exchange.TakenError](err); ok {
+		cause := overwritten
+		if taken.Adds {
+			cause = inTheWay
+		}
+		return true, &HostDirtyError{Path: a.at.work, Files: []string{taken.Path}, Cause: cause}
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, a.noteMoved(list, seen.ModTime())
+}
+
+// leaveAside undoes an exchange, so that git can write into the checkout.
+func (a *FastForward) leaveAside() (did bool, err error) {
+	_, left := a.move.GoBack()
+	a.move = nil
+	if len(left) > 0 {
+		return true, &HostDirtyError{Path: a.at.work, Files: left, Cause: overwritten}
+	}
+	return false, nil
+}
+
+// prepareAgain prepares the copy of the index once more: each file has another ctime.
+func (a *FastForward) prepareAgain(ctx context.Context) error {
+	a.undo.discard()
+	a.undo = nil
+	err := a.copyIndex()
+	if err == nil {
+		a.undo, err = a.repo.keepFiles(a.at.work, a.changes)
+	}
+	if err == nil {
+		err = a.checkCheckout(ctx)
+	}
+	return err
+}
+
+// asideIndex returns the copy of the index if git would write the same files anywhere, or nil.
+func (a *FastForward) asideIndex() *index.Flat {
+	if info, err := a.admin.OpenDir("info"); err == nil {
+		isSparse := info.Has("sparse-checkout")
+		_ = info.Close()
+		if isSparse {
+			return nil
+		}
+	}
+	data, _, err := index.ReadFile(a.copyPath())
+	if err != nil {
+		return nil
+	}
+	x, err := index.ParseFlat(data, a.repo.ObjectFormat().NewHash())
+	if err != nil || !x.IsPlain() {
+		return nil
+	}
+	known, goes := map[string]bool{}, map[string]bool{}
+	for _, c := range a.changes {
+		goes[c.Path] = c.Deletes()
+	}
+	for dir, isOther := range a.undo.other {
+		if isOther && !goes[dir] {
+			return nil // a link of the user's, which git refuses
+		}
+	}
+	for _, c := range a.changes {
+		if e, ok := x.Find(c.Path); ok && e.Hidden || c.OldMode == odb.LinkMode || c.NewMode == odb.LinkMode || a.hasOwnAttributes(x, gitdir.ParentDir(c.Path), known) {
+			return nil
+		}
+	}
+	return x
+}
+
+// hasOwnAttributes reports whether a directory of the checkout, or one above it, has attributes that are not staged.
+func (a *FastForward) hasOwnAttributes(x *index.Flat, dir string, known map[string]bool) bool {
+	has, ok := known[dir]
+	if !ok {
+		file := path.Join(dir, ".gitattributes")
+		_, isStaged := x.Find(file)
+		has = !isStaged && fsx.IsThere(filepath.Join(a.at.work, filepath.FromSlash(file))) || dir != "" && a.hasOwnAttributes(x, gitdir.ParentDir(dir), known)
+		known[dir] = has
+	}
+	return has
+}
+
+// listMoves lists what has to be moved. Files that are as in the new commit already were not written by git, and stay.
+func (a *FastForward) listMoves(m *exchange.Move, before *index.Flat) (exchange.List, error) {
+	list := exchange.List{Dirs: a.undo.dirs, NewDirs: a.undo.newDirs()}
+	was := map[string]fsx.Entry{}
+	for _, f := range a.undo.files {
+		if f.name != "" {
+			was[f.path] = f.was
+		}
+	}
+	for _, c := range a.changes {
+		f := exchange.File{Path: c.Path, Was: was[c.Path], WasSum: a.sums[c.Path]}
+		if !c.Deletes() {
+			var err error
+			if f.New, err = m.Written(c.Path); err != nil {
+				e, ok := before.Find(c.Path)
+				if ok && e.OID == c.NewOID && e.Mode == c.NewMode && errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+				return list, errors.Join(exchange.ErrCannot, err)
+			}
+		}
+		if f.Was.Identity != "" || f.New.Identity != "" {
+			list.Files = append(list.Files, f)
+		}
+	}
+	return list, nil
+}
+
+// sumFiles notes the contents of the files before git compares them.
+func (a *FastForward) sumFiles() {
+	a.sums = map[string]string{}
+	if a.undo == nil { // it was restored
+		return
+	}
+	for _, f := range a.undo.files {
+		if f.name == "" {
+			continue
+		}
+		a.undo.inDirOf(f.path, func(in *fsx.Dir, name string) (err error) {
+			a.sums[f.path], err = a.host.place().Sum(in, name, f.was)
+			return err
+		})
+	}
+}
+
+// noteMoved notes the stat data of the files that were moved: a rename changes the ctime. What a user has written since
+// then keeps other stat data than the index has. It also does what git could not where it found no files: entries that
+// git may not believe, because their files are as young as the index was when git read it, are compared, and marked if
+// they differ.
+func (a *FastForward) noteMoved(list exchange.List, seen time.Time) error {
+	data, _, err := index.ReadFile(a.copyPath())
+	if err != nil {
+		return err
+	}
+	x, err := index.ParseFlat(data, a.repo.ObjectFormat().NewHash())
+	if err != nil {
+		return err
+	}
+	stats := map[string]index.FileStat{}
+	for _, f := range list.Files {
+		if f.New.Identity != "" {
+			stats[f.Path] = index.FileStat{}.Unknown()
+		}
+	}
+	for i := range x.Len() {
+		if !x.At(i).IsRacy(seen) {
+			continue
+		}
+		file := x.Path(i)
+		st, err := index.Lstat(a.pathOf(file))
+		if _, isNew := stats[file]; isNew || err != nil {
+			continue
+		}
+		oid := ""
+		a.undo.inDirOf(file, func(in *fsx.Dir, name string) (err error) {
+			oid, err = a.repo.hashFile(in, name, st)
+			return err
+		})
+		if oid != x.Entry(i).OID {
+			stats[file] = st.Unknown()
+		}
+	}
+	for _, f := range list.Files {
+		if st, ok := a.movedStat(f); ok {
+			stats[f.Path] = st
+		}
+	}
+	return a.noteFiles(x, stats)
+}
+
+// movedStat returns the stat data of a file that was moved, unless a user has written it since.
+func (a *FastForward) movedStat(f exchange.File) (index.FileStat, bool) {
+	file := a.pathOf(f.Path)
+	st, err := index.Lstat(file)
+	if err != nil || f.New.Identity == "" || !f.New.Identity.IsAt(file) || !st.ModTime.Equal(f.New.ModTime) || st.Size != f.New.Size {
+		return st, false
+	}
+	again, err := index.Lstat(file)
+	return st, err == nil && again.IsSame(st)
+}
+
+func (a *FastForward) pathOf(file string) string {
+	return filepath.Join(a.at.work, filepath.FromSlash(file))
+}
