@@ -24,6 +24,14 @@ func (d *Dir) MoveNew(name string, to *Dir, newName string) error {
 	return linkError("rename", d.join(name), to.join(newName), unix.Renameat2(d.fd(), name, to.fd(), newName, unix.RENAME_NOREPLACE))
 }
 
+// RemoveEmpty deletes an entry that is an empty directory, and no other.
+func (d *Dir) RemoveEmpty(name string) error {
+	if !isName(name) {
+		return nameError("rmdir", name)
+	}
+	return pathError("rmdir", d.join(name), unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR))
+}
+
 // CannotExchange reports whether [Dir.Exchange] or [Dir.MoveNew] failed because of where the entries lie.
 func CannotExchange(err error) bool {
 	for _, cause := range []error{unix.EXDEV, unix.EINVAL, unix.ENOSYS, unix.EOPNOTSUPP, unix.EPERM, errors.ErrUnsupported} {

@@ -10,6 +10,9 @@ func (d *Dir) Exchange(_ string, _ *Dir, _ string) error { return errors.ErrUnsu
 // MoveNew fails as Exchange does.
 func (d *Dir) MoveNew(_ string, _ *Dir, _ string) error { return errors.ErrUnsupported }
 
+// RemoveEmpty fails as Exchange does.
+func (d *Dir) RemoveEmpty(string) error { return errors.ErrUnsupported }
+
 // CannotExchange reports whether [Dir.Exchange] or [Dir.MoveNew] failed because of where the entries lie.
 func CannotExchange(err error) bool { return errors.Is(err, errors.ErrUnsupported) }
 

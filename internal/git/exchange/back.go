@@ -18,24 +18,26 @@ import (
 // not put back there. A file of others that has no path is kept (see [Place]), and is listed, too.
 func (m *Move) GoBack() (touched bool, left []string) {
 	_ = m.own.Remove(movedFile) // or a process that recovers would end the move
-	for i := range slices.Backward(m.Files) {
-		did, isLeft := m.putBack(i)
-		touched = touched || did
-		if isLeft {
-			left = append(left, m.Files[i].Path)
+	back := func(deletes bool) {
+		for i, f := range slices.Backward(m.Files) {
+			if f.deletes() != deletes {
+				continue
+			}
+			did, isLeft := m.putBack(i)
+			touched = touched || did
+			if isLeft {
+				left = append(left, f.Path)
+			}
 		}
 	}
-	if touched {
-		m.remakeDirs()
-	}
+	back(false)
 	for _, dir := range m.NewDirs {
 		if in, err := openBelow(m.work, path.Dir(dir)); err == nil {
-			if e, err := in.Stat(path.Base(dir)); err == nil && e.Mode.IsDir() {
-				_ = in.Remove(path.Base(dir))
-			}
+			_ = in.RemoveEmpty(path.Base(dir))
 			_ = in.Close()
 		}
 	}
+	back(true) // a directory becomes the file again that it was
 	m.discard()
 	slices.Sort(left)
 	return touched, left
@@ -138,18 +140,19 @@ func (m *Move) takeOut(f File, aside *fsx.Dir, name string) (touched, left bool)
 	defer in.Close()
 	base := path.Base(f.Path)
 	if now, err := in.Stat(base); err != nil || !isSame(now, f.New) {
-		return err == nil, err == nil
+		return err == nil, false // it stays
 	}
 	if err := in.MoveNew(base, aside, name); err != nil {
-		return true, true
+		return true, false
 	}
 	if m.isNew(aside, name, f) {
 		return true, false
 	}
 	if err := aside.MoveNew(name, in, base); err != nil {
 		m.keep(aside, name)
+		return true, true
 	}
-	return true, true
+	return true, false
 }
 
 // returnTo puts a file back at a path where there is none. What is there stays.
@@ -158,6 +161,7 @@ func (m *Move) returnTo(f File, aside *fsx.Dir, name string) bool {
 	in, err := openBelow(m.work, path.Dir(f.Path))
 	if err == nil {
 		defer in.Close()
+		_ = in.RemoveEmpty(path.Base(f.Path)) // the file had become a directory
 		err = aside.MoveNew(name, in, path.Base(f.Path))
 	}
 	if err != nil {

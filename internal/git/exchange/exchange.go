@@ -149,10 +149,7 @@ func (m *Move) Apply(list List) error {
 			return err
 		}
 	}
-	text, err := json.Marshal(m.List)
-	if err == nil {
-		err = m.own.WriteFile(listFile, text, 0o600)
-	}
+	err := m.writeList()
 	if err == nil {
 		err = failpoint.Hit("host.aside")
 	}
@@ -175,6 +172,14 @@ func (m *Move) Apply(list List) error {
 		return err
 	}
 	return m.own.WriteFile(movedFile, nil, 0o600)
+}
+
+func (m *Move) writeList() error {
+	text, err := json.Marshal(m.List)
+	if err != nil {
+		return err
+	}
+	return m.own.WriteFile(listFile, text, 0o600)
 }
 
 func (m *Move) sumNew(f *File) error {
@@ -247,18 +252,13 @@ func (m *Move) removeEmpty(dir string) {
 		if err != nil {
 			return
 		}
-		err = errTaken
-		if e, serr := in.Stat(path.Base(dir)); serr == nil && e.Mode.IsDir() {
-			err = in.Remove(path.Base(dir))
-		}
+		err = in.RemoveEmpty(path.Base(dir))
 		_ = in.Close()
 		if err != nil {
 			return
 		}
 	}
 }
-
-var errTaken = errors.New("not a directory")
 
 // requireOld fails with a TakenError unless what came out of a path is what was expected, and no process can write
 // it any more: nobody has it open for writing, and it has no path by which it could be opened.

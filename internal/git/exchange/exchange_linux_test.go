@@ -1,0 +1,290 @@
+package exchange
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// setting is a directory with files, and a move of them.
+type setting struct {
+	t    *testing.T
+	at   Place
+	kept string
+}
+
+func newSetting(t *testing.T) *setting {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &setting{t: t, kept: filepath.Join(top, "kept")}
+	s.at = Place{
+		Work: filepath.Join(top, "work"), Own: filepath.Join(top, "state", "own"),
+		Sum: func(in *fsx.Dir, name string, _ fsx.Entry) (string, error) {
+			b, err := in.ReadFile(name, 1<<20)
+			sum := sha256.Sum256(b)
+			return hex.EncodeToString(sum[:]), err
+		},
+		Keep: func() (*fsx.Dir, string, error) {
+			_ = os.MkdirAll(s.kept, 0o700)
+			dir, err := os.MkdirTemp(s.kept, "")
+			if err != nil {
+				return nil, "", err
+			}
+			in, err := fsx.OpenOwn(dir)
+			return in, "saved", err
+		},
+	}
+	return s
+}
+
+func (s *setting) write(path, text string) {
+	s.t.Helper()
+	path = filepath.Join(s.at.Work, path)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *setting) read(path string) string {
+	b, err := os.ReadFile(filepath.Join(s.at.Work, path))
+	if err != nil {
+		return "-"
+	}
+	return string(b)
+}
+
+// keptFiles returns what was kept.
+func (s *setting) keptFiles() (list []string) {
+	_ = filepath.WalkDir(s.kept, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			b, _ := os.ReadFile(path)
+			list = append(list, string(b))
+		}
+		return nil
+	})
+	return list
+}
+
+// The files of a move: one is changed, one deleted with its directory, one added in a new one, and a file becomes a directory.
+var paths = []string{"changed", "dir/deleted", "new/added", "turns", "turns/deep/in"}
+
+// begin makes the files, and a move that has its new files.
+func (s *setting) begin() (*Move, List) {
+	s.t.Helper()
+	for _, dir := range []string{s.at.Work, s.at.Own} {
+		if err := os.RemoveAll(dir); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.write("changed", "old\n")
+	s.write("dir/deleted", "old\n")
+	s.write("turns", "old\n")
+	m, err := New(s.at)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	list := List{Dirs: map[string]os.FileMode{"dir": os.ModeDir | 0o755}, NewDirs: []string{"turns/deep", "new"}}
+	for _, path := range paths {
+		f := File{Path: path}
+		dir, _ := fsx.OpenDir(filepath.Dir(filepath.Join(s.at.Work, path)))
+		if dir != nil {
+			f.Was, _ = dir.Stat(filepath.Base(path))
+			f.WasSum, _ = s.at.Sum(dir, filepath.Base(path), f.Was)
+			_ = dir.Close()
+		}
+		if path != "dir/deleted" && path != "turns" {
+			file := filepath.Join(m.Dir(), path)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("new\n"), 0o644)); err != nil {
+				s.t.Fatal(err)
+			}
+			if f.New, err = m.Written(path); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		list.Files = append(list.Files, f)
+	}
+	return m, list
+}
+
+func (s *setting) want(want map[string]string) {
+	s.t.Helper()
+	for _, path := range paths {
+		if got := s.read(path); got != want[path] && (want[path] != "" || got != "-") {
+			s.t.Errorf("%s is %q, want %q", path, got, want[path])
+		}
+	}
+	if fsx.IsThere(s.at.Own) {
+		s.t.Error("the directory of Croft's own is left")
+	}
+}
+
+var (
+	before = map[string]string{"changed": "old\n", "dir/deleted": "old\n", "turns": "old\n"}
+	after  = map[string]string{"changed": "new\n", "new/added": "new\n", "turns/deep/in": "new\n"}
+)
+
+func TestMove(t *testing.T) {
+	s := newSetting(t)
+	m, list := s.begin()
+	if err := m.Apply(list); err != nil {
+		t.Fatal(err)
+	}
+	if left := m.End(); left != nil {
+		t.Errorf("left: %v", left)
+	}
+	s.want(after)
+	if s.read("dir") != "-" || fsx.IsThere(filepath.Join(s.at.Work, "dir")) {
+		t.Error("the empty directory stays")
+	}
+	m, list = s.begin()
+	if err := m.Apply(list); err != nil {
+		t.Fatal(err)
+	}
+	if touched, left := m.GoBack(); !touched || left != nil {
+		t.Errorf("%v, left: %v", touched, left)
+	}
+	s.want(before)
+	if fsx.IsThere(filepath.Join(s.at.Work, "new")) {
+		t.Error("the new directory stays")
+	}
+}
+
+// TestRecover: a move that ended anywhere is undone by the next process, and one that was whole is ended.
+func TestRecover(t *testing.T) {
+	for n := range len(paths) + 2 {
+		s := newSetting(t)
+		m, list := s.begin()
+		want := before
+		if n <= len(paths) {
+			if err := m.Apply(List{Dirs: list.Dirs, NewDirs: list.NewDirs}); err != nil { // the list alone
+				t.Fatal(err)
+			}
+			m.List = list
+			for i := range m.Files {
+				if err := m.sumNew(&m.Files[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.writeList(m)
+			for _, i := range []int{1, 3, 0, 2, 4}[:n] {
+				if err := m.move(i); err != nil {
+					t.Fatal(err)
+				}
+			}
+		} else {
+			if err := m.Apply(list); err != nil {
+				t.Fatal(err)
+			}
+			want = after
+		}
+		m.close()
+		if left, err := Recover(s.at); err != nil || left != nil {
+			t.Errorf("after %d: %v, left %v", n, err, left)
+		}
+		s.want(want)
+	}
+}
+
+// TestSavesStay: files are saved, in each way, while they are moved, moved back, and while a move ends. What was saved last is at
+// its path.
+func TestSavesStay(t *testing.T) {
+	long := 2 * time.Second
+	if os.Getenv("CROFT_LONG") != "" {
+		long = time.Minute
+	}
+	seed := uint64(time.Now().UnixNano())
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	s := newSetting(t)
+	n := map[string]int{}
+	for began := time.Now(); time.Since(began) < long && !t.Failed(); {
+		m, list := s.begin()
+		saved := map[string]string{}
+		var saving sync.WaitGroup
+		pause, start := rnd.IntN(2000), time.Now()
+		which := rnd.Perm(len(paths))[:1+rnd.IntN(2)]
+		how := rnd.IntN(4)
+		saving.Go(func() {
+			for time.Since(start) < time.Duration(pause)*time.Microsecond {
+			}
+			for _, i := range which {
+				for k := range 3 {
+					if line, ok := save(filepath.Join(s.at.Work, paths[i]), (how+i)%4, fmt.Sprintf("mine %d %d\n", i, k)); ok {
+						saved[paths[i]] = line
+					}
+				}
+			}
+		})
+		err := m.Apply(list)
+		var left []string
+		switch {
+		case err != nil:
+			n["refused"]++
+			_, left = m.GoBack()
+		case rnd.IntN(2) == 0:
+			n["back"]++
+			_, left = m.GoBack()
+		default:
+			n["moved"]++
+			left = m.End()
+		}
+		saving.Wait()
+		for path, line := range saved {
+			if got := s.read(path); !strings.Contains(got, line) && !slices.ContainsFunc(s.keptFiles(), func(text string) bool { return strings.Contains(text, line) }) {
+				t.Errorf("seed %d: %s was saved as %q in way %d, and is %q; %v, left %v, %v", seed, path, line, how, got, err, left, n)
+			}
+		}
+		_ = os.RemoveAll(s.kept)
+	}
+	t.Logf("seed %d: %v", seed, n)
+	if n["refused"] == 0 || n["moved"] == 0 {
+		t.Error("all saves were as early, or as late")
+	}
+}
+
+// save saves a file, and says whether it could.
+func save(path string, how int, line string) (string, bool) {
+	var err error
+	flags := os.O_CREATE | os.O_WRONLY
+	switch how {
+	case 0:
+		err = os.WriteFile(path+"~", []byte(line), 0o644)
+		if err == nil {
+			err = os.Rename(path+"~", path)
+		}
+		return line, err == nil
+	case 1:
+		flags |= os.O_TRUNC
+	case 2:
+		flags |= os.O_APPEND
+	default:
+		flags |= os.O_EXCL
+	}
+	f, err := os.OpenFile(path, flags, 0o644)
+	if err != nil {
+		return line, false
+	}
+	_, err = f.WriteString(line)
+	return line, errors.Join(err, f.Close()) == nil
+}
+
+// writeList writes the list as Apply does.
+func (s *setting) writeList(m *Move) {
+	s.t.Helper()
+	if err := errors.Join(m.own.Remove(movedFile), m.writeList()); err != nil {
+		s.t.Fatal(err)
+	}
+}
