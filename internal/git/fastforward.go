@@ -89,6 +89,7 @@ type FastForward struct {
 	undo    *hostUndo         // the files before Apply
 	sums    map[string]string // the names of their contents
 	move    *exchange.Move    // nil: git writes into the checkout
+	kept    string            // where files are that could not be put back
 	index   *indexUndo        // the index before Apply; nil until then
 }
 
@@ -115,7 +116,7 @@ func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first fun
 		err = &HostDirtyError{Path: h.Path, Cause: "another git is at work there (index.lock)"}
 	}
 	if err == nil {
-		_, err = exchange.Recover(h.place())
+		_, err = exchange.Recover(h.place(&a.kept))
 	}
 	if err == nil {
 		err = first(a, ctx)
@@ -130,8 +131,14 @@ func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first fun
 		a.changes, err = h.repo.Diff(ctx, old, now)
 	}
 	if err == nil {
+		a.undo, err = h.repo.lookAtFiles(h.Path, a.changes)
+	}
+	if err == nil {
+		err = a.chooseAside()
+	}
+	if err == nil && a.move == nil {
 		// Before git compares the files: a hard link changes the ctime of a file, too.
-		a.undo, err = h.repo.keepFiles(h.Path, a.changes)
+		err = a.undo.linkFiles()
 	}
 	if err == nil {
 		err = a.checkCheckout(ctx)
@@ -412,7 +419,7 @@ func (a *FastForward) restore(cause error) (touched bool, failed *HostWriteError
 	}
 	if a.move != nil {
 		touched, failed.Left = a.move.GoBack()
-		a.move = nil
+		a.move, failed.Kept = nil, a.kept
 	} else {
 		touched, failed.Left = a.undo.restoreAll()
 	}
@@ -422,7 +429,7 @@ func (a *FastForward) restore(cause error) (touched bool, failed *HostWriteError
 		}
 		a.index = nil
 	}
-	if len(failed.Left) > 0 {
+	if len(failed.Left) > 0 && failed.Kept == "" {
 		failed.Kept = a.undo.keepOriginals()
 	}
 	a.undo.discard()
@@ -474,7 +481,7 @@ func (h *BranchCheckout) DeleteDeadLock(ctx context.Context) error {
 		if !dead.IsKept || !slices.Contains(dead.Locks, name) {
 			return false
 		}
-		_, err := exchange.Recover(h.place())
+		_, err := exchange.Recover(h.place(new(string)))
 		return err == nil && h.repo.DeleteIndexLocks(dead)
 	})
 }

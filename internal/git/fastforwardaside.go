@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
@@ -18,24 +19,27 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// place is where the files of a checkout are exchanged.
-func (h *BranchCheckout) place() exchange.Place {
+// place is where the files of a checkout are exchanged. kept becomes the directory of those that could not be put back.
+func (h *BranchCheckout) place(kept *string) exchange.Place {
 	id := sha256.Sum256([]byte(h.gitDir))
+	n := 0
 	return exchange.Place{
 		Work: h.Path, Own: filepath.Join(h.repo.Dir, "moving", hex.EncodeToString(id[:8])),
 		Sum: func(in *fsx.Dir, name string, e fsx.Entry) (string, error) {
 			return h.repo.hashFile(in, name, index.FileStat{Mode: e.Mode, Size: e.Size})
 		},
-		Keep: func() (*fsx.Dir, string, error) {
-			if err := os.MkdirAll(h.repo.unrestored(), 0o700); err != nil {
-				return nil, "", err
+		Keep: func() (in *fsx.Dir, name string, err error) {
+			if *kept == "" {
+				if err := os.MkdirAll(h.repo.unrestored(), 0o700); err != nil {
+					return nil, "", err
+				}
+				if *kept, err = os.MkdirTemp(h.repo.unrestored(), ""); err != nil {
+					return nil, "", err
+				}
 			}
-			dir, err := os.MkdirTemp(h.repo.unrestored(), "")
-			if err != nil {
-				return nil, "", err
-			}
-			in, err := fsx.OpenOwn(dir)
-			return in, "saved", err
+			n++
+			in, err = fsx.OpenOwn(*kept)
+			return in, strconv.Itoa(n), err
 		},
 	}
 }
@@ -43,25 +47,33 @@ func (h *BranchCheckout) place() exchange.Place {
 // unrestored is the directory with files of users that have no place in their checkout.
 func (r *Repository) unrestored() string { return filepath.Join(r.Dir, "unrestored") }
 
-// writeAside has git write the new files to a directory of Croft's own, and exchanges them, one by one, with those of
-// the checkout. A file that a user saves meanwhile, in whatever way, comes out in place of the one that was compared:
-// then all files go back. It reports false, and has changed nothing, where git has to write into the checkout:
-// on systems and file systems that exchange no files, in a sparse checkout, with submodules, with attributes that only
-// the checkout has, and where git is told not to look at files.
-func (a *FastForward) writeAside(ctx context.Context) (did bool, err error) {
-	before := a.asideIndex()
-	if before == nil {
-		return false, nil
+// chooseAside makes a directory of Croft's own for the new files, if git would write the same ones there. It does not
+// where git has to write into the checkout: on systems and file systems that exchange no files, in a sparse checkout,
+// with submodules, with attributes that only the checkout has, and where git is told not to look at files.
+func (a *FastForward) chooseAside() error {
+	if a.asideIndex() == nil {
+		return nil
 	}
-	m, err := exchange.New(a.host.place())
+	m, err := exchange.New(a.host.place(&a.kept))
 	if err != nil {
-		return true, err
+		return err
 	}
 	a.move = m
 	if !m.CanBe() {
-		return a.leaveAside()
+		_, err = a.leaveAside()
 	}
-	seen, err := os.Stat(a.copyPath())
+	return err
+}
+
+// writeAside has git write the new files to a directory of Croft's own, and exchanges them, one by one, with those of
+// the checkout. A file that a user saves meanwhile, in whatever way, comes out in place of the one that was compared:
+// then all files go back. It reports false, and has changed nothing, where files cannot be exchanged.
+func (a *FastForward) writeAside(ctx context.Context) (did bool, err error) {
+	m := a.move
+	if m == nil {
+		return false, nil
+	}
+	before, seen, err := a.parseCopy()
 	if err != nil {
 		return true, err
 	}
@@ -70,7 +82,7 @@ func (a *FastForward) writeAside(ctx context.Context) (did bool, err error) {
 	if _, err := to.run(ctx, "", "read-tree", "-m", "-u", a.old, a.now); err != nil {
 		return true, err
 	}
-	list, err := a.listMoves(m, before)
+	list, stats, err := a.listMoves(m, before)
 	if err == nil {
 		err = m.Apply(list)
 	}
@@ -90,7 +102,7 @@ func (a *FastForward) writeAside(ctx context.Context) (did bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	return true, a.noteMoved(list, seen.ModTime())
+	return true, a.noteMoved(stats, seen)
 }
 
 // leaveAside undoes an exchange, so that git can write into the checkout.
@@ -109,7 +121,10 @@ func (a *FastForward) prepareAgain(ctx context.Context) error {
 	a.undo = nil
 	err := a.copyIndex()
 	if err == nil {
-		a.undo, err = a.repo.keepFiles(a.at.work, a.changes)
+		a.undo, err = a.repo.lookAtFiles(a.at.work, a.changes)
+	}
+	if err == nil {
+		err = a.undo.linkFiles()
 	}
 	if err == nil {
 		err = a.checkCheckout(ctx)
@@ -126,11 +141,7 @@ func (a *FastForward) asideIndex() *index.Flat {
 			return nil
 		}
 	}
-	data, _, err := index.ReadFile(a.copyPath())
-	if err != nil {
-		return nil
-	}
-	x, err := index.ParseFlat(data, a.repo.ObjectFormat().NewHash())
+	x, _, err := a.parseCopy()
 	if err != nil || !x.IsPlain() {
 		return nil
 	}
@@ -151,6 +162,16 @@ func (a *FastForward) asideIndex() *index.Flat {
 	return x
 }
 
+// parseCopy reads the copy of the index, and its time.
+func (a *FastForward) parseCopy() (*index.Flat, time.Time, error) {
+	data, info, err := index.ReadFile(a.copyPath())
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	x, err := index.ParseFlat(data, a.repo.ObjectFormat().NewHash())
+	return x, info.ModTime(), err
+}
+
 // hasOwnAttributes reports whether a directory of the checkout, or one above it, has attributes that are not staged.
 func (a *FastForward) hasOwnAttributes(x *index.Flat, dir string, known map[string]bool) bool {
 	has, ok := known[dir]
@@ -163,10 +184,11 @@ func (a *FastForward) hasOwnAttributes(x *index.Flat, dir string, known map[stri
 	return has
 }
 
-// listMoves lists what has to be moved. Files that are as in the new commit already were not written by git, and stay.
-func (a *FastForward) listMoves(m *exchange.Move, before *index.Flat) (exchange.List, error) {
+// listMoves lists what has to be moved, and the stat data of the new files. Files that are as in the new commit already
+// were not written by git, and stay.
+func (a *FastForward) listMoves(m *exchange.Move, before *index.Flat) (exchange.List, map[string]index.FileStat, error) {
 	list := exchange.List{Dirs: a.undo.dirs, NewDirs: a.undo.newDirs()}
-	was := map[string]fsx.Entry{}
+	stats, was := map[string]index.FileStat{}, map[string]fsx.Entry{}
 	for _, f := range a.undo.files {
 		if f.name != "" {
 			was[f.path] = f.was
@@ -176,19 +198,22 @@ func (a *FastForward) listMoves(m *exchange.Move, before *index.Flat) (exchange.
 		f := exchange.File{Path: c.Path, Was: was[c.Path], WasSum: a.sums[c.Path]}
 		if !c.Deletes() {
 			var err error
-			if f.New, err = m.Written(c.Path); err != nil {
-				e, ok := before.Find(c.Path)
-				if ok && e.OID == c.NewOID && e.Mode == c.NewMode && errors.Is(err, fs.ErrNotExist) {
-					continue
-				}
-				return list, errors.Join(exchange.ErrCannot, err)
+			if f.New, err = m.Written(c.Path); err == nil {
+				stats[c.Path], err = index.Lstat(filepath.Join(m.Dir(), filepath.FromSlash(c.Path)))
+			}
+			e, ok := before.Find(c.Path)
+			if ok && e.OID == c.NewOID && e.Mode == c.NewMode && errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return list, nil, errors.Join(exchange.ErrCannot, err)
 			}
 		}
 		if f.Was.Identity != "" || f.New.Identity != "" {
 			list.Files = append(list.Files, f)
 		}
 	}
-	return list, nil
+	return list, stats, nil
 }
 
 // sumFiles notes the contents of the files before git compares them.
@@ -202,7 +227,7 @@ func (a *FastForward) sumFiles() {
 			continue
 		}
 		a.undo.inDirOf(f.path, func(in *fsx.Dir, name string) (err error) {
-			a.sums[f.path], err = a.host.place().Sum(in, name, f.was)
+			a.sums[f.path], err = a.host.place(&a.kept).Sum(in, name, f.was)
 			return err
 		})
 	}
@@ -212,28 +237,19 @@ func (a *FastForward) sumFiles() {
 // then keeps other stat data than the index has. It also does what git could not where it found no files: entries that
 // git may not believe, because their files are as young as the index was when git read it, are compared, and marked if
 // they differ.
-func (a *FastForward) noteMoved(list exchange.List, seen time.Time) error {
-	data, _, err := index.ReadFile(a.copyPath())
-	if err != nil {
-		return err
-	}
-	x, err := index.ParseFlat(data, a.repo.ObjectFormat().NewHash())
+func (a *FastForward) noteMoved(moved map[string]index.FileStat, seen time.Time) error {
+	x, _, err := a.parseCopy()
 	if err != nil {
 		return err
 	}
 	stats := map[string]index.FileStat{}
-	for _, f := range list.Files {
-		if f.New.Identity != "" {
-			stats[f.Path] = index.FileStat{}.Unknown()
-		}
-	}
 	for i := range x.Len() {
 		if !x.At(i).IsRacy(seen) {
 			continue
 		}
 		file := x.Path(i)
 		st, err := index.Lstat(a.pathOf(file))
-		if _, isNew := stats[file]; isNew || err != nil {
+		if _, isMoved := moved[file]; isMoved || err != nil {
 			continue
 		}
 		oid := ""
@@ -245,23 +261,13 @@ func (a *FastForward) noteMoved(list exchange.List, seen time.Time) error {
 			stats[file] = st.Unknown()
 		}
 	}
-	for _, f := range list.Files {
-		if st, ok := a.movedStat(f); ok {
-			stats[f.Path] = st
+	for file, st := range moved {
+		stats[file] = st.Unknown()
+		if now, err := index.Lstat(a.pathOf(file)); err == nil && now.IsSameMoved(st) {
+			stats[file] = now
 		}
 	}
 	return a.noteFiles(x, stats)
-}
-
-// movedStat returns the stat data of a file that was moved, unless a user has written it since.
-func (a *FastForward) movedStat(f exchange.File) (index.FileStat, bool) {
-	file := a.pathOf(f.Path)
-	st, err := index.Lstat(file)
-	if err != nil || f.New.Identity == "" || !f.New.Identity.IsAt(file) || !st.ModTime.Equal(f.New.ModTime) || st.Size != f.New.Size {
-		return st, false
-	}
-	again, err := index.Lstat(file)
-	return st, err == nil && again.IsSame(st)
 }
 
 func (a *FastForward) pathOf(file string) string {

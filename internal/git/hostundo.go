@@ -64,8 +64,8 @@ type keptFile struct {
 	wanted string // the blob that git writes; empty: it writes none
 }
 
-// keepFiles keeps the files that changes are going to replace or delete.
-func (r *Repository) keepFiles(work string, changes []odb.Change) (*hostUndo, error) {
+// lookAtFiles notes the files that changes are going to replace or delete. Where git is to write them, linkFiles follows.
+func (r *Repository) lookAtFiles(work string, changes []odb.Change) (*hostUndo, error) {
 	u := &hostUndo{repo: r, dirs: map[string]os.FileMode{}, other: map[string]bool{}}
 	dir, drop, err := r.TempDir()
 	if err != nil {
@@ -138,12 +138,27 @@ func (u *hostUndo) keepFile(file, name string) error {
 		u.files = append(u.files, keptFile{path: file, was: was})
 		return nil
 	}
-	if err := in.LinkTo(path.Base(file), u.kept, name); err != nil {
-		if err := in.CopyEntry(path.Base(file), u.kept, name, was); err != nil {
+	u.files = append(u.files, keptFile{path: file, name: name, was: was})
+	return nil
+}
+
+// linkFiles keeps the files.
+func (u *hostUndo) linkFiles() error {
+	for _, f := range u.files {
+		if f.name == "" {
+			continue
+		}
+		in, err := u.work.OpenBelow(filepath.FromSlash(path.Dir(f.path)))
+		if err != nil {
+			return err
+		}
+		if err = in.LinkTo(path.Base(f.path), u.kept, f.name); err != nil {
+			err = in.CopyEntry(path.Base(f.path), u.kept, f.name, f.was)
+		}
+		if err = errors.Join(err, in.Close()); err != nil {
 			return err
 		}
 	}
-	u.files = append(u.files, keptFile{path: file, name: name, was: was})
 	return nil
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 // GoBack undoes a move, whole or half done, and deletes the directory of Croft's own. touched says that files had been
-// moved. What somebody has written since then stays at its path, and is listed in left: the file from before is
-// not put back there. A file of others that has no path is kept (see [Place]), and is listed, too.
+// moved. What somebody has written since then stays at its path, which is listed in left; what would be put back there
+// is kept (see [Place]).
 func (m *Move) GoBack() (touched bool, left []string) {
 	_ = m.own.Remove(movedFile) // or a process that recovers would end the move
 	back := func(deletes bool) {
@@ -47,7 +47,7 @@ func (m *Move) GoBack() (touched bool, left []string) {
 // was written, too, it is kept and listed.
 func (m *Move) End() (left []string) {
 	for i, f := range m.Files {
-		if f.adds() || m.isMovedOut(i) {
+		if f.adds() || m.sealed[i] || m.isMovedOut(i) {
 			continue
 		}
 		if _, isLeft := m.putBack(i); isLeft {
@@ -165,7 +165,7 @@ func (m *Move) returnTo(f File, aside *fsx.Dir, name string) bool {
 		err = aside.MoveNew(name, in, path.Base(f.Path))
 	}
 	if err != nil {
-		m.keepOthers(f, aside, name)
+		m.keep(aside, name)
 	}
 	return err == nil
 }
@@ -207,18 +207,11 @@ func (m *Move) exchangeBack(f File, aside *fsx.Dir, name string) bool {
 		}
 		last = put
 	}
-	m.keepOthers(f, aside, name)
+	m.keep(aside, name)
 	return false
 }
 
-// keepOthers keeps what is aside, unless it is the file from before, which the commits have.
-func (m *Move) keepOthers(f File, aside *fsx.Dir, name string) {
-	if aside.Has(name) && !m.isOld(aside, name, f) {
-		m.keep(aside, name)
-	}
-}
-
-// keep keeps a file of others.
+// keep keeps a file that has no place: one of others, or the one from before.
 func (m *Move) keep(aside *fsx.Dir, name string) {
 	in, as, err := m.at.Keep()
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -27,7 +28,7 @@ type File struct {
 	New  fsx.Entry `json:"new"`
 
 	WasSum string `json:"was_sum"` // of the content
-	NewSum string `json:"new_sum"`
+	NewSum string `json:"new_sum"` // if its time does not tell whether it was written again
 }
 
 func (f File) adds() bool    { return f.Was.Identity == "" }
@@ -75,9 +76,10 @@ type Move struct {
 	List
 	at        Place
 	work, own *fsx.Dir
-	fresh     *fsx.Dir // newDir
-	gone      *fsx.Dir // goneDir
-	isStuck   bool     // a file of others could not be kept
+	fresh     *fsx.Dir     // newDir
+	gone      *fsx.Dir     // goneDir
+	sealed    map[int]bool // what came out, and no process can write any more
+	isStuck   bool         // a file of others could not be kept
 }
 
 // New makes the directory of Croft's own. The files are to be written to [Move.Dir] then.
@@ -94,7 +96,7 @@ func New(at Place) (*Move, error) {
 }
 
 func open(at Place) (*Move, error) {
-	m := &Move{at: at}
+	m := &Move{at: at, sealed: map[int]bool{}}
 	var err error
 	if m.own, err = fsx.OpenOwn(at.Own); err == nil {
 		m.fresh, err = m.own.OpenDir(newDir)
@@ -144,7 +146,10 @@ func (m *Move) Written(file string) (fsx.Entry, error) {
 // them meanwhile, with [ErrCannot] if files cannot be exchanged there.
 func (m *Move) Apply(list List) error {
 	m.List = list
-	for i := range m.Files {
+	for i, f := range m.Files {
+		if f.deletes() || isSettled(f.New.ModTime) {
+			continue
+		}
 		if err := m.sumNew(&m.Files[i]); err != nil {
 			return err
 		}
@@ -182,10 +187,12 @@ func (m *Move) writeList() error {
 	return m.own.WriteFile(listFile, text, 0o600)
 }
 
+// isSettled reports whether a file was written so long ago that it would have another time if it were written now.
+func isSettled(at time.Time) bool {
+	return at.Nanosecond() != 0 && time.Since(at) > 20*time.Millisecond
+}
+
 func (m *Move) sumNew(f *File) error {
-	if f.deletes() {
-		return nil
-	}
 	in, err := openBelow(m.fresh, path.Dir(f.Path))
 	if err != nil {
 		return err
@@ -272,9 +279,14 @@ func (m *Move) requireOld(i int) error {
 		return err
 	}
 	defer aside.Close()
-	if !m.isOld(aside, name, f) {
+	writers := fsx.WritersNone
+	if f.Was.Mode.IsRegular() {
+		writers = aside.WritersOf(name)
+	}
+	if writers == fsx.WritersSome || !m.isUnwritten(aside, name, f.Was, f.WasSum) {
 		return &TakenError{Path: f.Path}
 	}
+	m.sealed[i] = writers == fsx.WritersNone
 	return nil
 }
 
@@ -289,18 +301,26 @@ func (m *Move) aside(i int) (*fsx.Dir, string, error) {
 }
 
 func (m *Move) isOld(in *fsx.Dir, name string, f File) bool {
-	return f.Was.Identity != "" && m.isUnwritten(in, name, f.Was, f.WasSum)
+	return f.Was.Identity != "" && !isBeingWritten(in, name, f.Was) && m.isUnwritten(in, name, f.Was, f.WasSum)
 }
 
 func (m *Move) isNew(in *fsx.Dir, name string, f File) bool {
-	return f.New.Identity != "" && m.isUnwritten(in, name, f.New, f.NewSum)
-}
-
-// isUnwritten reports whether an entry is a file that was seen, nobody has it open for writing, and nobody has written it.
-func (m *Move) isUnwritten(in *fsx.Dir, name string, was fsx.Entry, sum string) bool {
-	if was.Mode.IsRegular() && in.WritersOf(name) == fsx.WritersSome {
+	if f.New.Identity == "" || isBeingWritten(in, name, f.New) {
 		return false
 	}
+	if f.NewSum != "" {
+		return m.isUnwritten(in, name, f.New, f.NewSum)
+	}
+	now, err := in.Stat(name)
+	return err == nil && isSame(now, f.New)
+}
+
+func isBeingWritten(in *fsx.Dir, name string, e fsx.Entry) bool {
+	return e.Mode.IsRegular() && in.WritersOf(name) == fsx.WritersSome
+}
+
+// isUnwritten reports whether an entry is a file that was seen, and nobody has written it.
+func (m *Move) isUnwritten(in *fsx.Dir, name string, was fsx.Entry, sum string) bool {
 	now, err := in.Stat(name)
 	if err != nil || !isSame(now, was) {
 		return false

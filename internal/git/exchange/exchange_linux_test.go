@@ -174,11 +174,6 @@ func TestRecover(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.List = list
-			for i := range m.Files {
-				if err := m.sumNew(&m.Files[i]); err != nil {
-					t.Fatal(err)
-				}
-			}
 			s.writeList(m)
 			for _, i := range []int{1, 3, 0, 2, 4}[:n] {
 				if err := m.move(i); err != nil {
