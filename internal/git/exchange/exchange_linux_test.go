@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -192,6 +193,131 @@ func TestRecover(t *testing.T) {
 		}
 		s.want(want)
 	}
+}
+
+// TestNoneIsTaken: each way in which a file can be another one than was expected ends a move, and the file stays.
+func TestNoneIsTaken(t *testing.T) {
+	for name, tt := range map[string]struct {
+		path, want string
+		do         func(path string) func()
+	}{
+		"by rename": {"changed", "mine\n", func(path string) func() {
+			save(path, 0, "mine\n")
+			return nil
+		}},
+		"deleted by rename": {"dir/deleted", "mine\n", func(path string) func() {
+			save(path, 0, "mine\n")
+			return nil
+		}},
+		"added": {"new/added", "mine\n", func(path string) func() {
+			_ = os.Mkdir(filepath.Dir(path), 0o755)
+			save(path, 0, "mine\n")
+			return nil
+		}},
+		"in place, with its old time": {"changed", "own\n", func(path string) func() {
+			info, _ := os.Stat(path)
+			save(path, 1, "own\n")
+			_ = os.Chtimes(path, info.ModTime(), info.ModTime())
+			return nil
+		}},
+		"open for writing": {"changed", "old\nmine\n", func(path string) func() {
+			f, _ := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			return func() {
+				_, _ = f.WriteString("mine\n")
+				_ = f.Close()
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetting(t)
+			m, list := s.begin()
+			later := tt.do(filepath.Join(s.at.Work, tt.path))
+			err := m.Apply(list)
+			if taken, ok := errors.AsType[*TakenError](err); !ok || taken.Path != tt.path {
+				t.Errorf("it ended with %v", err)
+			}
+			if _, left := m.GoBack(); left != nil {
+				t.Errorf("left: %v", left)
+			}
+			if later != nil {
+				later()
+			}
+			want := maps.Clone(before)
+			want[tt.path] = tt.want
+			s.want(want)
+		})
+	}
+}
+
+// TestSavedAfterwards: what is saved between a move and its way back stays at its path, and the file from before is kept.
+func TestSavedAfterwards(t *testing.T) {
+	s := newSetting(t)
+	m, list := s.begin()
+	if err := m.Apply(list); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"changed", "new/added"} {
+		save(filepath.Join(s.at.Work, path), 0, "mine\n")
+	}
+	if touched, left := m.GoBack(); !touched || !slices.Equal(left, []string{"changed"}) {
+		t.Errorf("%v, left: %v", touched, left)
+	}
+	want := maps.Clone(before)
+	want["changed"], want["new/added"] = "mine\n", "mine\n"
+	s.want(want)
+	if got := s.keptFiles(); !slices.Equal(got, []string{"old\n"}) {
+		t.Errorf("kept: %q", got)
+	}
+}
+
+// TestWrittenUntilTheEnd: what is written to a file that came out, where the kernel cannot tell that nobody will, is at
+// its path in the end, also if another process ends the move.
+func TestWrittenUntilTheEnd(t *testing.T) {
+	for _, how := range []string{"ended", "recovered"} {
+		s := newSetting(t)
+		m, list := s.begin()
+		if err := m.Apply(list); err != nil {
+			t.Fatal(err)
+		}
+		clear(m.sealed)
+		if _, ok := save(filepath.Join(m.Dir(), "changed"), 2, "mine\n"); !ok {
+			t.Fatal("it is not there")
+		}
+		if how == "ended" {
+			m.End()
+		} else {
+			m.close()
+			if _, err := Recover(s.at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := maps.Clone(after)
+		want["changed"] = "old\nmine\n"
+		s.want(want)
+	}
+}
+
+// TestKilledBeforeALook: a process that dies between an exchange and its look at what came out loses no save.
+func TestKilledBeforeALook(t *testing.T) {
+	s := newSetting(t)
+	m, list := s.begin()
+	m.List = list
+	if err := m.writeList(); err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range []string{"changed", "dir/deleted"} {
+		save(filepath.Join(s.at.Work, path), 0, "mine\n")
+		if err := m.move(i); err == nil {
+			t.Errorf("%s was taken", path)
+		}
+	}
+	m.close()
+	if left, err := Recover(s.at); err != nil || left != nil {
+		t.Errorf("%v, left %v", err, left)
+	}
+	want := maps.Clone(before)
+	want["changed"], want["dir/deleted"] = "mine\n", "mine\n"
+	s.want(want)
 }
 
 // TestSavesStay: files are saved, in each way, while they are moved, moved back, and while a move ends. What was saved last is at
