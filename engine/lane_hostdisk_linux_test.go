@@ -64,15 +64,31 @@ func mergeFailingAt(t *testing.T, r *gittest.Repo, lib string, at hostCall) (out
 	return out, calls
 }
 
+// writtenByGit has git write the files of a checkout where they lie, because it has attributes of its own.
+func writtenByGit(t *testing.T, r *gittest.Repo) *gittest.Repo {
+	t.Helper()
+	r.Write(".git/info/exclude", ".gitattributes\n")
+	r.Write(".gitattributes", "other -text\n")
+	return r
+}
+
 // TestHostDiskErrors: any one call by which git changes a file of the user's checkout fails
 // with EIO. Every byte of the checkout is as before, and the merge is pending with that
 // reason. There are two exceptions: Croft itself deletes a file that git could not delete,
 // and an empty directory that stays is no error.
 func TestHostDiskErrors(t *testing.T) {
+	t.Run("by git", func(t *testing.T) {
+		hostDiskErrors(t, func(t *testing.T) *gittest.Repo { return writtenByGit(t, changedHost(t)) }, 2*len(hostChanges))
+	})
+	t.Run("exchanged", func(t *testing.T) { hostDiskErrors(t, changedHost, len(hostChanges)) })
+}
+
+// hostDiskErrors is TestHostDiskErrors for a checkout for which git makes so many calls, or more.
+func hostDiskErrors(t *testing.T, changedHost func(t *testing.T) *gittest.Repo, least int) {
 	t.Parallel()
 	lib := writePoints(t)
 	out, calls := mergeFailingAt(t, changedHost(t), lib, hostCall{"none", ""})
-	if !strings.Contains(out, "w merged") || len(calls) < 2*len(hostChanges) {
+	if !strings.Contains(out, "w merged") || len(calls) < least {
 		t.Fatalf("%q, and the calls %v", out, calls)
 	}
 	for _, at := range calls {

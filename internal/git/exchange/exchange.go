@@ -226,7 +226,16 @@ func (m *Move) move(i int) error {
 			defer m.removeEmpty(path.Dir(f.Path))
 		}
 	case f.adds():
-		return m.taken(f, aside.MoveNew(name, in, base))
+		err = aside.MoveNew(name, in, base)
+		if errors.Is(err, fs.ErrExist) { // an empty directory that could not be removed says why
+			switch rerr := in.RemoveEmpty(base); {
+			case rerr == nil:
+				err = aside.MoveNew(name, in, base)
+			case errors.Is(rerr, fs.ErrPermission):
+				return rerr
+			}
+		}
+		return m.taken(f, err)
 	default:
 		err = aside.Exchange(name, in, base)
 	}
