@@ -19,8 +19,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// Git fast-forwards a checkout file by file, and each write may fail. So the files that
-// are going to change are kept first, in the state directory: by a hard link, because git
+// Where files are not exchanged (see writeAside), git fast-forwards a checkout file by file, and
+// each write may fail. So the files that are going to change are kept first, in the state directory: by a hard link, because git
 // replaces files and does not overwrite them, or by a copy on another file system. If a
 // write fails, the original files are restored.
 
