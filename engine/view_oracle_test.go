@@ -57,7 +57,7 @@ func (o *oracle) do() {
 	isThere := w.State == croft.Ready
 	switch k := o.IntN(14); {
 	case k < 3 && isThere:
-		name := []string{w.Name, w.Name, w.Name, "shared", "shared", "shared", "bad"}[o.IntN(7)]
+		name := []string{w.Name, w.Name, w.Name, "shared", "shared", "shared", "bad", "bad"}[o.IntN(8)]
 		_ = os.WriteFile(filepath.Join(w.Path, name), fmt.Appendf(nil, "%d\n", o.IntN(3)), 0o644)
 		_, _ = o.r.TryGit(w.Path, "add", "--all")
 		_, err := o.r.TryGit(w.Path, "commit", "--quiet", "--allow-empty", "--message", "work")
