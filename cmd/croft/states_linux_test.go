@@ -65,7 +65,7 @@ func states() []state {
 		{name: "by others", word: "merged", symbol: "✓", given: committed + "git merge -q --squash croft/x && git commit -qm squashed", why: "", next: "croft remove x"},
 		{name: "locked", word: "merged", symbol: "✓", given: work + merged + "; croft lock -q x", why: "as [0-9a-f]{7}", next: "croft unlock x"},
 		{word: "not-set-up", symbol: "!", given: "printf '[[provision.step]]\\nname = \"deps\"\\nrun = \"true\"\\n' >croft.toml && git add croft.toml && git commit -qm steps && croft new -q x", why: ".*approv.*", next: "croft config trust --setup x", types: map[string][]string{"[y/N]": {"y", "Enter"}}},
-		{word: "collides", symbol: "!", given: collides + "croft conflicts >/dev/null 2>&1", why: "with main", next: "croft merge --resolve x"},
+		{word: "collides", symbol: "!", given: collides + "true", why: "src/f1.txt", next: "croft merge --resolve x"},
 		{word: "to-review", symbol: "●", given: "croft session start race >/dev/null && croft round start race --agents a >/dev/null && echo best >$(croft path a)/best.txt && croft round end race >/dev/null && croft round present race --winner a >/dev/null", why: "the result of race", next: "croft review presenter", types: map[string][]string{"apply this hunk?": {"q"}}},
 		{word: "pending", symbol: "●", given: work + "croft finish -q x --no-merge", why: "finished", next: "croft merge x"},
 		{word: "ahead", symbol: "●", given: committed, why: "1 commit", next: "croft merge x"},
