@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,12 +16,27 @@ import (
 
 // Settle compares the files of a linked worktree that git has just written with its index, by their content, makes them some
 // seconds older, and writes the index with their stat data: then neither the first status nor any later one has to read
-// files that were written in the same second as the index ([index.Flat.Settle]). It fails where that is not all that git
-// compares, as with submodules, sparse checkouts, filters and attributes, and where a file differs; the checkout is then as
-// good as before, and git has to compare it. Nobody else writes in it meanwhile.
+// files that were written in the same second as the index ([index.Flat.Settle]). It fails with [ErrUnsettled] where that is
+// not all that git compares, as with submodules, sparse checkouts, filters and attributes, and where a file differs; the
+// checkout is then as good as before, and git has to compare it. Nobody else writes in it meanwhile.
 func (w *Worktree) Settle(ctx context.Context) error {
-	if isText, err := w.textOutside(ctx); err != nil || isText {
-		return errors.Join(errAskGit, err)
+	err := w.settle(ctx)
+	for _, reason := range []error{errAskGit, index.ErrDiffers, index.ErrUnreadable, errors.ErrUnsupported} {
+		if errors.Is(err, reason) {
+			return fmt.Errorf("%w: %w", ErrUnsettled, err)
+		}
+	}
+	return err
+}
+
+// ErrUnsettled says that only git can compare a checkout with its index.
+var ErrUnsettled = errors.New("the checkout is not settled")
+
+func (w *Worktree) settle(ctx context.Context) error {
+	if isText, err := w.textOutside(ctx); err != nil {
+		return err
+	} else if isText {
+		return errAskGit
 	}
 	return w.ChangeHeld(ctx, func(w *Worktree) error {
 		data, _, err := index.ReadFile(filepath.Join(w.Admin, "index"))

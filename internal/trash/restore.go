@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/provision"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
@@ -119,8 +120,8 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 		return errors.Join(svc.Ports.RequireOwnPorts(tx, rec), tx.Settle(rec.Workspace.ID), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", svc.Now()))
 	})
 	if err != nil {
-		// A creation may have taken the name: it does so in the journal, without the lock.
-		if taken := svc.requireNameFree(ctx, r, trashed); taken != nil {
+		// A creation may have taken the name or the path: it does so in the journal, without the lock.
+		if taken := svc.requireUnclaimed(ctx, r, trashed); taken != nil {
 			return fail(taken)
 		}
 		return err
@@ -143,7 +144,7 @@ func (svc *Trash) reclaimPorts(ctx context.Context, r *project.Project, rec *jou
 // is taken.
 func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec journal.Record) error {
 	w := rec.Workspace
-	if err := svc.requireNameFree(ctx, r, rec); err != nil {
+	if err := svc.requireUnclaimed(ctx, r, rec); err != nil {
 		return err
 	}
 	if !isPathFree(r, rec) {
@@ -182,10 +183,14 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 	return nil
 }
 
-// requireNameFree refuses a restoration if another workspace has the name.
-func (svc *Trash) requireNameFree(ctx context.Context, r *project.Project, rec journal.Record) error {
-	w := rec.Workspace
+// requireUnclaimed refuses a restoration if another workspace has the name or the path, without regard to case.
+func (svc *Trash) requireUnclaimed(ctx context.Context, r *project.Project, rec journal.Record) error {
+	w, what := rec.Workspace, "name"
 	other, err := svc.Journal.LiveByName(ctx, r.ID, w.Name)
+	if errors.Is(err, journal.ErrNotFound) && w.Mode != croft.ModeLegacy {
+		what = "path"
+		other, err = svc.Journal.LiveAtPath(ctx, w.Path)
+	}
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
 		return nil
@@ -193,8 +198,8 @@ func (svc *Trash) requireNameFree(ctx context.Context, r *project.Project, rec j
 		return err
 	}
 	return &croft.Error{
-		Code: croft.WorktreeExists, Message: "another workspace has its name now", Details: other.Workspace.Path,
-		Hint: "croft remove " + w.Name + " && croft restore " + string(w.ID),
+		Code: croft.WorktreeExists, Message: fmt.Sprintf("workspace %q has its %s now", other.Workspace.Name, what), Details: other.Workspace.Path,
+		Hint: "croft remove " + shellword.Quote(other.Workspace.Name) + " && croft restore " + string(w.ID),
 	}
 }
 

@@ -84,8 +84,13 @@ func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
 // back, so that the agent's first status does not have to read every file again.
 func (c *Checkouts) Verify(ctx context.Context, s checkout.Spec) (notes []string, err error) {
 	refresh := git.RefreshIndex
-	if s.Kind != checkout.Isolated && c.At(s).Settle(ctx) == nil {
-		refresh = git.RefreshNothing
+	if s.Kind != checkout.Isolated {
+		switch err := c.At(s).Settle(ctx); {
+		case err == nil:
+			refresh = git.RefreshNothing
+		case !errors.Is(err, git.ErrUnsettled):
+			return nil, err
+		}
 	}
 	err = c.At(s).Change(ctx, func(w *git.Worktree) error {
 		notes, err = verifyCheckout(ctx, w, refresh)

@@ -94,7 +94,7 @@ func (s *settler) settle(i int) (FileStat, error) {
 		return FileStat{}, err
 	}
 	if err := unix.UtimesNanoAt(s.in, name, []unix.Timespec{older, older}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return FileStat{}, err
+		return FileStat{}, errors.Join(errors.ErrUnsupported, err)
 	}
 	now, err := s.hash(name, was)
 	if err == nil && !bytes.Equal(s.sum.Sum(nil), e.raw.oid()) {
