@@ -134,7 +134,7 @@ func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first fun
 		a.undo, err = h.repo.lookAtFiles(h.Path, a.changes)
 	}
 	if err == nil {
-		err = a.chooseAside()
+		err = a.chooseAside(ctx)
 	}
 	if err == nil && a.move == nil {
 		// Before git compares the files: a hard link changes the ctime of a file, too.

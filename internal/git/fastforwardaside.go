@@ -14,6 +14,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/exchange"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/odb"
@@ -49,10 +50,13 @@ func (r *Repository) unrestored() string { return filepath.Join(r.Dir, "unrestor
 
 // chooseAside makes a directory of Croft's own for the new files, if git would write the same ones there. It does not
 // where git has to write into the checkout: on systems and file systems that exchange no files, in a sparse checkout,
-// with submodules, with attributes that only the checkout has, and where git is told not to look at files.
-func (a *FastForward) chooseAside() error {
+// with submodules, with attributes that only the checkout has, with filters, and where git is told not to look at files.
+func (a *FastForward) chooseAside(ctx context.Context) error {
 	if a.asideIndex() == nil {
 		return nil
+	}
+	if needs, err := a.needsCheckout(ctx); err != nil || needs {
+		return err
 	}
 	m, err := exchange.New(a.host.place(&a.kept))
 	if err != nil {
@@ -160,6 +164,18 @@ func (a *FastForward) asideIndex() *index.Flat {
 		}
 	}
 	return x
+}
+
+// needsCheckout reports whether a setting is about the directory that git runs in: a filter is a command, which may
+// name a program of the checkout or read its files, and a file of attributes may be named by a relative path.
+func (a *FastForward) needsCheckout(ctx context.Context) (bool, error) {
+	now, err := a.host.repo.SettingsOf(ctx, a.host.gitDir)
+	if err != nil {
+		return false, err
+	}
+	attributes := now.Values["core.attributesfile"]
+	isRelative := attributes != "" && !filepath.IsAbs(gitconfig.IncludedFile(attributes, "", a.host.repo.Git.Home()))
+	return now.HasFilters || isRelative, nil
 }
 
 // parseCopy reads the copy of the index, and its time.

@@ -69,9 +69,14 @@ func (m *Move) isMovedOut(i int) bool {
 }
 
 // discard deletes the directory of Croft's own, unless a file of others is still in it: the next [Recover] tries again.
+// The list goes first: with it, and without what says that all files were moved, a process that recovers would undo
+// the move.
 func (m *Move) discard() {
-	m.close()
-	if !m.isStuck {
+	defer m.close()
+	if m.isStuck {
+		return
+	}
+	if err := m.own.Remove(listFile); err == nil || errors.Is(err, fs.ErrNotExist) {
 		_ = fsx.RemoveOwn(m.at.Own)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
@@ -246,6 +248,33 @@ func TestNoneIsTaken(t *testing.T) {
 			want[tt.path] = tt.want
 			s.want(want)
 		})
+	}
+}
+
+// TestKilledWhileItIsDeleted: the directory of Croft's own says at no moment of its deletion that a move that was ended is half done.
+func TestKilledWhileItIsDeleted(t *testing.T) {
+	s := newSetting(t)
+	m, list := s.begin()
+	if err := m.Apply(list); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer unix.Close(fd)
+	if _, err := unix.InotifyAddWatch(fd, s.at.Own, unix.IN_DELETE); err != nil {
+		t.Skip(err)
+	}
+	m.End()
+	events := make([]byte, 4096)
+	n, err := unix.Read(fd, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := strings.TrimRight(string(events[unix.SizeofInotifyEvent:min(n, 2*unix.SizeofInotifyEvent)]), "\x00")
+	if first != listFile {
+		t.Errorf("%q goes first", first)
 	}
 }
 
