@@ -71,15 +71,31 @@ func (d *Dir) WritersOf(name string) Writers {
 	return WritersUnknown
 }
 
-// HasSameLabel reports whether new files get the same security label in two directories.
-func (d *Dir) HasSameLabel(other *Dir) bool {
-	label := func(of *Dir) string {
-		text := make([]byte, 1<<10)
-		n, err := unix.Fgetxattr(of.fd(), "security.selinux", text)
-		if err != nil {
-			return ""
-		}
-		return string(text[:n])
+// MakesAs reports whether what is made in a directory gets the same group, rules of access and security label as in
+// another one.
+func (d *Dir) MakesAs(other *Dir) bool {
+	var a, b unix.Stat_t
+	if unix.Fstat(d.fd(), &a) != nil || unix.Fstat(other.fd(), &b) != nil {
+		return false
 	}
-	return label(d) == label(other)
+	isSet := a.Mode&unix.S_ISGID != 0
+	if isSet != (b.Mode&unix.S_ISGID != 0) || isSet && a.Gid != b.Gid {
+		return false
+	}
+	for _, name := range []string{defaultRules, "security.selinux"} {
+		if d.attribute(name) != other.attribute(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// attribute returns an extended attribute of the directory; empty if it has none.
+func (d *Dir) attribute(name string) string {
+	value := make([]byte, 64<<10)
+	n, err := unix.Fgetxattr(d.fd(), name, value)
+	if err != nil {
+		return ""
+	}
+	return string(value[:n])
 }

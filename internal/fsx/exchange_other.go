@@ -29,5 +29,5 @@ const (
 // WritersOf does not know.
 func (d *Dir) WritersOf(string) Writers { return WritersUnknown }
 
-// HasSameLabel reports whether new files get the same security label in two directories.
-func (d *Dir) HasSameLabel(*Dir) bool { return true }
+// MakesAs does not know.
+func (d *Dir) MakesAs(*Dir) bool { return true }

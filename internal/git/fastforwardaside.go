@@ -63,7 +63,7 @@ func (a *FastForward) chooseAside(ctx context.Context) error {
 		return err
 	}
 	a.move = m
-	if !m.CanBe() {
+	if !m.CanBe(a.undo.dirs) {
 		_, err = a.leaveAside()
 	}
 	return err

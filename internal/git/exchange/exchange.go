@@ -126,10 +126,25 @@ func (m *Move) close() {
 func (m *Move) Dir() string { return filepath.Join(m.at.Own, newDir) }
 
 // CanBe reports whether files that were written to Dir would be those that are written in their place: on the same
-// file system, and with the same security label.
-func (m *Move) CanBe() bool {
+// file system, and with the group, rules of access and security label that each of the directories gives. Those are
+// all that are there above the files.
+func (m *Move) CanBe(dirs map[string]os.FileMode) bool {
 	m.fresh.InheritAs(m.work)
-	return fsx.IsSameDevice(m.at.Own, m.at.Work) && m.own.HasSameLabel(m.work)
+	if !fsx.IsSameDevice(m.at.Own, m.at.Work) || !m.fresh.MakesAs(m.work) {
+		return false
+	}
+	for dir := range dirs {
+		in, err := openBelow(m.work, dir)
+		if err != nil {
+			return false
+		}
+		isAlike := m.fresh.MakesAs(in)
+		_ = in.Close()
+		if !isAlike {
+			return false
+		}
+	}
+	return true
 }
 
 // Written returns a file in Dir.
