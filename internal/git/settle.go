@@ -55,14 +55,14 @@ func (w *Worktree) settle(ctx context.Context) error {
 		if !x.IsPlain() || x.HasHidden() || converts(top, x) {
 			return errAskGit
 		}
-		stats, err := x.Settle(int(top.File().Fd()), w.Repo.ObjectFormat())
-		if err != nil {
-			return err
+		stats, differs := x.Settle(int(top.File().Fd()), w.Repo.ObjectFormat())
+		if stats == nil {
+			return differs
 		}
 		if data, err = index.Restat(data, w.Repo.ObjectFormat(), stats); err != nil {
-			return err
+			return errors.Join(differs, err)
 		}
-		return replaceIndex(w.Hold.Dir, data)
+		return errors.Join(differs, replaceIndex(w.Hold.Dir, data))
 	})
 }
 

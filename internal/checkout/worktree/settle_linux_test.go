@@ -119,6 +119,39 @@ func TestVerifyReadsContents(t *testing.T) {
 	}
 }
 
+// TestVerifyBeforeTheIndex: what is written while git writes the files is seen, although git wrote its index in the next second.
+func TestVerifyBeforeTheIndex(t *testing.T) {
+	t.Parallel()
+	f, c := fixture(t, true)
+	f.Repo.Write("a.txt", "good\n")
+	f.Repo.Commit("files")
+	f.Spec.Base = f.Repo.Git("rev-parse", "HEAD")
+	if err := c.Prepare(t.Context(), f.Spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Fill(t.Context(), f.Spec); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(f.Spec.Path, "a.txt")
+	if err := os.WriteFile(path, []byte("evil\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	was, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := f.Repo.GitIn(f.Spec.Path, "rev-parse", "--path-format=absolute", "--git-path", "index")
+	if err := os.Chtimes(index, was.ModTime(), was.ModTime().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if notes, err := c.Verify(t.Context(), f.Spec); err == nil && len(notes) == 0 {
+		t.Error("nothing was remarked about a file that was changed")
+	}
+	if got := f.Repo.GitIn(f.Spec.Path, "status", "--porcelain"); got != " M a.txt" {
+		t.Errorf("status %q", got)
+	}
+}
+
 // TestVerifyBetween: what is written while a checkout is made is seen: also of the same size, and with the time as before.
 func TestVerifyBetween(t *testing.T) {
 	t.Parallel()

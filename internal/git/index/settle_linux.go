@@ -9,6 +9,7 @@ import (
 	"path"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -19,26 +20,40 @@ import (
 // Settle makes the files of a checkout, which is open, some seconds older, and returns their stat data then. An index that is written
 // with those proves of each file that it is as it is staged; otherwise git, and everybody who counts as git does, reads all files
 // that were written in the second in which the index was. Each file is hashed once it has its time, so what is written to it
-// later shows. Settle fails with [ErrDiffers] if a file is not the staged one, or is not the one that the index has the
-// stat data of. Nothing may convert the files when they are staged.
+// later shows. If a file is not the staged one, or is not the one that the index has the stat data of, Settle fails with
+// [ErrDiffers], and returns stat data all the same: those of such a file have git compare it, also if the index was
+// written in a later second. Nothing may convert the files when they are staged.
 func (f *Flat) Settle(top int, format object.Format) ([]FileStat, error) {
 	stats := make([]FileStat, f.Len())
 	workers := min(runtime.GOMAXPROCS(0), f.Len()/settledByOne+1)
 	var g errgroup.Group
+	var differs atomic.Pointer[error]
 	for w := range workers {
 		g.Go(func() error {
 			s := settler{index: f, top: top, in: -1, dir: "?", sum: format.NewHash(), buffer: make([]byte, 64<<10)}
 			defer s.leave()
 			for i := w * f.Len() / workers; i < (w+1)*f.Len()/workers; i++ {
 				var err error
-				if stats[i], err = s.settle(i); err != nil {
-					return fmt.Errorf("%s: %w", f.Path(i), err)
+				if stats[i], err = s.settle(i); err == nil {
+					continue
 				}
+				err = fmt.Errorf("%s: %w", f.Path(i), err)
+				if !errors.Is(err, ErrDiffers) {
+					return err
+				}
+				stats[i] = FileStat{noted: f.At(i).raw.stat()}.Unknown()
+				differs.Store(&err)
 			}
 			return nil
 		})
 	}
-	return stats, g.Wait()
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	if err := differs.Load(); err != nil {
+		return stats, *err
+	}
+	return stats, nil
 }
 
 // settledByOne is how many files are worth a goroutine.
