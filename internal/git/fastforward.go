@@ -182,7 +182,7 @@ func (a *FastForward) checkCheckout(ctx context.Context) error {
 	}
 	var paths []string
 	for _, c := range changes {
-		if info, err := os.Lstat(filepath.Join(a.at.work, filepath.FromSlash(c.Path))); err == nil && info.IsDir() && c.NewMode != odb.LinkMode && c.OldMode != odb.LinkMode {
+		if info, err := os.Lstat(a.pathOf(c.Path)); err == nil && info.IsDir() && c.NewMode != odb.LinkMode && c.OldMode != odb.LinkMode {
 			continue // a directory that is replaced by a file; read-tree checks it
 		}
 		paths = append(paths, c.Path)
@@ -212,11 +212,7 @@ func (a *FastForward) dirtyPaths(files []string, cause string, err error) error 
 // committedIndex returns the copy of the index if that provably has the entries of the old commit and no others, or
 // nil. It starts no process.
 func (a *FastForward) committedIndex(ctx context.Context) *index.Flat {
-	data, _, err := index.ReadFile(a.copyPath())
-	if err != nil {
-		return nil
-	}
-	x, err := index.ParseFlat(data, a.repo.ObjectFormat().NewHash())
+	x, _, err := a.parseCopy()
 	if err != nil || !x.IsPlain() {
 		return nil
 	}
@@ -290,21 +286,20 @@ func (a *FastForward) untrackedObstacles(changes []odb.Change) []string {
 			goes[c.Path] = true
 		}
 	}
-	at := func(path string) string { return filepath.Join(a.at.work, filepath.FromSlash(path)) }
 	var dirty []string
 	for _, c := range changes {
 		if c.Deletes() {
 			continue
 		}
 		for dir := gitdir.ParentDir(c.Path); dir != ""; dir = gitdir.ParentDir(dir) {
-			if info, err := os.Lstat(at(dir)); err == nil && !info.IsDir() && !goes[dir] {
+			if info, err := os.Lstat(a.pathOf(dir)); err == nil && !info.IsDir() && !goes[dir] {
 				dirty = append(dirty, dir)
 			}
 		}
-		if info, err := os.Lstat(at(c.Path)); err != nil || !info.IsDir() || c.NewMode == odb.LinkMode {
+		if info, err := os.Lstat(a.pathOf(c.Path)); err != nil || !info.IsDir() || c.NewMode == odb.LinkMode {
 			continue
 		}
-		_ = filepath.WalkDir(at(c.Path), func(p string, d fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(a.pathOf(c.Path), func(p string, d fs.DirEntry, err error) error {
 			rel, relErr := filepath.Rel(a.at.work, p)
 			if err != nil || relErr != nil || !d.IsDir() && !goes[filepath.ToSlash(rel)] {
 				dirty = append(dirty, filepath.ToSlash(rel))

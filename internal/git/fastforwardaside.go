@@ -52,7 +52,7 @@ func (r *Repository) unrestored() string { return filepath.Join(r.Dir, "unrestor
 // where git has to write into the checkout: on systems and file systems that exchange no files, in a sparse checkout,
 // with submodules, with attributes that only the checkout has, with filters, and where git is told not to look at files.
 func (a *FastForward) chooseAside(ctx context.Context) error {
-	if a.asideIndex() == nil {
+	if !a.isSameAside() {
 		return nil
 	}
 	if needs, err := a.needsCheckout(ctx); err != nil || needs {
@@ -136,18 +136,18 @@ func (a *FastForward) prepareAgain(ctx context.Context) error {
 	return err
 }
 
-// asideIndex returns the copy of the index if git would write the same files anywhere, or nil.
-func (a *FastForward) asideIndex() *index.Flat {
+// isSameAside reports whether git would write the same files into any directory.
+func (a *FastForward) isSameAside() bool {
 	if info, err := a.admin.OpenDir("info"); err == nil {
 		isSparse := info.Has("sparse-checkout")
 		_ = info.Close()
 		if isSparse {
-			return nil
+			return false
 		}
 	}
 	x, _, err := a.parseCopy()
 	if err != nil || !x.IsPlain() {
-		return nil
+		return false
 	}
 	known, goes := map[string]bool{}, map[string]bool{}
 	for _, c := range a.changes {
@@ -155,15 +155,15 @@ func (a *FastForward) asideIndex() *index.Flat {
 	}
 	for dir, isOther := range a.undo.other {
 		if isOther && !goes[dir] {
-			return nil // a link of the user's, which git refuses
+			return false // a link of the user's, which git refuses
 		}
 	}
 	for _, c := range a.changes {
 		if e, ok := x.Find(c.Path); ok && e.Hidden || c.OldMode == odb.LinkMode || c.NewMode == odb.LinkMode || a.hasOwnAttributes(x, gitdir.ParentDir(c.Path), known) {
-			return nil
+			return false
 		}
 	}
-	return x
+	return true
 }
 
 // needsCheckout reports whether a setting is about the directory that git runs in: a filter is a command, which may
@@ -194,7 +194,7 @@ func (a *FastForward) hasOwnAttributes(x *index.Flat, dir string, known map[stri
 	if !ok {
 		file := path.Join(dir, ".gitattributes")
 		_, isStaged := x.Find(file)
-		has = !isStaged && fsx.IsThere(filepath.Join(a.at.work, filepath.FromSlash(file))) || dir != "" && a.hasOwnAttributes(x, gitdir.ParentDir(dir), known)
+		has = !isStaged && fsx.IsThere(a.pathOf(file)) || dir != "" && a.hasOwnAttributes(x, gitdir.ParentDir(dir), known)
 		known[dir] = has
 	}
 	return has

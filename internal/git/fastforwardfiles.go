@@ -49,7 +49,7 @@ var errTouched = errors.New("the file is not provably the staged one")
 // untouched returns the stat data of the file at a path, in an open directory, if it has the staged content; with
 // adds, nothing if there is no file.
 func (a *FastForward) untouched(in *fsx.Dir, file string, adds bool, staged *index.Flat) (index.FileStat, error) {
-	name, full := path.Base(file), filepath.Join(a.at.work, filepath.FromSlash(file))
+	name, full := path.Base(file), a.pathOf(file)
 	if adds {
 		if _, err := in.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 			return index.FileStat{}, errTouched
