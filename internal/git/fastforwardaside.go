@@ -232,10 +232,10 @@ func (a *FastForward) listMoves(m *exchange.Move, before *index.Flat) (exchange.
 	return list, stats, nil
 }
 
-// sumFiles notes the contents of the files before git compares them.
+// sumFiles notes the contents of the files that will be exchanged, before git compares them.
 func (a *FastForward) sumFiles() {
 	a.sums = map[string]string{}
-	if a.undo == nil { // it was restored
+	if a.move == nil {
 		return
 	}
 	for _, f := range a.undo.files {
