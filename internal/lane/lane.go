@@ -176,7 +176,7 @@ func (svc *Lanes) requeueUnfinished(ctx context.Context, r *project.Project, tar
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, was := range waiting {
 			m, err := tx.Merge(was.ID)
-			if err == nil && m.State != croft.MergeQueued && m.State != croft.MergeDone {
+			if err == nil && isAtWork(m) {
 				err = attempt.Requeue(tx, m, svc.Now())
 			}
 			if err != nil {
