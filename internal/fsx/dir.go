@@ -269,6 +269,11 @@ type Entry struct {
 	ModTime  time.Time
 }
 
+// IsSame reports whether two looks found the same entry, and nothing of it changed.
+func (e Entry) IsSame(as Entry) bool {
+	return e.Identity == as.Identity && e.Mode == as.Mode && e.Size == as.Size && e.ModTime.Equal(as.ModTime)
+}
+
 // MakeDirAs makes a directory of exactly a mode.
 func (d *Dir) MakeDirAs(name string, mode os.FileMode) error {
 	if err := d.Mkdir(name, 0o700); err != nil {

@@ -29,5 +29,5 @@ const (
 // WritersOf does not know.
 func (d *Dir) WritersOf(string) Writers { return WritersUnknown }
 
-// MakesAs does not know.
-func (d *Dir) MakesAs(*Dir) bool { return true }
+// MakesAs does not know: nothing is exchanged here.
+func (d *Dir) MakesAs(*Dir) bool { return false }

@@ -277,7 +277,7 @@ func (u *hostUndo) isUnchanged(f keptFile) bool {
 		case f.was.Mode.IsDir(): // restored by restoreAll if it is gone
 			same = err != nil || now.Mode.IsDir()
 		default:
-			same = err == nil && now.Identity == f.was.Identity && now.ModTime.Equal(f.was.ModTime) && now.Mode == f.was.Mode && now.Size == f.was.Size
+			same = err == nil && now.IsSame(f.was)
 		}
 		return nil
 	})

@@ -144,7 +144,7 @@ func (m *Move) takeOut(f File, aside *fsx.Dir, name string) (touched, left bool)
 	}
 	defer in.Close()
 	base := path.Base(f.Path)
-	if now, err := in.Stat(base); err != nil || !isSame(now, f.New) {
+	if now, err := in.Stat(base); err != nil || !now.IsSame(f.New) {
 		return err == nil, false // it stays
 	}
 	if err := in.MoveNew(base, aside, name); err != nil {

@@ -257,7 +257,7 @@ func (m *Move) move(i int) error {
 	if err != nil {
 		return m.taken(f, err)
 	}
-	if out, err := aside.Stat(name); err != nil || !isSame(out, f.Was) {
+	if out, err := aside.Stat(name); err != nil || !out.IsSame(f.Was) {
 		return errors.Join(&TakenError{Path: f.Path}, err)
 	}
 	return nil
@@ -336,7 +336,7 @@ func (m *Move) isNew(in *fsx.Dir, name string, f File) bool {
 		return m.isUnwritten(in, name, f.New, f.NewSum)
 	}
 	now, err := in.Stat(name)
-	return err == nil && isSame(now, f.New)
+	return err == nil && now.IsSame(f.New)
 }
 
 func isBeingWritten(in *fsx.Dir, name string, e fsx.Entry) bool {
@@ -346,15 +346,11 @@ func isBeingWritten(in *fsx.Dir, name string, e fsx.Entry) bool {
 // isUnwritten reports whether an entry is a file that was seen, and nobody has written it.
 func (m *Move) isUnwritten(in *fsx.Dir, name string, was fsx.Entry, sum string) bool {
 	now, err := in.Stat(name)
-	if err != nil || !isSame(now, was) {
+	if err != nil || !now.IsSame(was) {
 		return false
 	}
 	got, err := m.at.Sum(in, name, now)
 	return err == nil && got == sum
-}
-
-func isSame(a, b fsx.Entry) bool {
-	return a.Identity == b.Identity && a.Mode == b.Mode && a.Size == b.Size && a.ModTime.Equal(b.ModTime)
 }
 
 func openBelow(d *fsx.Dir, dir string) (*fsx.Dir, error) { return d.OpenBelow(filepath.FromSlash(dir)) }
