@@ -75,7 +75,8 @@ without it, too, as long as no check has run. Of a removed workspace it is kept,
 	cmd.Flags().IntVar(&of.try, "try", 0, "the `N`th run of that check on the same tree, from 1 (default: the one that decided)")
 	cmd.Flags().BoolVarP(&isFollowing, "follow", "f", false, "wait for more until the check, or the agent, ends")
 	cmd.Flags().BoolVar(&isAgent, "agent", false, "what the agent printed that \"croft run\" started")
-	cmd.MarkFlagsMutuallyExclusive("agent", "check", "try")
+	cmd.MarkFlagsMutuallyExclusive("agent", "check")
+	cmd.MarkFlagsMutuallyExclusive("agent", "try")
 	registerCompletion(cmd, "check", cobra.NoFileCompletions)
 	registerCompletion(cmd, "try", cobra.NoFileCompletions)
 	return cmd
