@@ -133,7 +133,7 @@ func (a *app) runDiff(ctx context.Context, svc landedDiffer, req croft.DiffReque
 // landedDiff is what the last merge of a removed workspace has brought to its target, if there is one; else none, the
 // empty difference that the workspace has.
 func (a *app) landedDiff(ctx context.Context, svc landedDiffer, req croft.DiffRequest, none *croft.Review) (*croft.Review, error) {
-	for _, m := range mergesOf(ctx, svc, croft.Workspace{Repo: string(req.Repo), Target: none.Target}) {
+	for _, m := range mergesInto(ctx, svc, req.Repo, none.Target) {
 		if m.Workspace != none.Workspace || m.Kind != croft.KindMerge || m.Status != croft.MergeMerged || m.Commit == "" {
 			continue
 		}

@@ -78,7 +78,7 @@ func (a *app) runShow(ctx context.Context, svc shower, req croft.WorkspaceReques
 		return nil
 	}
 	rows := a.detailRows(ws, status)
-	merges := mergesOf(ctx, svc, ws)
+	merges := mergesInto(ctx, svc, ws.Repo, ws.Target)
 	for _, text := range checkTexts(ws, merges) {
 		rows = append(rows, []cell{styledCell("checks", styleDim), plainCell(text)})
 	}
@@ -93,13 +93,13 @@ func (a *app) runShow(ctx context.Context, svc shower, req croft.WorkspaceReques
 	return nil
 }
 
-// mergesOf are the last merges into the target of a workspace, the newest first. What is told by them is a remark
-// beside the answer: if they cannot be read, there are none.
-func mergesOf(ctx context.Context, svc mergeLister, ws croft.Workspace) []croft.Merge {
-	if ws.Target == "" {
+// mergesInto are the last merges into a target, the newest first. What is told by them is a remark beside the answer:
+// if they cannot be read, there are none.
+func mergesInto(ctx context.Context, svc mergeLister, repo croft.Ref, target string) []croft.Merge {
+	if target == "" {
 		return nil
 	}
-	list, err := svc.Merges(ctx, croft.MergesRequest{Repo: ws.Repo, Target: ws.Target, Scope: croft.ScopeAll})
+	list, err := svc.Merges(ctx, croft.MergesRequest{Repo: repo, Target: target, Scope: croft.ScopeAll})
 	if err != nil {
 		return nil
 	}
