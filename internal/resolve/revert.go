@@ -51,16 +51,17 @@ func (svc *Resolver) workspaceToTakeBack(ctx context.Context, s project.Location
 	if err != nil {
 		return journal.Record{}, err
 	}
-	name, isTaken := "revert-"+was.WorkspaceName, func(name string) bool {
-		return slices.ContainsFunc(live, func(rec journal.Record) bool { return rec.Workspace.Name == name })
-	}
-	for n := 2; isTaken(name); n++ {
-		name = fmt.Sprintf("revert-%s-%d", was.WorkspaceName, n)
-	}
 	for _, rec := range live {
 		if rec.TakesBack == was.ID {
 			return rec, nil
 		}
+	}
+	isTaken := func(name string) bool {
+		return slices.ContainsFunc(live, func(rec journal.Record) bool { return rec.Workspace.Name == name })
+	}
+	name := "revert-" + was.WorkspaceName
+	for n := 2; isTaken(name); n++ {
+		name = fmt.Sprintf("revert-%s-%d", was.WorkspaceName, n)
 	}
 	message, err = svc.Lanes.RevertMessage(ctx, s.Project, was, message)
 	if err != nil {
@@ -73,7 +74,7 @@ func (svc *Resolver) workspaceToTakeBack(ctx context.Context, s project.Location
 	defer release()
 	made, err := svc.Workspaces.CreateMany(ctx, croft.CreateAllRequest{
 		Repo: croft.Ref(s.Path), Workspaces: []croft.CreateRequest{{Name: name, Base: commit, Target: was.Target}},
-	}, []workspace.RoundSpec{{Act: act, TakesBack: was.ID}})
+	}, []workspace.Seat{{Act: act, TakesBack: was.ID}})
 	if err != nil {
 		return journal.Record{}, err
 	}

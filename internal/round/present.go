@@ -153,7 +153,7 @@ func (svc *Rounds) createFinal(ctx context.Context, ses *journal.Session, g jour
 	create := func(name string) ([]croft.Workspace, error) {
 		req.Name, req.Branch = name, name
 		return svc.Workspaces.CreateMany(ctx, croft.CreateAllRequest{Repo: g.Path, Workspaces: []croft.CreateRequest{req}},
-			[]workspace.RoundSpec{{DirName: g.Place, Carried: from.carried, NewOnly: true, Ref: from.branch}})
+			[]workspace.Seat{{DirName: g.Place, Carried: from.carried, NewOnly: true, Ref: from.branch}})
 	}
 	made, err := create(presenter)
 	if errors.Is(err, croft.BranchExists) || errors.Is(err, croft.WorktreeExists) || errors.Is(err, croft.BranchBlocked) {

@@ -200,12 +200,12 @@ func checkRound(req croft.RoundRequest) error {
 func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	for _, g := range ses.Repos {
 		req := croft.CreateAllRequest{Key: seatsKey(t, g.ID), Repo: g.Path}
-		var seats []workspace.RoundSpec
+		var seats []workspace.Seat
 		for _, s := range t.Workspaces {
 			if s.Repo != g.ID {
 				continue
 			}
-			seats = append(seats, workspace.RoundSpec{Round: t.Number, DirName: g.Place, Carried: s.Carried, NewOnly: true, Ref: s.BaseRef})
+			seats = append(seats, workspace.Seat{Round: t.Number, DirName: g.Place, Carried: s.Carried, NewOnly: true, Ref: s.BaseRef})
 			req.Workspaces = append(req.Workspaces, croft.CreateRequest{
 				Agent: s.Agent, Session: string(ses.ID), Label: s.Label, Home: s.Home, Base: s.Base, Branch: s.Branch, Layout: ses.Layout, Mode: s.Mode,
 			})

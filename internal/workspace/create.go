@@ -41,9 +41,9 @@ func (svc *Workspaces) CreateRequested(ctx context.Context, req croft.CreateAllR
 	return &croft.CreateResult{Workspaces: list}, nil
 }
 
-// CreateMany makes workspaces, all or none. seats are those of a round, or nil. For a
-// round it returns errors without an operation, because the round sets its own.
-func (svc *Workspaces) CreateMany(ctx context.Context, req croft.CreateAllRequest, seats []RoundSpec) ([]croft.Workspace, error) {
+// CreateMany makes workspaces, all or none. seats has one for each, or is nil. With seats it returns errors without an
+// operation, because the caller sets its own.
+func (svc *Workspaces) CreateMany(ctx context.Context, req croft.CreateAllRequest, seats []Seat) ([]croft.Workspace, error) {
 	list, err := svc.createOnce(ctx, req, seats)
 	if seats != nil {
 		return list, explain.Error("", "", err)
@@ -52,7 +52,7 @@ func (svc *Workspaces) CreateMany(ctx context.Context, req croft.CreateAllReques
 }
 
 // createOnce makes workspaces, unless a request with the same key has made them.
-func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllRequest, seats []RoundSpec) ([]croft.Workspace, error) {
+func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllRequest, seats []Seat) ([]croft.Workspace, error) {
 	plain, err := svc.plainModeForRequest(ctx, req)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (svc *Workspaces) plainModeForRequest(ctx context.Context, req croft.Create
 // errKeyTaken says that another process used the request's key at the same moment.
 var errKeyTaken = errors.New("the key was just used")
 
-func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req croft.CreateAllRequest, seats []RoundSpec) ([]croft.Workspace, error) {
+func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req croft.CreateAllRequest, seats []Seat) ([]croft.Workspace, error) {
 	plans, err := svc.planAll(ctx, s, req.Workspaces, seats)
 	if err != nil {
 		return nil, err

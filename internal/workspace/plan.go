@@ -34,14 +34,14 @@ type plan struct {
 	note   string // why it has another mode than the request
 	adopt  bool   // the branch exists already, and is used
 	role   *croft.Role
-	seat   RoundSpec
+	seat   Seat
 
 	record journal.Record
 	taken  *pool.Taken // its files, if they were in stock
 }
 
-// RoundSpec has the settings of a round for one of its workspaces, besides the request.
-type RoundSpec struct {
+// Seat is what a round, or a revert that is being resolved, sets of one of its workspaces besides the request.
+type Seat struct {
 	Round   int
 	DirName string // the last part of its path; default: the repository's name
 	Carried string // the commit of uncommitted changes that it starts from
@@ -62,13 +62,13 @@ func (p *plan) spec() checkout.Spec {
 
 // planAll plans the workspaces of a request, as far as that does not depend on other
 // workspaces. It changes nothing.
-func (svc *Workspaces) planAll(ctx context.Context, s project.Location, parts []croft.CreateRequest, seats []RoundSpec) ([]*plan, error) {
+func (svc *Workspaces) planAll(ctx context.Context, s project.Location, parts []croft.CreateRequest, seats []Seat) ([]*plan, error) {
 	if len(parts) == 0 {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "no workspace was asked for"}
 	}
 	plans := make([]*plan, len(parts))
 	for i, req := range parts {
-		var at RoundSpec
+		var at Seat
 		if i < len(seats) {
 			at = seats[i]
 		}
@@ -86,7 +86,7 @@ func (svc *Workspaces) planAll(ctx context.Context, s project.Location, parts []
 	return plans, nil
 }
 
-func (svc *Workspaces) planOne(ctx context.Context, s project.Location, req croft.CreateRequest, at RoundSpec) (*plan, error) {
+func (svc *Workspaces) planOne(ctx context.Context, s project.Location, req croft.CreateRequest, at Seat) (*plan, error) {
 	p := &plan{req: req, seat: at}
 	var err error
 	if p.layout, err = LayoutFor(s.Project, req); err != nil {
