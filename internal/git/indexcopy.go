@@ -191,22 +191,26 @@ func (c *indexCopy) replaceIndex() error {
 	if err != nil {
 		return err
 	}
-	if err := c.admin.Remove(writers.NextIndex); err != nil && !errors.Is(err, os.ErrNotExist) {
+	return replaceIndex(c.admin, data, func(f *os.File) error {
+		return errors.Join(c.admin.Chtimes(writers.NextIndex, info.ModTime()), fsx.SyncOpen(f))
+	})
+}
+
+// replaceIndex replaces the index in a git directory, whose lock the caller holds. finish is called before the new one
+// gets its name.
+func replaceIndex(admin *fsx.Dir, data []byte, finish func(*os.File) error) error {
+	if err := admin.Remove(writers.NextIndex); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	f, err := c.admin.Create(writers.NextIndex, 0o666)
+	f, err := admin.Create(writers.NextIndex, 0o666)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = c.admin.Chtimes(writers.NextIndex, info.ModTime())
-	}
-	if err == nil {
-		err = fsx.SyncOpen(f)
+	if _, err = f.Write(data); err == nil {
+		err = finish(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return c.admin.Replace(writers.NextIndex, "index")
+	return admin.Replace(writers.NextIndex, "index")
 }

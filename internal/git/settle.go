@@ -11,7 +11,6 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitconfig"
 	"github.com/croft-sh/croft/internal/git/index"
-	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // Settle compares the files of a linked worktree that git has just written with its index, by their content, makes them some
@@ -62,7 +61,8 @@ func (w *Worktree) settle(ctx context.Context) error {
 		if data, err = index.Restat(data, w.Repo.ObjectFormat(), stats); err != nil {
 			return errors.Join(differs, err)
 		}
-		return errors.Join(differs, replaceIndex(w.Hold.Dir, data))
+		notSynced := func(*os.File) error { return nil } // nor are its files, yet
+		return errors.Join(differs, replaceIndex(w.Hold.Dir, data, notSynced))
 	})
 }
 
@@ -84,20 +84,4 @@ func converts(top *fsx.Dir, x *index.Flat) bool {
 		}
 	}
 	return false
-}
-
-// replaceIndex replaces the index in a git directory, whose lock the caller holds.
-func replaceIndex(admin *fsx.Dir, data []byte) error {
-	if err := admin.Remove(writers.NextIndex); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	f, err := admin.Create(writers.NextIndex, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return admin.Replace(writers.NextIndex, "index")
 }
