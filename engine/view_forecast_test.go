@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,7 +47,9 @@ func told(t *testing.T, list *croft.List[croft.Workspace], err error) []string {
 func TestListForecasts(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
-	e := open(t, r.Dir, &engine.Options{Environ: r.Env})
+	unable := filepath.Join(r.Home, "unable")
+	env := scriptInPlaceOfGit(t, r, `case " $* " in *" merge-tree --stdin "*) test ! -e `+unable+` || exit 1;; esac`)
+	e := open(t, r.Dir, &engine.Options{Environ: env})
 	collides, _ := colliding(t, r, e)
 	objects := r.Git("count-objects", "-v")
 	list := func() []string {
@@ -55,10 +58,15 @@ func TestListForecasts(t *testing.T) {
 		return told(t, got, err)
 	}
 	want := []string{"collides, collides, collides, croft merge --resolve collides, main", "clear, ahead, 1 commit, croft merge clear"}
-	for _, when := range []string{"at first", "when it is remembered"} {
-		if diff := cmp.Diff(want, list()); diff != "" {
-			t.Errorf("%s: %s", when, diff)
-		}
+	if diff := cmp.Diff(want, list()); diff != "" {
+		t.Errorf("at first: %s", diff)
+	}
+	gittest.WriteFile(t, unable, "")
+	if diff := cmp.Diff(want, list()); diff != "" {
+		t.Errorf("when it is remembered, and git cannot merge: %s", diff)
+	}
+	if err := os.Remove(unable); err != nil {
+		t.Fatal(err)
 	}
 	if now := r.Git("count-objects", "-v"); now != objects {
 		t.Errorf("objects before %s, after it %s", objects, now)
