@@ -145,7 +145,7 @@ func (l *looker) lookAtProcesses() {
 // pullIsolated brings the commits of isolated workspaces to the project, where they can be
 // compared.
 func (l *looker) pullIsolated(ctx context.Context) {
-	isolated := l.byActivity(func(w croft.Workspace) bool { return w.Mode == croft.ModeIsolated })
+	isolated := l.byActivity(func(i int) bool { return l.list[i].Mode == croft.ModeIsolated })
 	if len(isolated) == 0 {
 		return
 	}
@@ -160,10 +160,10 @@ func (l *looker) pullIsolated(ctx context.Context) {
 
 // byActivity returns the indices of the workspaces to look at, those that were active last
 // first.
-func (l *looker) byActivity(wanted func(croft.Workspace) bool) []int {
+func (l *looker) byActivity(wanted func(i int) bool) []int {
 	var order []int
-	for i, w := range l.list {
-		if l.sights[i].isDue && wanted(w) {
+	for i := range l.list {
+		if l.sights[i].isDue && wanted(i) {
 			order = append(order, i)
 		}
 	}
@@ -216,7 +216,7 @@ func (l *looker) lookAtFiles(ctx context.Context) {
 	statuses := l.r.Git.RememberedStatusesAt(ctx, l.moment)
 	defer statuses.Close()
 	changed := changedLines{looker: l, statuses: statuses}
-	l.inParallel(ctx, l.byActivity(func(croft.Workspace) bool { return true }), func(i int) {
+	l.inParallel(ctx, l.byActivity(func(int) bool { return true }), func(i int) {
 		rec, s := l.records[i], &l.sights[i]
 		changes, err := l.r.Trees.ChangesBy(ctx, statuses, project.SpecOf(rec))
 		if err != nil {

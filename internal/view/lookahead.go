@@ -53,18 +53,12 @@ func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
 // forecastTargets finds out which workspaces collide with their targets: those that have commits which their target
 // lacks, the last active first.
 func (l *looker) forecastTargets(ctx context.Context) {
-	isDue := map[croft.ID]bool{}
-	for i := range l.sights {
-		if s := &l.sights[i]; s.needsForecast() && !s.forecast.IsKnown {
-			isDue[l.list[i].ID] = true
-		}
-	}
-	if len(isDue) == 0 || ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return
 	}
 	var tips []string
 	due := map[string][]int{} // by the tip of the target
-	for _, i := range l.byActivity(func(w croft.Workspace) bool { return isDue[w.ID] }) {
+	for _, i := range l.byActivity(func(i int) bool { return l.sights[i].needsForecast() && !l.sights[i].forecast.IsKnown }) {
 		tip := l.sights[i].tip
 		if due[tip] == nil {
 			tips = append(tips, tip)
