@@ -35,15 +35,15 @@ func (a *app) othersWaiting(ctx context.Context, svc mergeLister, merges []croft
 	for _, m := range list.Items {
 		byLane[m.Target] = append(byLane[m.Target], m)
 	}
-	var others []croft.Merge
 	for lane := range lanes {
 		if _, isDriven := listing.IsDriven(byLane[lane]); isDriven {
-			continue // who drives it says what it lands
+			delete(lanes, lane) // who drives it says what it lands
 		}
-		for _, m := range byLane[lane] {
-			if m.State == croft.MergeQueued && !m.IsHeld && !own[m.ID] {
-				others = append(others, m)
-			}
+	}
+	var others []croft.Merge // in the order of the list
+	for _, m := range list.Items {
+		if lanes[m.Target] && m.State == croft.MergeQueued && !m.IsHeld && !own[m.ID] {
+			others = append(others, m)
 		}
 	}
 	return others
