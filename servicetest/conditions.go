@@ -174,15 +174,18 @@ func (conditionScenarios) Conflict(t *testing.T, f *fixture) {
 	f.wantLook("a", croft.ConditionMerged, croft.ActionRemove)
 }
 
-// Collides: a forecast that names the target counts before anybody merges.
+// Collides: a look finds out what collides with the target before anybody merges or asks for a forecast, and when that is over.
 func (conditionScenarios) Collides(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "README.md", "here\n")
-	f.commitIn(f.Dir, "README.md", "there\n")
 	f.wantLook("a", croft.ConditionAhead, croft.ActionMerge)
+	f.commitIn(f.Dir, "README.md", "there\n")
+	f.wantLook("a", croft.ConditionCollides, croft.ActionResolve)
 	f.conflicts()
 	f.wantLook("a", croft.ConditionCollides, croft.ActionResolve)
 	f.commitIn(f.Dir, "other.txt", "x\n")
+	f.wantLook("a", croft.ConditionCollides, croft.ActionResolve)
+	f.Git("reset", "--quiet", "--hard", "HEAD~2")
 	f.wantLook("a", croft.ConditionAhead, croft.ActionMerge)
 }
 
