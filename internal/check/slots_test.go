@@ -38,9 +38,11 @@ func TestSlots(t *testing.T) {
 		}
 	}
 	full := Slots{Dir: t.TempDir(), N: 1}
-	if _, err := full.take(t.Context()); err != nil {
+	release, err := full.take(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer release() // a lock that nobody refers to is given up with its file
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := full.take(ctx); !errors.Is(err, context.DeadlineExceeded) {

@@ -42,9 +42,9 @@ func newSetting(t *testing.T) *setting {
 			return hex.EncodeToString(sum[:]), err
 		},
 		Keep: func() (*fsx.Dir, string, error) {
-			_ = os.MkdirAll(s.kept, 0o700)
-			dir, err := os.MkdirTemp(s.kept, "")
-			if err != nil {
+			earlier, _ := os.ReadDir(s.kept)
+			dir := filepath.Join(s.kept, fmt.Sprint(len(earlier)))
+			if err := os.MkdirAll(dir, 0o700); err != nil {
 				return nil, "", err
 			}
 			in, err := fsx.OpenOwn(dir)

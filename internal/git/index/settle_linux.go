@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -38,6 +39,9 @@ func (f *Flat) Settle(top int, format object.Format) ([]FileStat, error) {
 					continue
 				}
 				err = fmt.Errorf("%s: %w", f.Path(i), err)
+				if isOther(err) {
+					err = errors.Join(ErrDiffers, err)
+				}
 				if !errors.Is(err, ErrDiffers) {
 					return err
 				}
@@ -54,6 +58,11 @@ func (f *Flat) Settle(top int, format object.Format) ([]FileStat, error) {
 		return stats, *err
 	}
 	return stats, nil
+}
+
+// isOther reports whether something else, or nothing, stands in the place of a file or of a directory above it.
+func isOther(err error) bool {
+	return slices.ContainsFunc([]error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV}, func(reason error) bool { return errors.Is(err, reason) })
 }
 
 // settledByOne is how many files are worth a goroutine.
