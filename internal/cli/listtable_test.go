@@ -152,6 +152,33 @@ func TestLongNameYields(t *testing.T) {
 	}
 }
 
+// TestReasonStays: a reason has the columns that are free, down to ten of them. The question of an agent stays where
+// other columns can go.
+func TestReasonStays(t *testing.T) {
+	asking := nine()
+	asking[0].Status, asking[0].Why = croft.ConditionWaiting, "asks: drop the old table?"
+	asking[1].Name = strings.Repeat("long-", 12)
+	short := nine()[1:4]
+	short[0].Next = nil
+	for _, c := range []struct {
+		list        []croft.Workspace
+		width       int
+		want, isNot string
+	}{
+		{nine()[:3], 80, "  go test: T…  ", "NEXT …"},
+		{asking, 80, "  asks: drop the …  ", " IDLE "},
+		{asking, 72, "  asks: drop the …\n", "WORK"},
+		{short, 76, "  the agent gav…  ", "croft …"},
+	} {
+		r := listOfAll(c.list)
+		r.env.Width = c.width
+		r.call(t, "list")
+		if got := r.stdout.String(); !strings.Contains(got, c.want) || strings.Contains(got, c.isNot) {
+			t.Errorf("%d columns, want %q without %q:\n%s", c.width, c.want, c.isNot, got)
+		}
+	}
+}
+
 // TestListEndsWithUrgent: a list that is taller than the terminal ends with what needs somebody first, because its
 // beginning is not seen; its heading stands there, too.
 func TestListEndsWithUrgent(t *testing.T) {

@@ -284,7 +284,7 @@ func (s *Shown) idle(ws *croft.Workspace) screen.Cell {
 const (
 	leastName = 16 // to a name
 	leastWhy  = 16 // to a reason
-	lastWhy   = 12 // to a reason that would go for a few columns
+	lastWhy   = 10 // to a reason that would go for a few columns
 	fullWhy   = 24 // to a reason, before commands are shortened
 	fullName  = 24 // to a name, before any other column yields than the branch
 	leastLook = 9  // to a name, where else nothing could be shown
@@ -300,12 +300,41 @@ func (s *Shown) fit(t *screen.Table, width int) *screen.Table {
 	if wide := t.Clone(); wide.Fit(width, screen.Drop(colBranch), screen.Shrink(colName, fullName, cutName), screen.Shrink(colWhy, fullWhy, cutEnd)) {
 		return wide
 	}
+	for _, yielding := range s.beforeWhy() {
+		steps := []screen.Step{screen.Drop(colBranch), screen.Change(colNext, yielding.next, short)}
+		for _, key := range yielding.columns {
+			steps = append(steps, screen.Drop(key))
+		}
+		steps = append(steps, screen.Shrink(colName, fullName, cutName), screen.Shrink(colWhy, leastWhy, cutEnd), screen.Shrink(colName, leastName, cutName))
+		if narrow := t.Clone(); narrow.Fit(width, append(steps, screen.Shrink(colWhy, yielding.least, cutEnd))...) {
+			return narrow
+		}
+	}
 	t = t.Clone()
 	t.Fit(width,
-		screen.Drop(colBranch), screen.Change(colNext, s.nextHeading(), short), screen.Shrink(colName, fullName, cutName),
-		screen.Shrink(colWhy, leastWhy, cutEnd), screen.Shrink(colName, leastName, cutName), screen.Shrink(colWhy, lastWhy, cutEnd), screen.Drop(colWhy),
+		screen.Drop(colBranch), screen.Change(colNext, s.nextHeading(), short), screen.Drop(colWhy), screen.Shrink(colName, leastName, cutName),
 		screen.Drop(colIdle), screen.Drop(colCommits), screen.Drop(colWork), screen.Shrink(colName, leastLook, cutName), screen.Below(colNext))
 	return t
+}
+
+// yielding is what goes before the reasons do.
+type yielding struct {
+	columns []string
+	next    string // the heading above the commands
+	least   int    // columns of the terminal that are left to a reason
+}
+
+// beforeWhy are the ways to make room for the reasons. Other columns go before them only where an agent asks something.
+func (s *Shown) beforeWhy() []yielding {
+	next := s.nextHeading()
+	if slices.ContainsFunc(s.rows, func(ws *croft.Workspace) bool { return ws.Status == croft.ConditionWaiting && ws.Why != "" }) {
+		all := []string{colIdle, colCommits, colWork}
+		return []yielding{{nil, next, leastWhy}, {all[:1], next, leastWhy}, {all[:2], next, leastWhy}, {all, next, leastWhy}, {all, next, lastWhy}}
+	}
+	if s.at.Repo != "" { // it is part of every command
+		return []yielding{{nil, next, lastWhy}}
+	}
+	return []yielding{{nil, next, lastWhy}, {nil, colNext + " " + s.signs.Cut, lastWhy}}
 }
 
 // nextHeading is the heading above commands without the words that all of them have in common.
