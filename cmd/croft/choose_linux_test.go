@@ -133,6 +133,37 @@ func TestTerminalIsGivenBack(t *testing.T) {
 	d := newDesk(t, program)
 	d.sh("croft new -q api-docs dark-mode fix-login search-index upgrade-deps")
 	d.choose()
+	d.watch()
+}
+
+// watch leaves a list that is shown anew in all ways that there are.
+// What is typed meanwhile is not echoed.
+func (d *desk) watch() {
+	d.t.Helper()
+	for way, leave := range map[string]func(*seat){
+		"q":      func(s *seat) { s.types("q") },
+		"ctrl-c": func(s *seat) { s.types("\x03") },
+		"SIGTERM": func(s *seat) {
+			if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				d.t.Error(err)
+			}
+		},
+		"ctrl-z": func(s *seat) {
+			s.types("\x1a")
+			s.awaits("\x1b[?1049l") // nobody stops it, since it leads its session
+			s.awaits("q ends")
+			s.types("q")
+		},
+	} {
+		s := d.sit("list", "--watch")
+		was := s.modes()
+		s.awaits("q ends")
+		if s.modes().Lflag&unix.ECHO != 0 {
+			d.t.Errorf("%s: what is typed is echoed", way)
+		}
+		leave(s)
+		s.ends(croft.ExitOK, was)
+	}
 }
 
 // choose chooses a workspace on a terminal, leaves the list in all ways that there are, and changes the size of the terminal meanwhile.

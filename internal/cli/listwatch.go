@@ -41,6 +41,12 @@ func (a *app) watchList(ctx context.Context, svc watcher, o listOptions) error {
 	changes := a.followChanges(ctx, svc, o)
 	shown := watched{a: a, o: o, at: map[croft.ID]seen{}}
 	if !a.json {
+		keys, err := a.watchKeys(ctx, stop)
+		if err != nil {
+			return err
+		}
+		defer keys.close()
+		shown.keys = keys
 		fmt.Fprint(a.out, enterScreen)
 		defer fmt.Fprint(a.out, leaveScreen)
 	}
@@ -65,6 +71,10 @@ func (a *app) watchList(ctx context.Context, svc watcher, o listOptions) error {
 		case <-ctx.Done():
 			return nil
 		case <-changes:
+		case <-shown.keys.suspended():
+			fmt.Fprint(a.out, leaveScreen)
+			shown.keys.board.Suspend()
+			fmt.Fprint(a.out, enterScreen)
 		case <-time.After(watchEvery - watchPause):
 		}
 	}
@@ -107,7 +117,8 @@ type watched struct {
 	o    listOptions
 	at   map[croft.ID]seen
 	turn int
-	isOn bool // something was shown before
+	isOn bool       // something was shown before
+	keys *watchKeys // nil: nobody types
 }
 
 func (w *watched) show(ctx context.Context, svc overviewer, result *workspacesResult) {
@@ -156,6 +167,9 @@ func (w *watched) draw(ctx context.Context, svc overviewer, result *workspacesRe
 	s.Turn, s.Changed = w.turn, changed
 	w.turn++
 	hint := "ctrl-c ends"
+	if w.keys != nil {
+		hint = "q ends"
+	}
 	lines, end := []string{to.Paint("no workspaces", styleDim)}, []string{to.Paint(hint, styleDim)}
 	if len(result.Workspaces) > 0 {
 		lines, end = s.Lines(to, repos, isOfAll), nil
