@@ -16,6 +16,8 @@ type overviewer interface {
 	Worktrees(ctx context.Context, req croft.WorktreesRequest) (*croft.List[croft.Worktree], error)
 	Repos(ctx context.Context, req croft.ReposRequest) (*croft.List[croft.Repo], error)
 	repoFinder
+	Trash(ctx context.Context, req croft.TrashRequest) (*croft.List[croft.TrashItem], error)
+	History(ctx context.Context, req croft.HistoryRequest) (*croft.List[croft.Operation], error)
 }
 
 // listOptions are the flags of `croft list`.
@@ -66,7 +68,7 @@ On a pipe all columns are there, the oldest workspace first, and nothing is cut.
 	addWordFlag(cmd, &o.filter.Repos, croft.ScopeAll, "all-repos", "A", "of all projects")
 	flags.BoolVar(&o.isAll, "foreign", false, "also the worktrees that are not Croft's")
 	formerFlag(cmd, "foreign", "all", "")
-	flags.BoolVar(&o.isWatching, "watch", false, "show it anew every second and with every change, until q or ctrl-c; with --json one object for each change")
+	flags.BoolVar(&o.isWatching, "watch", false, "show it anew every second and with every change, until q; with --json one object for each change")
 	flags.BoolVar(&o.isNames, "names", false, "print the names alone, one on a line")
 	flags.IntVarP(&o.limit, "limit", "L", 0, "show at most `N`, those that come first")
 	flags.StringVar(&o.sort, "sort", "", "kind (those that need you first), age (the oldest first) or name (default: kind on a terminal, age elsewhere)")

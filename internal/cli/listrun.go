@@ -86,7 +86,7 @@ func (a *app) readList(ctx context.Context, svc overviewer, o listOptions) (*wor
 }
 
 // noteNoWorkspaces says that there are none, and how one begins.
-func (a *app) noteNoWorkspaces(ctx context.Context, svc repoFinder, o listOptions) {
+func (a *app) noteNoWorkspaces(ctx context.Context, svc overviewer, o listOptions) {
 	switch {
 	case o.filter.Asks != "":
 		a.note("no agent waits for you, as far as agents say: croft init --claude, or --codex, has them say it")
@@ -108,6 +108,10 @@ func (a *app) noteNoWorkspaces(ctx context.Context, svc repoFinder, o listOption
 			return
 		}
 	}
+	if past := pastWorkspaces(ctx, svc, o.filter.Repo); past != "" {
+		a.note("no workspaces %s now; %s", where, past)
+		return
+	}
 	a.note("no workspaces %s yet", where)
 	begin := "croft "
 	if a.repo != "" {
@@ -121,6 +125,17 @@ func (a *app) noteNoWorkspaces(ctx context.Context, svc repoFinder, o listOption
 		pad := strings.Repeat(" ", max(24-screen.Width(line[0]), 0))
 		a.remark(screen.Span{Text: "  "}, screen.Span{Text: line[0], Style: styleCyan}, screen.Span{Text: pad + "  " + line[1], Style: styleDim})
 	}
+}
+
+// pastWorkspaces says where the workspaces are that there were; empty if there never was one, or if that is not known.
+func pastWorkspaces(ctx context.Context, svc overviewer, repo croft.Ref) string {
+	if gone, err := svc.Trash(ctx, croft.TrashRequest{Repo: repo}); err == nil && len(gone.Items) > 0 {
+		return fmt.Sprintf("%d in the trash: croft trash", len(gone.Items))
+	}
+	if acts, err := svc.History(ctx, croft.HistoryRequest{Repo: repo, Page: croft.Page{Limit: 1}}); err == nil && len(acts.Items) > 0 {
+		return "what was done: croft history"
+	}
+	return ""
 }
 
 // isFiltered reports whether a request leaves workspaces out.
