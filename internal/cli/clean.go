@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
 // cleaner is the part of croft.Service that `croft clean` calls.
 type cleaner interface {
 	sweeper
+	lister
 	Clean(ctx context.Context, req croft.CleanRequest) (*croft.CleanResult, error)
 }
 
@@ -43,10 +45,16 @@ left, and the emptied directory.`,
 }
 
 func (a *app) runClean(ctx context.Context, svc cleaner, req croft.CleanRequest, agreed consent) error {
+	isNothing := false
 	result, err := a.askAndRemove(ctx, svc, agreed, "nothing to clean", func(dry croft.DryRun, shown *croft.Agreed) (*croft.CleanResult, error) {
 		req.DryRun, req.Agreed = dry, shown
-		return svc.Clean(ctx, req)
+		found, err := svc.Clean(ctx, req)
+		isNothing = err == nil && len(found.Removed)+len(found.Branches) == 0
+		return found, err
 	})
+	if err == nil && isNothing && req.All == croft.ScopeNamed && req.Branches == croft.ScopeNamed {
+		a.noteEmpty(ctx, svc)
+	}
 	if err != nil || result == nil {
 		return err
 	}
@@ -54,6 +62,32 @@ func (a *app) runClean(ctx context.Context, svc cleaner, req croft.CleanRequest,
 		return keptExitStatus(result.Kept)
 	}
 	return nil
+}
+
+// noteEmpty says which workspaces hold nothing: they are not finished, and nobody has begun there.
+func (a *app) noteEmpty(ctx context.Context, svc lister) {
+	if a.json {
+		return
+	}
+	list, err := svc.Workspaces(ctx, croft.WorkspacesRequest{Repo: a.dir(), Look: lookTime(false)})
+	if err != nil {
+		return
+	}
+	n, remove := 0, "croft remove"
+	for _, ws := range list.Items {
+		if ws.Status == croft.ConditionEmpty && !ws.IsUnseen() {
+			n++
+			remove += " " + shellWord(ws.Name)
+		}
+	}
+	if n == 0 {
+		return
+	}
+	are := countOf(n, "is", "are") + " empty: "
+	if to := a.stderr(); to.IsTerminal() && screen.Width(are+remove) > to.Width {
+		remove = "croft list --state empty"
+	}
+	a.note("%s%s", are, remove)
 }
 
 // sweeper is the part of croft.Service that every removal calls besides the method that
