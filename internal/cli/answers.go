@@ -59,7 +59,7 @@ func Answers() []Answer {
 		{"remove", []Form{form[removeResult](""), plan}},
 		{"snapshot", []Form{form[snapshotResult](""), form[snapshotsResult]("--list")}},
 		{"trash", []Form{form[trashResult]("")}},
-		{"restore", []Form{workspace}},
+		{"restore", []Form{form[restoreResult]("")}},
 		{"undo", []Form{form[operationResult](""), form[undoPlan]("--dry-run")}},
 		{"history", []Form{form[operationsResult]("")}},
 		{"events", []Form{form[eventResult]("")}},

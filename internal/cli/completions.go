@@ -72,7 +72,7 @@ func meant() map[string]func(*croft.Workspace) bool {
 // argumentCompletions complete the arguments of commands.
 func (a *app) argumentCompletions() map[string]cobra.CompletionFunc {
 	table := map[string]cobra.CompletionFunc{
-		"restore":       completeFirst(a.completeOffers(a.offerTrash)),
+		"restore":       a.completeOffers(a.offerTrash),
 		"revert":        completeFirst(a.completeOffers(a.offerReverts)),
 		"queue cancel":  a.completeWaiting(func(croft.Merge) bool { return true }),
 		"queue first":   a.completeWaiting(func(croft.Merge) bool { return true }),

@@ -63,7 +63,7 @@ func (a *app) picks() map[string]pick {
 		"path":    {does: "go to", third: "goes to", isMeant: isThere},
 		"review":  {does: "review", third: "reviews", isMeant: meant()["review"]},
 		"finish":  {does: "finish", third: "finishes", isMeant: meant()["finish"]},
-		"restore": {does: "restore", third: "restores", from: pickAlways, offers: a.trashToPick},
+		"restore": {does: "restore", third: "restores", number: pickMany, from: pickAlways, offers: a.trashToPick},
 		"revert":  {what: "merge", does: "revert", third: "reverts", from: pickAlways, offers: a.mergesToPick},
 		"save":    {does: "save", third: "saves", isMeant: meant()["save"]},
 		"stop":    {does: "stop", third: "stops", isMeant: meant()["stop"]},

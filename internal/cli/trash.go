@@ -8,7 +8,6 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/listing"
-	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -133,48 +132,4 @@ func itemSizeText(item croft.TrashItem) string {
 		return string(item.Left)
 	}
 	return sizeText(item.Bytes)
-}
-
-func newRestoreCommand(a *app) *cobra.Command {
-	var req croft.RestoreRequest
-	cmd := &cobra.Command{
-		Use:   "restore ID or NAME",
-		Short: "Bring a removed workspace, or an earlier state, back",
-		Long: `Bring a removed workspace back: its branch, its files with everything that was
-not committed, and whatever was in progress, at the path where it lay. Of
-several removed workspaces of one name the last is taken; "croft trash" shows
-the IDs of all. Where its directory went from the trash already, it comes back
-from its commits and a snapshot, without the files that git ignores. A directory
-that cannot be found, because it was moved far away or its drive is not mounted,
-is not taken for gone: mount it, or say --commits.
-
-With the ID of a snapshot, bring the workspace back to that state, in place.
-Files that git ignores stay as they are. What it is now is saved as another
-snapshot first, and "croft undo" goes back to it.`,
-		Example: `  croft restore fix-login
-  croft restore k3v9q2m7x4t1b8n5`,
-		Args: takesOne("workspace", "its name"),
-		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
-			req.Repo, req.Ref = a.dir(), args[0]
-			return a.runRestore(ctx, svc, req)
-		}),
-		ValidArgsFunction: completeFirst(a.completeOffers(a.offerTrash)),
-	}
-	addWordFlag(cmd, &req.Mode, croft.RestoreCommits, "commits", "", "do without a directory that cannot be found: what git has comes back")
-	addKeyFlag(cmd, &req.Key)
-	return cmd
-}
-
-func (a *app) runRestore(ctx context.Context, svc croft.Trash, req croft.RestoreRequest) error {
-	ws, err := svc.Restore(ctx, req)
-	if err != nil {
-		return err
-	}
-	if a.isShown() {
-		a.printOutcomes(outcome{Kind: screen.Done, Name: ws.Name, Word: "restored", Detail: []screen.Span{{Text: a.shownPath(ws.Path)}}})
-	} else {
-		a.printWorkspace(*ws, "restored")
-	}
-	a.noteWorkspaceNotes(*ws)
-	return nil
 }
