@@ -123,7 +123,7 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 		return err
 	}
 	if a.isShown() {
-		a.note("take back: %s, %s ago", listing.ActText(plan.Operation), ageText(a.env.Now(), plan.Operation.StartedAt))
+		a.note("take back: %s, %s ago", a.actText(ctx, svc, req.Repo, plan.Operation), ageText(a.env.Now(), plan.Operation.StartedAt))
 	} else {
 		a.note("%s of %s ago: %s", plan.Operation.Kind, ageText(a.env.Now(), plan.Operation.StartedAt), plan.Operation.WorkspaceName)
 	}
@@ -145,6 +145,17 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 		req.Stamps = plan.Stamps
 	}
 	return a.undo(ctx, svc, req)
+}
+
+// actText is an act as the history has it.
+func (a *app) actText(ctx context.Context, svc croft.History, repo croft.Ref, op croft.Operation) string {
+	var known []croft.Operation
+	if op.Undoes != "" {
+		if acts, err := svc.History(ctx, croft.HistoryRequest{Repo: repo}); err == nil {
+			known = acts.Items
+		}
+	}
+	return listing.ActText(op, known)
 }
 
 func (a *app) undo(ctx context.Context, svc croft.History, req croft.UndoRequest) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
 	"github.com/croft-sh/croft/internal/cli/live"
 	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
@@ -211,5 +212,20 @@ func TestYieldingTables(t *testing.T) {
 		"upgrade-…rontend  done   croft undo gzy7bmqt6k8vx0g5\n" +
 		"fix-login         done   -\n"; w.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", w.String(), want)
+	}
+}
+
+// TestTakenBackText: what an undo took back is said as the history says it, and without a raw ID where it is not known.
+func TestTakenBackText(t *testing.T) {
+	known := []croft.Operation{
+		{ID: "u2", Kind: "undo", Undoes: "u1", WorkspaceName: "a"}, {ID: "u1", Kind: "undo", Undoes: "m1", WorkspaceName: "a"}, {ID: "m1", Kind: "merge", WorkspaceName: "a"},
+	}
+	for i, want := range []string{"took back: took back: merged a", "took back: merged a", "merged a"} {
+		if got := listing.ActText(known[i], known); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := listing.ActText(known[1], nil); got != "took back an act on a" {
+		t.Errorf("of an act that is not known: %q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 	"github.com/croft-sh/croft/internal/screen"
 )
 
-// ActText is an act as a sentence without its actor.
-func ActText(op croft.Operation) string {
+// ActText is an act as a sentence without its actor. What an undo took back is looked up among the known acts.
+func ActText(op croft.Operation, known []croft.Operation) string {
 	past := map[string]string{
 		"create": "made", "remove": "removed", "restore": "restored", "discard": "discarded", "merge": "merged", "revert": "reverted", "apply": "applied work of",
 		"lock": "locked", "unlock": "unlocked", "clean": "cleaned away", "reap": "reaped", "adopt": "adopted", "finish": "finished", "resolve": "brought the target into",
@@ -24,7 +25,10 @@ func ActText(op croft.Operation) string {
 	names := strings.Fields(op.WorkspaceName)
 	switch {
 	case op.Kind == "undo" && op.Undoes != "":
-		return strings.TrimSpace(verb + " " + string(op.Undoes) + " of " + wording.FewNames(names))
+		if at := slices.IndexFunc(known, func(o croft.Operation) bool { return o.ID == op.Undoes }); at >= 0 {
+			return verb + ": " + ActText(known[at], slices.Delete(slices.Clone(known), at, at+1))
+		}
+		return strings.TrimSpace(verb + " an act on " + wording.FewNames(names))
 	case len(names) == 0:
 		return verb
 	}
@@ -47,7 +51,7 @@ func History(list []croft.Operation, to screen.Stream, now time.Time) []string {
 		if !op.IsUndoable {
 			kind, style = screen.Nothing, screen.Dim
 		}
-		text := ActText(op)
+		text := ActText(op, list)
 		if op.State == "undone" {
 			text += ", taken back"
 		}
