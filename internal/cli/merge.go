@@ -123,7 +123,7 @@ func (a *app) noteWaiting(ctx context.Context, merges []croft.Merge) {
 	if a.json {
 		return
 	}
-	hint := ""
+	next := ""
 	release := "croft queue release"
 	if len(merges) == 1 {
 		release += " " + shellWord(merges[0].WorkspaceName)
@@ -134,17 +134,17 @@ func (a *app) noteWaiting(ctx context.Context, merges []croft.Merge) {
 		case m.State != croft.MergeQueued:
 			return // a process drives it
 		case !m.IsHeld:
-			hint = driveCommand
-		case hint == "":
-			hint = release
+			next = driveCommand
+		case next == "":
+			next = release
 		}
 	}
 	switch {
-	case hint == "":
-	case hint == driveCommand && a.hasDaemon(ctx):
+	case next == "":
+	case next == driveCommand && a.hasDaemon(ctx):
 		a.note("the daemon merges what waits")
 	default:
-		a.note("hint: %s", hint)
+		a.remarkNext(next)
 	}
 }
 
@@ -210,7 +210,7 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 	if len(out.HeldBack) > 0 {
 		a.note("%s: not committed: %s", out.Workspace.Name, strings.Join(out.HeldBack, ", "))
 	}
-	a.note("hint: croft merge %s", shellWord(out.Workspace.Name))
+	a.remarkNext("croft merge " + shellWord(out.Workspace.Name))
 	return nil
 }
 
@@ -226,13 +226,18 @@ func (a *app) printResolution(out croft.Resolution) {
 		next = "croft merge " + name
 	}
 	a.printOutcomes(o)
-	for _, c := range out.Conflicts {
+	a.remarkToResolve(out.Conflicts)
+	a.remarkHeldBack(out.HeldBack)
+	a.remarkNext(next)
+}
+
+// remarkToResolve names files in conflict, with the first line of each that is.
+func (a *app) remarkToResolve(conflicts []croft.ConflictedPath) {
+	for _, c := range conflicts {
 		where := printable(c.Path)
 		if len(c.Hunks) > 0 {
 			where += fmt.Sprintf(":%d", c.Hunks[0].Line)
 		}
 		a.remarkText(prose("%s", where))
 	}
-	a.remarkHeldBack(out.HeldBack)
-	a.remarkNext(next)
 }

@@ -164,6 +164,17 @@ func (a *app) remarkNext(text string) {
 	a.remarkText(append([]screen.Span{{Text: "next: ", Style: styleDim}}, results.Sentence(printable(text))...)...)
 }
 
+// remarkStep says what a workspace needs next: a hint where it is stuck.
+func (a *app) remarkStep(ws croft.Workspace) {
+	switch {
+	case ws.Next == nil || ws.Next.Command == "":
+	case kindOf(&ws) == screen.Stuck:
+		a.hint(ws.Next.Command)
+	default:
+		a.remarkNext(ws.Next.Command)
+	}
+}
+
 // remarkMerged says below a merge that it has moved the user's checkout, where the workspace is,
 // and how the merge is taken back.
 func (a *app) remarkMerged(ctx context.Context, svc merger, m croft.Merge, repo *croft.Repo, after croft.AfterMerge) {

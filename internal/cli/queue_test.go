@@ -21,12 +21,12 @@ func (s *waitingIn) Lanes(context.Context, croft.LanesRequest) (*croft.List[crof
 	return &croft.List[croft.Lane]{}, nil
 }
 
-// TestWhoDrivesTheQueue: the command that drives a queue is a hint where no daemon does.
+// TestWhoDrivesTheQueue: the command that drives a queue is said where no daemon does.
 func TestWhoDrivesTheQueue(t *testing.T) {
 	waits := croft.Merge{ID: "m", WorkspaceName: "a", Target: "main", State: croft.MergeQueued}
 	held := waits
 	held.IsHeld = true
-	const driven, hint = "the daemon merges what waits\n", "hint: croft queue run\n"
+	const driven, hint = "the daemon merges what waits\n", "  next: croft queue run\n"
 	for _, c := range []struct {
 		merge      croft.Merge
 		daemon     error
@@ -34,7 +34,7 @@ func TestWhoDrivesTheQueue(t *testing.T) {
 	}{
 		{waits, nil, "a  queued  → main  -\n", driven},
 		{waits, croft.DaemonUnreachable, "a  queued  → main  -\n", hint},
-		{held, nil, "a  held  → main  -\n", "hint: croft queue release a\n"},
+		{held, nil, "a  held  → main  -\n", "  next: croft queue release a\n"},
 	} {
 		r := newRun(nil)
 		r.env.Open = func(context.Context, string, map[string]string) (croft.Service, error) {

@@ -135,12 +135,27 @@ func (a *app) resolveRevert(ctx context.Context, svc reverter, req croft.RevertR
 		return nil
 	}
 	ws := out.Workspace
+	if a.isShown() {
+		a.printRevertResolution(*out)
+		return nil
+	}
 	a.printTable([][]cell{{plainCell(ws.Name), styledCell("resolving", styleYellow), plainCell(a.shownPath(ws.Path))}})
 	a.note("a new workspace; %s in conflict:", countNoun(len(out.Conflicts), "file"))
 	for _, c := range out.Conflicts {
 		a.note("  %s", printable(c.Path))
 	}
 	name := shellWord(ws.Name)
-	a.note("next: croft sh %s, then croft merge %s", name, name)
+	a.remarkNext("croft sh " + name + ", then croft merge " + name)
 	return nil
+}
+
+// printRevertResolution says on a terminal which workspace was made, and what is to be resolved there.
+func (a *app) printRevertResolution(out croft.Resolution) {
+	name := shellWord(out.Workspace.Name)
+	a.printOutcomes(outcome{
+		Kind: screen.Look, Name: out.Workspace.Name, Word: "resolving",
+		Detail: []screen.Span{prose("a new workspace; %s to resolve", countNoun(len(out.Conflicts), "file"))},
+	})
+	a.remarkToResolve(out.Conflicts)
+	a.remarkNext("croft sh " + name + ", then croft merge " + name)
 }

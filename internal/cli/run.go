@@ -300,7 +300,7 @@ func (a *app) runDetached(ctx context.Context, svc runner, ws croft.Workspace, b
 				return nil
 			}
 			a.note("%s: %s runs in %s, in the background", ws.Name, filepath.Base(command[0]), a.shownPath(ws.Path))
-			a.note("hint: croft logs --agent -f %s", shellWord(ws.Name))
+			a.remarkNext("croft logs --agent -f " + shellWord(ws.Name))
 			return nil
 		}
 		if a.env.Now().Sub(started) > startWait {
@@ -361,9 +361,7 @@ func (a *app) printEnd(ws croft.Workspace, end AgentEnd) {
 		a.explainMerge(*end.Merge)
 	}
 	a.noteIntrusions(end.Run)
-	if ws.Next != nil {
-		a.note("hint: %s", ws.Next.Command)
-	}
+	a.remarkStep(ws)
 	a.noteTryAgain(ws, end)
 }
 

@@ -48,7 +48,7 @@ func (a *app) runSnapshot(ctx context.Context, svc croft.Snapshots, req croft.Sn
 		return nil
 	}
 	a.printTable([][]cell{plainRow(string(saved.ID), saved.WorkspaceName, countNoun(saved.Files, "changed file"))})
-	a.note("hint: croft restore %s", saved.ID)
+	a.remarkNext("croft restore " + string(saved.ID))
 	return nil
 }
 

@@ -63,9 +63,7 @@ func (a *app) runStop(ctx context.Context, svc stopper, req croft.StopRunRequest
 	if before.Run != nil && before.Run.State == croft.RunEnded {
 		a.note("it had ended already")
 	}
-	if ws.Next != nil {
-		a.note("hint: %s", ws.Next.Command)
-	}
+	a.remarkStep(*ws)
 	return nil
 }
 
