@@ -142,10 +142,16 @@ func (f *fake) GC(_ context.Context, req croft.GCRequest) (*croft.GCResult, erro
 }
 
 func (f *fake) History(_ context.Context, req croft.HistoryRequest) (*croft.List[croft.Operation], error) {
+	if f.history == nil {
+		return listOf[croft.Operation](nil, nil)
+	}
 	return listOf(f.history(req))
 }
 
 func (f *fake) Trash(_ context.Context, req croft.TrashRequest) (*croft.List[croft.TrashItem], error) {
+	if f.trash == nil {
+		return listOf[croft.TrashItem](nil, nil)
+	}
 	return listOf(f.trash(req.Repo))
 }
 

@@ -210,10 +210,10 @@ func TestListOfProjects(t *testing.T) {
 	r.env.Width, r.env.Home = 80, filepath.FromSlash("/home/ann")
 	r.call(t, "list", "-A").want(t, croft.ExitOK,
 		"app  ~/app  main@e00e271\n"+
-			"  ! dark-mode     failed        +41 −8  ↑1 ↓3     26m  diff\n"+
-			"  ◐ db-migration  working       +64 −2  ↑1         3s\n"+
+			"  ! dark-mode     failed        the agent …  +41 −8  ↑1 ↓3     26m  diff\n"+
+			"  ◐ db-migration  working       claude, 12m  +64 −2  ↑1         3s\n"+
 			"web  ~/web\n"+
-			"  ✗ rate-limit    check failed  +14 −3  ↑2 ↓9      2m  logs\n",
+			"  ✗ rate-limit    check failed  go test: T…  +14 −3  ↑2 ↓9      2m  logs\n",
 		"    1 stuck, 1 to look at, 1 at work\n")
 	r.env.Width = 0
 	r.call(t, "list", "-A")
