@@ -277,7 +277,7 @@ var needTexts = map[croft.AgentNeed]string{
 
 func resolving(f *Facts) (Verdict, bool) {
 	m := f.pendingFor()
-	isOurs := f.InMerge && m != nil && m.Reason == croft.Conflict
+	isOurs := f.InMerge && (m == nil || m.Reason == croft.Conflict) // nothing was submitted yet of a revert that is resolved
 	switch {
 	case f.Files.Unmerged+f.Files.Marked > 0: // git add alone resolves nothing, and a merge would be refused
 		return f.verdictFor(croft.ConditionResolving, count(f.Files.Unmerged+f.Files.Marked, "file")+" to resolve", croft.ActionWork)

@@ -224,6 +224,9 @@ func tableOfWork() []line {
 		{"resolving, committed with markers", with(committed(), func(f *Facts) { f.Files.Marked = 1 }), "resolving", "1 file to resolve", "croft sh x"},
 		{"resolved", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{Changed: 3}, true }), "resolving", "all resolved, not committed", "croft merge x"},
 		{"resolving, not looked at", with(pending(croft.Conflict), func(f *Facts) { f.HasSeenFiles, f.InMerge = false, true }), "resolving", "its conflicts are being resolved", "croft sh x"},
+		{"resolved, never submitted", with(committed(), func(f *Facts) {
+			f.Files, f.InMerge, f.Forecast = FileFacts{Changed: 1}, true, Forecast{IsKnown: true, Collides: true}
+		}), "resolving", "all resolved, not committed", "croft merge x"},
 		{"a check failed, and something is merged into it", with(pending(croft.CheckFailed), func(f *Facts) { f.InMerge = true }), "check-failed", "a message", "croft logs x"},
 		{"failed", with(committed(), ends(croft.Failed)), "failed", "the agent failed", "croft diff x"},
 		{"killed", with(committed(), ends(croft.Killed)), "killed", "the agent was killed", "croft diff x"},

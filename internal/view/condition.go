@@ -90,6 +90,7 @@ func (v *view) setConditions(records []journal.Record, list []croft.Workspace, s
 			f.Commits, f.HasSeenCommits = s.commits, s.work.Has(croft.AspectCommits)
 			f.Files, f.HasSeenFiles = s.files, s.work.Has(croft.AspectFiles)
 			f.Inside = s.work.Inside
+			f.InMerge = f.InMerge || f.Files.Changed > 0 && v.isInMerge(records[i])
 		}
 		verdict := condition.Decide(f)
 		w.Status, w.Why, w.Next = verdict.Condition, verdict.Why, verdict.Next
@@ -122,6 +123,7 @@ func (v *view) factsOf(rec journal.Record, w croft.Workspace) condition.Facts {
 	}
 	f.IsOrphan = v.isOrphan(w)
 	f.RevertedBy, f.IsAsMerged = v.revertOf(w)
+	f.InMerge = rec.TakesBack != "" && v.isInMerge(rec)
 	m, ok := v.merges[w.ID]
 	if !ok {
 		return f
@@ -135,9 +137,14 @@ func (v *view) factsOf(rec journal.Record, w croft.Workspace) condition.Facts {
 		f.TargetMoved = err == nil && tip != m.Before
 	}
 	if m.State == croft.MergeDone && m.Reason == croft.Conflict {
-		f.InMerge = v.r.Trees.At(project.SpecOf(rec)).Progress() == "merge"
+		f.InMerge = v.isInMerge(rec)
 	}
 	return f
+}
+
+// isInMerge reports whether a merge of another commit into a workspace is not committed yet.
+func (v *view) isInMerge(rec journal.Record) bool {
+	return v.r.Trees.At(project.SpecOf(rec)).Progress() == "merge"
 }
 
 // presenter is the label of the workspace that holds the result of a session.
