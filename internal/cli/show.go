@@ -121,6 +121,11 @@ func checkTexts(ws croft.Workspace, merges []croft.Merge) []string {
 	return texts
 }
 
+// leadsOn reports whether what is shown of a workspace leads on: to show it is no next step then.
+func leadsOn(ws croft.Workspace) bool {
+	return ws.Next != nil && ws.Next.Command != "" && ws.Next.Command != "croft show "+shellWord(ws.Name)
+}
+
 // detailRows are the lines of a workspace that apply to it.
 func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	var rows [][]cell
@@ -193,7 +198,7 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 		add("changes", changesText(*status))
 		add("commits", commitsText(*status, ws.Target))
 	}
-	if ws.Next != nil {
+	if leadsOn(ws) {
 		add("next", ws.Next.Command)
 	}
 	return rows

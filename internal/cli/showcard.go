@@ -47,7 +47,7 @@ func (a *app) printCard(ws croft.Workspace, status *croft.Status, details [][]ce
 		}
 		a.printWrapped(screen.Text("  "+key+strings.Repeat(" ", wide-screen.Width(key)), styleDim), 2+wide+len(columnGap), r.value)
 	}
-	if ws.Next != nil && ws.Next.Command != "" && !isGone {
+	if leadsOn(ws) && !isGone {
 		next := []screen.Span{{Text: "next: ", Style: styleDim}, command(printable(ws.Next.Command))}
 		if isHeldBack(ws) && ws.Next.Action == croft.ActionWork {
 			next = append(next, prose(", to commit or to ignore them"))

@@ -266,7 +266,11 @@ func asks(f *Facts) (Verdict, bool) {
 	if a.WaitingFor == croft.NeedLimit || a.WaitingFor == croft.NeedResource {
 		return verdict(croft.ConditionWaiting, why)
 	}
-	return f.verdictFor(croft.ConditionWaiting, why, croft.ActionAnswer)
+	next := f.next(croft.ActionAnswer)
+	if r := f.Workspace.Run; r != nil && r.State != croft.RunEnded {
+		next.Command = "croft logs --agent -f " + shellword.Quote(f.Workspace.Name)
+	}
+	return Verdict{croft.ConditionWaiting, why, next}, true
 }
 
 // needTexts says what an agent waits for.

@@ -196,11 +196,19 @@ func tableOfWork() []line {
 		{"round", with(committed(), func(f *Facts) { f.RoundOn = 2 }), "working", "round 2", ""},
 		{"says that it works", with(committed(), activity(croft.AgentWorking, "", "")), "working", "its agent says so", ""},
 		{"says that it starts", with(committed(), activity(croft.AgentStarting, "", "reads the issue")), "working", "reads the issue", ""},
-		{"asks", with(committed(), activity(croft.AgentWaiting, croft.NeedAnswer, "which\x1b[31m?")), "waiting", "it asks you: which\ufffd[31m?", "croft show x"},
+		{"asks", with(committed(), activity(croft.AgentWaiting, croft.NeedAnswer, "which\x1b[31m?")), "waiting", "it asks you: which\ufffd[31m?", "croft sh x"},
 		{"asks, though leased", with(committed(), func(f *Facts) {
 			activity(croft.AgentWaiting, croft.NeedPermission, "")(f)
 			f.Workspace.Lease = &croft.Lease{Process: "claude"}
-		}), "waiting", "it asks for permission", "croft show x"},
+		}), "waiting", "it asks for permission", "croft sh x"},
+		{"asks, and Croft runs it", with(committed(), func(f *Facts) {
+			activity(croft.AgentWaiting, croft.NeedAnswer, "")(f)
+			f.Workspace.Run = &croft.Run{State: croft.RunRunning}
+		}), "waiting", "it asks you", "croft logs --agent -f x"},
+		{"asks, and what Croft ran has ended", with(committed(), func(f *Facts) {
+			activity(croft.AgentWaiting, croft.NeedAnswer, "")(f)
+			f.Workspace.Run = &croft.Run{State: croft.RunEnded}
+		}), "waiting", "it asks you", "croft sh x"},
 		{"waits for a limit", with(committed(), activity(croft.AgentWaiting, croft.NeedLimit, "")), "waiting", "it waits until a limit is over", ""},
 		{"waits for a resource", with(committed(), activity(croft.AgentWaiting, croft.NeedResource, "")), "waiting", "it waits for something outside", ""},
 		{"idle is no word", with(committed(), activity(croft.AgentIdle, "", "")), "ahead", "2 commits", "croft merge x"},

@@ -31,7 +31,7 @@ func (f *Facts) command(a croft.Action) string {
 		return "croft queue accept " + shellword.Quote(f.Workspace.Target)
 	case croft.ActionRelease:
 		verb = "queue release"
-	case croft.ActionWork:
+	case croft.ActionWork, croft.ActionAnswer:
 		verb = "sh"
 	case croft.ActionSetUp:
 		verb = "provision"
@@ -39,8 +39,6 @@ func (f *Facts) command(a croft.Action) string {
 		verb = "push --pr"
 	case croft.ActionFollow:
 		verb = "push --status"
-	case croft.ActionAnswer:
-		verb = "show"
 	case croft.ActionResolve:
 		verb = "merge --resolve"
 	}
