@@ -54,7 +54,7 @@ func (a *app) runList(ctx context.Context, svc overviewer, o listOptions) error 
 		a.note("and %d more: croft list", more)
 	}
 	if len(result.Unseen) > 0 && !o.isNames {
-		a.noteUnseen(len(result.Unseen), o.filter)
+		a.noteUnseen(result, o.filter)
 	}
 	if a.isRecordHidden() {
 		a.note("git knows worktrees that Croft made; isolated, adopted and finished workspaces are not listed")
@@ -226,11 +226,24 @@ func (a *app) listedAt() listing.At {
 }
 
 // noteUnseen says how many workspaces were not looked at, of which uncommitted work does not
-// show.
-func (a *app) noteUnseen(n int, filter croft.WorkspacesRequest) {
+// show. Those whose state says something else were looked at in part.
+func (a *app) noteUnseen(result *workspacesResult, filter croft.WorkspacesRequest) {
 	command := "croft list --full"
 	if filter.Repos == croft.ScopeAll {
 		command = "croft list -A --full"
 	}
-	a.note("%d not looked at: %s", n, command)
+	nPartly := 0
+	for i := range result.Workspaces {
+		if ws := &result.Workspaces[i]; !ws.IsUnseen() && slices.Contains(result.Unseen, ws.ID) {
+			nPartly++
+		}
+	}
+	var texts []string
+	if n := len(result.Unseen) - nPartly; n > 0 {
+		texts = append(texts, fmt.Sprintf("%d not looked at", n))
+	}
+	if nPartly > 0 {
+		texts = append(texts, fmt.Sprintf("%d looked at in part", nPartly))
+	}
+	a.note("%s: %s", strings.Join(texts, ", "), command)
 }

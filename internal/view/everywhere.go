@@ -29,7 +29,7 @@ func (svc *Views) ListEverywhere(ctx context.Context, f croft.WorkspacesRequest)
 			list = append(list, absent...)
 			return err
 		}
-		if f.Look > 0 {
+		if f.Look > 0 && f.Look != croft.NoLimit {
 			one.Look = max(f.Look-croft.Duration(time.Since(begun)), 1)
 		}
 		some, err := svc.ListWorkspaces(ctx, s, one)
