@@ -18,14 +18,14 @@ func KindOf(ws *croft.Workspace) screen.Kind {
 		return screen.Stuck
 	case croft.ConditionToReview, croft.ConditionPending, croft.ConditionAhead:
 		return screen.Ready
-	case croft.ConditionMaking, croft.ConditionMerging, croft.ConditionChecking, croft.ConditionQueued, croft.ConditionWorking:
+	case croft.ConditionMaking, croft.ConditionMerging, croft.ConditionChecking, croft.ConditionWorking:
 		return screen.Going
 	case croft.ConditionMerged:
 		return screen.Done
 	case croft.ConditionInPlace, croft.ConditionLocked, croft.ConditionUnseen, croft.ConditionEmpty, croft.ConditionRemoved,
 		croft.ConditionDiscarded, croft.ConditionReaped, croft.ConditionUndone:
 		return screen.Nothing
-	case croft.ConditionWaiting:
+	case croft.ConditionWaiting, croft.ConditionQueued:
 		if ws.Next == nil {
 			return screen.Going // what it waits for comes by itself
 		}
