@@ -92,10 +92,22 @@ func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
 		func(croft.Check) bool { return true },
 	} {
 		if i := slices.IndexFunc(checks, is); i >= 0 {
-			return checks[i], nil
+			return lastTry(m, checks[i]), nil
 		}
 	}
 	return croft.Check{}, &croft.Error{Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: "no check has run on this merge", Hint: "croft show " + m.WorkspaceName}
+}
+
+// lastTry is the last run of a check's command on the same tree that went as that did: the one that decided.
+func lastTry(m croft.Merge, of croft.Check) croft.Check {
+	for _, a := range slices.Backward(m.Attempts) {
+		for _, c := range slices.Backward(a.Checks) {
+			if c.Command == of.Command && c.Tree == of.Tree && c.Passed == of.Passed && c.State == of.State && alone(m, c) == alone(m, of) {
+				return c
+			}
+		}
+	}
+	return of
 }
 
 // alone is 1 for a check of the target alone, and 0 for one of the merged result.

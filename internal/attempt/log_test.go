@@ -33,6 +33,8 @@ func TestChoose(t *testing.T) {
 			{Merges: 2, Checks: []croft.Check{failed("a")}}, {Merges: 0, Checks: []croft.Check{failed("b"), passed("c")}},
 		}}, "", "a"},
 		{"only the target was checked", croft.Merge{Attempts: []croft.Attempt{{Merges: 0, Checks: []croft.Check{failed("a"), passed("b")}}}}, "", "a"},
+		{"failed twice", croft.Merge{Checks: []croft.Check{failed("a")}, Attempts: []croft.Attempt{{Merges: 1, Checks: []croft.Check{failed("a"), failed("b")}}}}, "", "b"},
+		{"chosen, failed twice", croft.Merge{Checks: []croft.Check{failed("a")}, Attempts: []croft.Attempt{{Merges: 1, Checks: []croft.Check{failed("a"), failed("b")}}}}, "a", "a"},
 		{"chosen", croft.Merge{Checks: []croft.Check{failed("a"), passed("b")}}, "b", "b"},
 		{"chosen from an attempt", croft.Merge{Attempts: []croft.Attempt{{Checks: []croft.Check{passed("a")}}}}, "a", "a"},
 	} {

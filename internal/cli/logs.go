@@ -116,8 +116,12 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, of logC
 		a.page()
 	}
 	req.Check = log.Check.ID
-	if log, err = a.printLog(ctx, svc, req, log); err != nil || !isFollowing || log.Check.State != croft.TryRunning {
+	if log, err = a.printLog(ctx, svc, req, log); err != nil {
 		return err
+	}
+	if !isFollowing || log.Check.State != croft.TryRunning {
+		a.remarkAfterLog(ws, m, of)
+		return nil
 	}
 	req.Offset = log.Next
 	for e, err := range svc.Events(ctx, croft.EventsRequest{After: at, Kinds: []string{croft.EventCheckOutput, croft.EventCheckEnded}, Follow: croft.FollowNew}) {
@@ -136,6 +140,14 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, of logC
 		req.Offset = log.Next
 	}
 	return nil
+}
+
+// remarkAfterLog says on a terminal what can be done after a check that failed.
+func (a *app) remarkAfterLog(ws *croft.Workspace, m croft.Merge, of logChoice) {
+	isLast := m.Reason == croft.CheckFailed && ws.State != croft.Trashed && ws.Status == croft.ConditionCheckFailed
+	if a.isShown() && isLast && of == (logChoice{}) {
+		a.remarkNext("croft sh " + shellWord(ws.Name) + ", then croft merge " + shellWord(ws.Name) + " tries again")
+	}
 }
 
 // hasRun reports whether an agent ran in a workspace. What is said of a removed one does not tell.
