@@ -188,6 +188,8 @@ func nextOfMerge(m croft.Merge) string {
 	switch {
 	case m.Reason == croft.CheckFailed || m.Reason == croft.TargetBroken:
 		return "croft logs " + shellWord(m.WorkspaceName)
+	case m.Reason == croft.HostDirty: // as the list has it; croft queue run would take others along
+		return "croft merge " + shellWord(m.WorkspaceName)
 	case m.Hint != "":
 		return m.Hint
 	}

@@ -100,7 +100,7 @@ func (a *app) remarkMerge(m croft.Merge) {
 	case m.Reason == croft.Conflict:
 		a.remarkConflicts(m.Conflicts)
 	case m.Reason == croft.HostDirty:
-		a.remarkText(prose("commit or stash it, then: "), command(driveCommand))
+		a.remarkText(prose("commit or stash it, then: "), command(nextOfMerge(m)))
 	case m.Reason != "" && m.Reason != croft.CheckFailed:
 		a.remarkText(prose("%s", printable(m.Message)))
 		a.noteLines(personalDetails(m))
