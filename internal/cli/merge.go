@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,12 +178,34 @@ func submitAll(ctx context.Context, svc merger, req croft.MergeRequest, names []
 	if errors.Is(err, croft.WorktreeNotFound) {
 		e := *croft.AsError("merge", err)
 		e.Details = strings.TrimSpace(e.Details + "\nNothing was merged.")
+		e.Hint = cmp.Or(mergeOfRest(ctx, svc, req, names), e.Hint)
 		return nil, &e
 	}
 	if err != nil {
 		return nil, err
 	}
 	return res.Merges, nil
+}
+
+// mergeOfRest is the command that merges workspaces without those that were merged meanwhile; empty if there are no such or no
+// others, or if more than names was said.
+func mergeOfRest(ctx context.Context, svc finder, req croft.MergeRequest, names []string) string {
+	if req.Target != "" || req.Strategy != "" || req.Message != "" || req.Priority != 0 || req.After != croft.AfterTrash {
+		return ""
+	}
+	command, nRest := "croft merge", 0
+	for _, name := range names {
+		ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: req.Repo, Ref: name, Scope: croft.ScopeAll})
+		if err == nil && ws.State == croft.Trashed && ws.MergeStatus == croft.MergeMerged {
+			continue
+		}
+		command += " " + shellWord(name)
+		nRest++
+	}
+	if nRest == 0 || nRest == len(names) {
+		return ""
+	}
+	return command
 }
 
 func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest) error {
