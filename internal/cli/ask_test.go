@@ -140,6 +140,8 @@ func TestOneRuleOfAsking(t *testing.T) {
 		for answer, want := range map[string]int{"y\n": 1, "n\n": 0, "": 0} {
 			if r, acts := try(t, TerminalInteractive, answer, args...); r.exit != croft.ExitOK || acts != want || questions(r) != 1 {
 				t.Errorf("%s, answered %q: exit %d, %d acts, stderr %q", line, answer, r.exit, acts, r.stderr.String())
+			} else if line == "undo" && strings.Contains(r.stderr.String(), "nothing was taken back") != (want == 0) {
+				t.Errorf("undo, answered %q: stderr %q", answer, r.stderr.String())
 			}
 		}
 		if r, acts := try(t, TerminalNone, "", append(args, "--yes")...); r.exit != croft.ExitOK || acts != 1 {

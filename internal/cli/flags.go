@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"errors"
+	"strconv"
+	"strings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -18,4 +22,17 @@ func formerFlag(cmd *cobra.Command, name, former, letter string) {
 func addIntoFlag(cmd *cobra.Command, target *string, usage string) {
 	cmd.Flags().StringVar(target, "into", "", usage)
 	formerFlag(cmd, "into", "target", "")
+}
+
+// flagMessage says what is wrong with a flag, without the name of the function that found it.
+func flagMessage(err error) string {
+	bad, ok := errors.AsType[*strconv.NumError](err)
+	if !ok {
+		return err.Error()
+	}
+	what := "that is no number"
+	if bad.Func == "ParseBool" {
+		what = "it takes no value, or true or false"
+	}
+	return strings.Replace(err.Error(), bad.Error(), what, 1)
 }

@@ -137,7 +137,11 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 		}
 		return nil
 	}
-	if yes, err := a.hasAgreed(ctx, agreed, "Do that?"); err != nil || !yes {
+	yes, err := a.hasAgreed(ctx, agreed, "Do that?")
+	if err == nil && !yes {
+		a.note("nothing was taken back")
+	}
+	if err != nil || !yes {
 		return err
 	}
 	req.Operation = plan.Operation.ID // what was shown, whatever happened since

@@ -112,7 +112,7 @@ func plansOf(ctx context.Context, svc mergePlanner, req croft.MergeRequest, name
 
 // outcome says what would become of the work.
 func (p mergePlan) outcome(signs screen.Signs) outcome {
-	o := outcome{Kind: screen.Ready, Name: p.Workspace.Name, Word: "would merge", Detail: []screen.Span{prose("into %s", p.Target)}}
+	o := outcome{Kind: screen.Ready, Name: p.Workspace.Name, Word: "would merge into " + p.Target}
 	switch {
 	case p.IsEmpty:
 		o.Kind, o.Word, o.Detail = screen.Nothing, "empty", []screen.Span{prose("nothing to merge")}

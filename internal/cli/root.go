@@ -47,7 +47,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &croft.Error{
 			Code: croft.InvalidRequest, Op: "parse",
-			Message: err.Error(),
+			Message: flagMessage(err),
 			Hint:    cmp.Or(a.withNearestFlag(cmd, err), cmd.CommandPath()+" --help"),
 		}
 	})

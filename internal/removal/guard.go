@@ -253,7 +253,8 @@ func (svc *Removals) BrokenError(r *project.Project, rec journal.Record) error {
 	h := r.Trees.Health(project.SpecOf(rec))
 	err := project.BrokenError(rec, h)
 	if told, ok := errors.AsType[*croft.Error](err); ok && h == checkout.Missing {
-		told.Hint = "bring it back; if it was deleted: croft remove --force " + rec.Workspace.Name + ", which keeps what git has of it"
+		told.Details = strings.TrimSpace(told.Details + "\nIf it was moved, bring it back; if it was deleted, what git has of it is kept.")
+		told.Hint = "croft remove --force " + shellword.Quote(rec.Workspace.Name)
 	} else if ok && h == checkout.Foreign {
 		told.Hint = moveAwayHint(rec.Workspace)
 	}
