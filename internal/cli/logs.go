@@ -146,7 +146,7 @@ func (a *app) runLogs(ctx context.Context, svc logReader, ref croft.Ref, of logC
 func (a *app) remarkAfterLog(ws *croft.Workspace, m croft.Merge, of logChoice) {
 	isLast := m.Reason == croft.CheckFailed && ws.State != croft.Trashed && ws.Status == croft.ConditionCheckFailed
 	if a.isShown() && isLast && of == (logChoice{}) {
-		a.remarkNext("croft sh " + shellWord(ws.Name) + ", then croft merge " + shellWord(ws.Name) + " tries again")
+		a.remarkNext("croft sh " + shellWord(ws.Name) + ", then croft merge " + shellWord(ws.Name))
 	}
 }
 

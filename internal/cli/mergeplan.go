@@ -127,7 +127,9 @@ func (p mergePlan) outcome(signs screen.Signs) outcome {
 		}
 		o.Kind, o.Word, o.Detail = screen.Stuck, "would conflict", []screen.Span{prose("%s", strings.Join(with, "; "))}
 	default:
-		o.Detail = append(o.Detail, results.WorkSpans(p.Workspace.Work, signs)...)
+		if spans := results.WorkSpans(p.Workspace.Work, signs); len(spans) > 0 {
+			o.Detail = spans[1:] // without the gap
+		}
 	}
 	return o
 }
