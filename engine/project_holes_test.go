@@ -16,8 +16,8 @@ import (
 )
 
 // TestGitWithKnownHoles: a git version with known security holes is named at its first use
-// and by the doctor, once each time. It is no finding, and no call is refused. A git with the fixes is not
-// mentioned.
+// and by the doctor, which repeats it after a day. It is no finding, and no call is refused. A git with the fixes is
+// not mentioned.
 func TestGitWithKnownHoles(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -57,9 +57,9 @@ func TestGitWithKnownHoles(t *testing.T) {
 	}{
 		{"the first use", "2.39.5", look, true},
 		{"the second use", "2.39.5", look, false},
-		{"another version", "2.45.3", look, true},
-		{"the doctor", "2.45.3", examine, true},
-		{"the doctor again", "2.45.3", examine, true},
+		{"the doctor on the same day", "2.39.5", examine, false},
+		{"another version, by the doctor", "2.45.3", examine, true},
+		{"the doctor again", "2.45.3", examine, false},
 		{"a repaired one", "2.45.4", look, false},
 		{"the doctor of a repaired one", "2.45.4", examine, false},
 	} {
