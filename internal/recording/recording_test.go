@@ -32,7 +32,7 @@ func TestTerminal(t *testing.T) {
 		"lines are taken away":       {[]string{"a\r\nb\r\nc\r\n\r\x1b[2A\x1b[Jd\r\n"}, "a\nd\n"},
 		"a character in two pieces":  {[]string{"\xe2\x9c", "\x93 done"}, "✓ done\n"},
 		"a sequence in two pieces":   {[]string{"a\x1b[", "31mb\x1b[0m"}, "ab\n"},
-		"a second screen comes back": {[]string{"before\r\n\x1b[?1049h\x1b[?25l\x1b[?2026h\x1b[Hlist\x1b[K\r\n\x1b[J\x1b[?2026l", "\x1b[?25h\x1b[?1049lafter"}, "before\nafter\n"},
+		"a second screen comes back": {[]string{"before\r\n\x1b[?2004h\x1b[?1049h\x1b[?25l\x1b[?2026h\x1b[Hlist\x1b[K\r\n\x1b[J\x1b[?2026l", "\x1b[?25h\x1b[?1049l\x1b[?2004lafter"}, "before\nafter\n"},
 	} {
 		if got := shown(t, tt.chunks...); got != tt.want {
 			t.Errorf("%s: %q, and not %q", name, got, tt.want)

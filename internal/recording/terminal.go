@@ -135,6 +135,7 @@ func (t *Terminal) control(sequence string, final byte) error {
 func (t *Terminal) setMode(mode string, final byte) bool {
 	switch mode + string(final) {
 	case "25h", "25l": // the cursor is shown or not; pictures have none
+	case "2004h", "2004l": // what is pasted is marked or not; nobody pastes
 	case "2026h", "2026l":
 		t.isHeld = final == 'h'
 	case "1049h":
