@@ -90,7 +90,7 @@ var mayImport = map[string][]string{
 		"internal/failpoint", "internal/fsx", "internal/git/gitcmd", "internal/git/gitdir", "internal/git/object", "internal/git/odb",
 		"internal/git/refs", "internal/git/writers", "internal/pattern", "internal/proc",
 	},
-	"internal/git/spare": {"internal/fsx", "internal/git/gitcmd", "internal/git/gitdir", "internal/git/index", "internal/git/object", "internal/git/worktree"},
+	"internal/git/spare": {"internal/fsx", "internal/git/gitcmd", "internal/git/gitdir", "internal/git/index", "internal/git/object", "internal/git/walk", "internal/git/worktree"},
 	"internal/git/worktree": {
 		"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/gitcmd", "internal/git/gitconfig", "internal/git/gitdir",
 		"internal/git/index", "internal/git/mergetree", "internal/git/object", "internal/git/odb", "internal/git/writers",

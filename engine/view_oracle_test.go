@@ -249,7 +249,7 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 	isPending := m != nil && m.Status == croft.MergePending
 	collides, known := o.isForeseen(w, head, status[0] != "")
 	switch {
-	case slices.ContainsFunc(status, isUnmerged), unmarked == nil, isPending && m.Reason == croft.Conflict && notMerging == nil:
+	case slices.ContainsFunc(status, isUnmerged), unmarked == nil, notMerging == nil && (isPending && m.Reason == croft.Conflict || !isPending && status[0] != ""):
 		return croft.ConditionResolving
 	case isPending && m.Reason == croft.Conflict && (!known || collides || o.isReverted(w, head)):
 		return croft.ConditionConflict

@@ -76,7 +76,7 @@ func (p *Pool) Take(ctx context.Context, r *project.Project, want Wanted) (*Take
 			err = failpoint.Hit("pool.moved")
 		}
 		if err == nil {
-			err = t.item.tree.Compare(ctx)
+			err = t.item.tree.CompareMoved(ctx)
 		}
 	}
 	if err == nil {

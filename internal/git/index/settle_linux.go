@@ -25,15 +25,31 @@ import (
 // [ErrDiffers], and returns stat data all the same: those of such a file have git compare it, also if the index was
 // written in a later second. Nothing may convert the files when they are staged.
 func (f *Flat) Settle(top int, format object.Format) ([]FileStat, error) {
+	return f.settle(top, format, nil)
+}
+
+// SettleSince is [Flat.Settle] for the entries that are not the same in an earlier index of the checkout; the stat data of the
+// others stay. Text may be converted: SettleSince fails with [ErrDiffers], too, if a file has a carriage return. Filters
+// may not.
+func (f *Flat) SettleSince(before *Flat, top int, format object.Format) ([]FileStat, error) {
+	return f.settle(top, format, before)
+}
+
+// settle settles the entries that are not the same in an earlier index, if there is one.
+func (f *Flat) settle(top int, format object.Format, before *Flat) ([]FileStat, error) {
 	stats := make([]FileStat, f.Len())
 	workers := min(runtime.GOMAXPROCS(0), f.Len()/settledByOne+1)
 	var g errgroup.Group
 	var differs atomic.Pointer[error]
 	for w := range workers {
 		g.Go(func() error {
-			s := settler{index: f, top: top, in: -1, dir: "?", sum: format.NewHash(), buffer: make([]byte, 64<<10)}
+			s := settler{index: f, top: top, in: -1, dir: "?", sum: format.NewHash(), buffer: make([]byte, 64<<10), maybeText: before != nil}
 			defer s.leave()
 			for i := w * f.Len() / workers; i < (w+1)*f.Len()/workers; i++ {
+				if before.hasSame(f, i) {
+					stats[i] = FileStat{noted: f.At(i).raw.stat()}
+					continue
+				}
 				var err error
 				if stats[i], err = s.settle(i); err == nil {
 					continue
@@ -75,6 +91,8 @@ type settler struct {
 	dir     string
 	sum     hash.Hash
 	buffer  []byte
+
+	maybeText bool // git may take carriage returns out of a file
 }
 
 func (s *settler) leave() {
@@ -193,6 +211,9 @@ func (s *settler) read(fd int, size int64) error {
 			return err
 		case n == 0:
 			return errors.Join(ErrDiffers, io.ErrUnexpectedEOF)
+		}
+		if s.maybeText && bytes.IndexByte(s.buffer[:n], '\r') >= 0 {
+			return fmt.Errorf("%w, if it is text", ErrDiffers)
 		}
 		s.sum.Write(s.buffer[:n])
 		left -= int64(n)

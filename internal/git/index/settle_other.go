@@ -10,3 +10,8 @@ import (
 
 // Settle is only there on Linux.
 func (f *Flat) Settle(int, object.Format) ([]FileStat, error) { return nil, errors.ErrUnsupported }
+
+// SettleSince is only there on Linux.
+func (f *Flat) SettleSince(*Flat, int, object.Format) ([]FileStat, error) {
+	return nil, errors.ErrUnsupported
+}

@@ -42,7 +42,8 @@ type Tree struct {
 	// the last process has ended.
 	Inherit []*os.File
 
-	since time.Time // when git began to write files
+	since  time.Time // when git began to write files
+	before []byte    // the index before MoveTo
 }
 
 // Fill writes the files of a commit into the directory, which is empty. It fails with ErrDiffers if the objects that git
@@ -59,19 +60,29 @@ func (t *Tree) readTree(ctx context.Context, workers int, commit string, args ..
 	if _, err := t.git(ctx, workers, append([]string{"read-tree"}, args...)...); err != nil {
 		return err
 	}
-	x, _, err := t.readIndex()
-	if err != nil {
-		return err
-	}
 	tree, err := t.treeOf(ctx, commit)
 	if err != nil {
 		return err
 	}
-	root, err := x.Trees(t.Repo.ObjectFormat())
-	if err == nil && hex.EncodeToString(root.OID) != tree {
+	staged, err := t.stagedTree()
+	if err == nil && staged != tree {
 		err = fmt.Errorf("%w: the index is not its tree", ErrDiffers)
 	}
 	return err
+}
+
+// stagedTree computes the tree that the entries of the index make.
+func (t *Tree) stagedTree() (string, error) {
+	format := t.Repo.ObjectFormat()
+	if flat, _, err := t.readFlat(); err == nil && flat.IsPlain() {
+		return flat.Tree(format), nil
+	}
+	x, _, err := t.readIndex() // with submodules
+	if err != nil {
+		return "", err
+	}
+	root, err := x.Trees(format)
+	return hex.EncodeToString(root.OID), err
 }
 
 // treeOf returns the tree of a commit, whose content matches its name.
@@ -103,6 +114,9 @@ func (t *Tree) MoveTo(ctx context.Context, from, to string, workers int) error {
 		if path.Base(c.Path) == ".gitattributes" {
 			return ErrAttributes
 		}
+	}
+	if t.before, _, err = index.ReadFile(t.Index); err != nil {
+		return err
 	}
 	return t.readTree(ctx, workers, to, "-m", "-u", from, to)
 }
@@ -242,4 +256,13 @@ func (t *Tree) readIndex() (*index.Index, []byte, error) {
 	}
 	x.Written = info.ModTime()
 	return x, data, nil
+}
+
+func (t *Tree) readFlat() (*index.Flat, []byte, error) {
+	data, _, err := index.ReadFile(t.Index)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := index.ParseFlat(data, t.Repo.ObjectFormat().NewHash())
+	return x, data, err
 }
