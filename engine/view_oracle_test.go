@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
@@ -249,7 +250,7 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 	isPending := m != nil && m.Status == croft.MergePending
 	collides, known := o.isForeseen(w, head, status[0] != "")
 	switch {
-	case slices.ContainsFunc(status, isUnmerged), unmarked == nil, notMerging == nil && (isPending && m.Reason == croft.Conflict || !isPending && status[0] != ""):
+	case slices.ContainsFunc(status, isUnmerged), unmarked == nil, notMerging == nil && (isPending && m.Reason == croft.Conflict || (!isPending || m.Reason == "") && status[0] != ""):
 		return croft.ConditionResolving
 	case isPending && m.Reason == croft.Conflict && (!known || collides || o.isReverted(w, head)):
 		return croft.ConditionConflict
@@ -389,15 +390,29 @@ func (o *oracle) isRevert(id croft.ID) bool {
 	return slices.ContainsFunc(o.merges, func(m croft.Merge) bool { return m.ID == id && m.Kind == croft.KindRevert })
 }
 
-// compare compares what the Service says, looked at without a limit, with the oracle.
-func (o *oracle) compare(seen map[croft.Condition]int) {
+// look is what the Service says, looked at without a limit.
+func (o *oracle) look() *croft.List[croft.Workspace] {
 	o.t.Helper()
-	ctx := o.t.Context()
-	o.readMerges()
-	o.readRemovals()
-	list, err := o.e.Workspaces(ctx, croft.WorkspacesRequest{Look: croft.NoLimit})
+	list, err := o.e.Workspaces(o.t.Context(), croft.WorkspacesRequest{Look: croft.NoLimit})
 	if err != nil || len(list.Unseen) > 0 {
 		o.t.Fatalf("unseen %v, %v", list.Unseen, err)
+	}
+	return list
+}
+
+// compare compares what the Service says with the oracle.
+func (o *oracle) compare(seen map[croft.Condition]int) {
+	o.t.Helper()
+	o.readMerges()
+	o.readRemovals()
+	list := o.look()
+	// A process that a parallel test starts holds the killed driver's lock for a moment longer.
+	isDriven := func(w croft.Workspace) bool {
+		return w.Status == croft.ConditionChecking && o.word(w) == croft.ConditionQueued
+	}
+	for until := time.Now().Add(5 * time.Second); slices.ContainsFunc(list.Items, isDriven) && time.Now().Before(until); {
+		time.Sleep(20 * time.Millisecond)
+		list = o.look()
 	}
 	for _, w := range list.Items {
 		want := o.word(w)
