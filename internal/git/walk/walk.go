@@ -77,6 +77,7 @@ type Seen struct {
 
 	index  *index.Flat
 	data   []byte // of the index file
+	sum    []byte // of that, with its time, once it was needed
 	work   string
 	notes  []byte // what the key is made of, with the digest of the index
 	names  Names
@@ -102,8 +103,13 @@ type Suspect struct {
 // the walk does not see: HEAD, the configuration.
 func (s *Seen) Key(more ...string) [32]byte { return keyOf(append(s.digest(), s.notes...), more) }
 
-// digest digests the index.
-func (s *Seen) digest() []byte { return digestOf(s.data, s.index.Written) }
+// digest digests the index. The result may be appended to.
+func (s *Seen) digest() []byte {
+	if s.sum == nil {
+		s.sum = digestOf(s.data, s.index.Written)
+	}
+	return slices.Clip(s.sum)
+}
 
 // IsSettledBefore reports whether nothing that the walk saw has changed since some time before a
 // moment, so that what git answered after it is about the same state, and any change after
