@@ -347,14 +347,14 @@ func (d *examination) findLostCommit(ctx context.Context, w croft.Workspace) err
 	return nil
 }
 
-// findInterruptedMerges looks for merges whose driver was killed. They wait for the next one: to begin again, checks
+// findInterruptedMerges looks for merges whose driver was killed, or had no disk left. They wait for the next one: to begin again, checks
 // included, is for who wants them merged.
 func (d *examination) findInterruptedMerges(ctx context.Context) error {
 	waiting, err := d.Journal.Waiting(ctx, d.r.ID, "", -1)
 	for _, m := range waiting {
 		if d.Queues.IsInterrupted(ctx, d.r, m) {
 			name := shellword.Quote(m.WorkspaceName)
-			d.reportFinding(findMergeStopped, m.WorkspaceName, fmt.Sprintf("The process that merged it into %s was killed, and nobody drives the queue. "+
+			d.reportFinding(findMergeStopped, m.WorkspaceName, fmt.Sprintf("The process that merged it into %s was killed or could not go on, and nobody drives the queue. "+
 				"croft queue run goes on with it; croft queue cancel %s takes it out of the queue.", m.Target, name), nil)
 		}
 	}
