@@ -43,7 +43,7 @@ const (
 	ConditionMerged      Condition = "merged"       // all its commits are in the target
 	ConditionCollides    Condition = "collides"     // it has commits, and a merge of them into its target would have conflicts
 	ConditionToReview    Condition = "to-review"    // it holds the result of a session
-	ConditionPending     Condition = "pending"      // it has commits that its target lacks, and its agent has finished
+	ConditionPending     Condition = "pending"      // it has commits that its target lacks, and its agent has finished or their merge was undone
 	ConditionAhead       Condition = "ahead"        // it has commits that its target lacks, and nobody said that they are finished
 	ConditionInPlace     Condition = "in-place"     // its agent works in the project itself
 	ConditionLocked      Condition = "locked"       // nothing of all this, and a person has locked it

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/journal"
 )
 
 // oracle says what workspaces are like, by plain git commands, the records of workspaces
@@ -22,6 +20,7 @@ type oracle struct {
 	merges    []croft.Merge // the last first
 	forecasts map[croft.ID]forecast
 	broken    map[string]string // where main was when its own check failed, by merge and time
+	undos     map[croft.ID]bool // the reverts by which an undo took a merge back
 
 	halfRemoved map[croft.ID]bool // the process that was removing it was killed
 }
@@ -96,8 +95,12 @@ func (o *oracle) do() {
 		if at := slices.IndexFunc(live, func(w croft.Workspace) bool { return w.MergeStatus == croft.MergeMerged }); at >= 0 {
 			w = live[at]
 		}
-		o.call("SubmitRevert", croft.RevertRequest{Ref: w.Name})
-		o.call("DriveLanes", croft.DriveRequest{})
+		if o.IntN(3) == 0 {
+			o.undoMergeOf(w)
+		} else {
+			o.call("SubmitRevert", croft.RevertRequest{Ref: w.Name})
+			o.call("DriveLanes", croft.DriveRequest{})
+		}
 		o.afterRevert(w)
 	default:
 		_, err := o.e.Resolve(o.t.Context(), croft.MergeRequest{Workspace: string(w.ID)})
@@ -180,32 +183,6 @@ func (o *oracle) readMerges() {
 	}
 }
 
-// readRemovals reads which removals have not ended. No other process is at work, so that
-// theirs was killed.
-func (o *oracle) readRemovals() {
-	db, err := sql.Open("sqlite", filepath.Join(stateDir(o.r), journal.FileName))
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	defer db.Close()
-	rows, err := db.QueryContext(o.t.Context(), `SELECT value FROM operations, json_each(workspaces) WHERE state = 'running' AND kind = 'remove'`)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	defer rows.Close()
-	o.halfRemoved = map[croft.ID]bool{}
-	for rows.Next() {
-		var id croft.ID
-		if err := rows.Scan(&id); err != nil {
-			o.t.Fatal(err)
-		}
-		o.halfRemoved[id] = true
-	}
-	if err := rows.Err(); err != nil {
-		o.t.Fatal(err)
-	}
-}
-
 // newest returns the newest merge of a workspace's work.
 func (o *oracle) newest(w croft.Workspace) *croft.Merge {
 	for i, m := range o.merges {
@@ -268,8 +245,12 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 		return croft.Condition(w.Finished.Outcome)
 	case status[0] != "":
 		return croft.ConditionDirty
-	case o.isReverted(w, head):
+	case o.isReverted(w, head) && !o.isUndone(w):
 		return croft.ConditionReverted
+	case o.isReverted(w, head) && w.Label != "presenter":
+		return croft.ConditionPending
+	case o.isReverted(w, head):
+		return croft.ConditionToReview
 	}
 	return o.wordOfCommits(w, head, isPending, known && collides)
 }
@@ -301,7 +282,11 @@ func (o *oracle) wordOfCommits(w croft.Workspace, head string, isPending, collid
 // revertsOf returns the reverts of a workspace's work since it was merged last that were not
 // reverted themselves, the last first, and what was merged then.
 func (o *oracle) revertsOf(w croft.Workspace) (reverts []croft.Merge, head string) {
-	for _, m := range o.merges { // the last first
+	return o.revertsAmong(o.merges, w)
+}
+
+func (o *oracle) revertsAmong(merges []croft.Merge, w croft.Workspace) (reverts []croft.Merge, head string) {
+	for _, m := range merges { // the last first
 		switch {
 		case m.Workspace != w.ID || m.Commit == "":
 		case m.Kind == croft.KindMerge:
@@ -404,7 +389,7 @@ func (o *oracle) look() *croft.List[croft.Workspace] {
 func (o *oracle) compare(seen map[croft.Condition]int) {
 	o.t.Helper()
 	o.readMerges()
-	o.readRemovals()
+	o.readRecord()
 	list := o.look()
 	// A process that a parallel test starts holds the killed driver's lock for a moment longer.
 	isDriven := func(w croft.Workspace) bool {

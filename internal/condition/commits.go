@@ -10,11 +10,22 @@ func reverted(f *Facts) (Verdict, bool) {
 	if !f.isReverted() {
 		return none()
 	}
+	if f.IsMergeUndone {
+		return f.undone()
+	}
 	why := ""
 	if f.RevertedBy != "" {
 		why = "as " + short(f.RevertedBy)
 	}
 	return f.verdictFor(croft.ConditionReverted, why, croft.ActionDiff)
+}
+
+// undone is about work whose merge was undone: it waits to be merged, as before.
+func (f *Facts) undone() (Verdict, bool) {
+	if f.Presents != "" {
+		return toReview(f)
+	}
+	return f.verdictFor(croft.ConditionPending, "its merge was undone", croft.ActionMerge)
 }
 
 // isReverted reports whether the work was merged and taken back, with no commit since, and is not

@@ -29,6 +29,7 @@ type Facts struct {
 	Approved      string          // why the checks that stopped its merge do not stop it now
 	TargetMoved   bool            // the target is not where it was when a check failed on it
 	RevertedBy    string          // the last revert that is in force of its work in the target
+	IsMergeUndone bool            // that revert is of an undo, and what was before the merge was no other revert
 	IsAsMerged    bool            // its head is that of its last merge into the target
 	Presents      string          // the name of the session whose result it holds
 	Forecast      Forecast        // valid for its head and its target as they are

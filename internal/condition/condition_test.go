@@ -244,6 +244,13 @@ func tableOfWork() []line {
 		{"all held back", with(committed(), func(f *Facts) { f.Files = FileFacts{Changed: 2, HeldBack: []string{".env", "b\n"}} }), "dirty", `held back: .env, "b\n"`, "croft merge x"},
 		{"held back, merged", with(committed(), func(f *Facts) { merged(f); f.Files = FileFacts{Changed: 1, HeldBack: []string{".env"}} }), "dirty", "held back: .env", "croft sh x"},
 		{"reverted", with(committed(), reverted), "reverted", "as 859d7ad", "croft diff x"},
+		{"merge undone", with(committed(), func(f *Facts) { reverted(f); f.IsMergeUndone = true }), "pending", "its merge was undone", "croft merge x"},
+		{"merge undone, and looked at", with(committed(), func(f *Facts) {
+			reverted(f)
+			f.IsMergeUndone, f.Commits = true, CommitFacts{IsTakenBack: true}
+		}), "pending", "its merge was undone", "croft merge x"},
+		{"merge undone, a result to review", with(committed(), func(f *Facts) { reverted(f); f.IsMergeUndone, f.Presents = true, "login-race" }), "to-review", "the result of login-race", "croft review x"},
+		{"merge undone, new files", with(committed(), func(f *Facts) { reverted(f); f.IsMergeUndone, f.Files.Changed = true, 1 }), "dirty", "1 file not committed", "croft diff x"},
 		{"reverted, new commit", with(committed(), func(f *Facts) { reverted(f); f.Workspace.Head, f.RevertedBy = "c1", "" }), "ahead", "2 commits", "croft merge x"},
 		{"reverted, and brought by another way", with(committed(), func(f *Facts) { reverted(f); f.Commits = CommitFacts{IsIntegrated: true} }), "merged", "", "croft remove x"},
 		{"reverted, and finished since", with(pending(""), func(f *Facts) { f.RevertedBy, f.Commits = "859d7ad00", CommitFacts{IsTakenBack: true} }), "reverted", "as 859d7ad", "croft diff x"},

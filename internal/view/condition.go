@@ -122,7 +122,7 @@ func (v *view) factsOf(rec journal.Record, w croft.Workspace) condition.Facts {
 		f.Presents = v.sessions.name(w.Session)
 	}
 	f.IsOrphan = v.isOrphan(w)
-	f.RevertedBy, f.IsAsMerged = v.revertOf(w)
+	v.setReverts(&f)
 	f.InMerge = rec.TakesBack != "" && v.isInMerge(rec)
 	m, ok := v.merges[w.ID]
 	if !ok {
@@ -167,26 +167,51 @@ func (v *view) isOrphan(w croft.Workspace) bool {
 	return isLater
 }
 
-// revertOf returns the commit of the last revert that is in force of a workspace's work in its
-// target, or "", and whether the workspace is as it was merged last.
-func (v *view) revertOf(w croft.Workspace) (commit string, isAsMerged bool) {
+// setReverts sets which revert of a workspace's work is in force in its target, and what was merged last.
+func (v *view) setReverts(f *condition.Facts) {
+	w := &f.Workspace
 	if w.MergeCommit == "" { // nothing of it has landed
-		return "", false
+		return
 	}
 	landed, err := v.landed()
 	if err != nil {
-		return "", false // the status of the merge is known
+		return // the status of the merge is known
 	}
 	on := onTarget(landed[w.ID], w.Target)
 	for _, m := range on {
 		if m.Kind != croft.KindRevert {
-			isAsMerged = m.Head == w.Head
+			f.IsAsMerged = m.Head == w.Head
 		}
 	}
-	if reverts := RevertsInForce(on); len(reverts) > 0 {
-		commit = reverts[len(reverts)-1].Commit
+	reverts := RevertsInForce(on)
+	if len(reverts) == 0 {
+		return
 	}
-	return commit, isAsMerged
+	before := RevertsInForce(withoutUndone(on))
+	if f.IsMergeUndone = len(before) == 0; !f.IsMergeUndone {
+		reverts = before
+	}
+	f.RevertedBy = reverts[len(reverts)-1].Commit
+}
+
+// withoutUndone returns what landed without what an undo took back, and without those undos: of a merge that was
+// undone, the workspace is what it was before it. landed is in the order of publication.
+func withoutUndone(landed []journal.Merge) []journal.Merge {
+	known := map[croft.ID]journal.Merge{}
+	isUndone := map[croft.ID]bool{}
+	for _, m := range landed {
+		known[m.ID] = m
+		if m.Undoes == "" {
+			continue
+		}
+		undone := true
+		of := m.Reverts
+		for known[of].Undoes != "" { // the undo of an undo brings back what that took
+			undone, of = !undone, known[of].Reverts
+		}
+		isUndone[of] = undone
+	}
+	return slices.DeleteFunc(slices.Clone(landed), func(m journal.Merge) bool { return m.Undoes != "" || isUndone[m.ID] })
 }
 
 // onTarget returns those of merges that landed on a target.

@@ -38,3 +38,38 @@ func TestInForce(t *testing.T) {
 		}
 	}
 }
+
+// TestWithoutUndone: what was before a merge that was undone, whether that undo is in force or not.
+func TestWithoutUndone(t *testing.T) {
+	merged := func(id croft.ID) journal.Merge {
+		return journal.Merge{Merge: croft.Merge{ID: id, Kind: croft.KindMerge}}
+	}
+	revert := func(id, of croft.ID) journal.Merge {
+		return journal.Merge{Merge: croft.Merge{ID: id, Kind: croft.KindRevert, Reverts: of}}
+	}
+	undo := func(id, of croft.ID) journal.Merge {
+		m := revert(id, of)
+		m.Undoes = "act"
+		return m
+	}
+	for name, c := range map[string]struct {
+		landed []journal.Merge
+		want   []croft.ID
+	}{
+		"undone":                    {landed: []journal.Merge{merged("m"), undo("u", "m")}},
+		"undone, and that undone":   {landed: []journal.Merge{merged("m"), undo("u", "m"), undo("v", "u")}, want: []croft.ID{"m"}},
+		"and that":                  {landed: []journal.Merge{merged("m"), undo("u", "m"), undo("v", "u"), undo("w", "v")}},
+		"reverted":                  {landed: []journal.Merge{merged("m"), revert("r", "m")}, want: []croft.ID{"m", "r"}},
+		"reverted, and that undone": {landed: []journal.Merge{merged("m"), revert("r", "m"), undo("u", "r")}, want: []croft.ID{"m"}},
+		"reverted, undone, undone":  {landed: []journal.Merge{merged("m"), revert("r", "m"), undo("u", "r"), undo("v", "u")}, want: []croft.ID{"m", "r"}},
+		"merged again, undone":      {landed: []journal.Merge{merged("m"), revert("r", "m"), merged("n"), undo("u", "n")}, want: []croft.ID{"m", "r"}},
+	} {
+		var got []croft.ID
+		for _, m := range withoutUndone(c.landed) {
+			got = append(got, m.ID)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
