@@ -27,7 +27,7 @@ const (
 	ConditionQueued      Condition = "queued"       // its merge waits
 	ConditionWaiting     Condition = "waiting"      // its agent waits for a person, or for something else
 	ConditionWorking     Condition = "working"      // a process has a lease on it or is inside, its round goes on, or its agent says so
-	ConditionOrphan      Condition = "orphan"       // its leases are over and their owners dead, and nobody has finished it since
+	ConditionOrphan      Condition = "orphan"       // its leases are over and their owners dead, or the agent that Croft ran is gone without a word; and nobody has finished it since
 	ConditionResolving   Condition = "resolving"    // it has unmerged paths, or a merge of its target that is not committed yet
 	ConditionConflict    Condition = "conflict"     // its merge met a conflict, and no forecast since says that it is over
 	ConditionCheckFailed Condition = "check-failed" // a check failed on the merged result

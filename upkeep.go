@@ -5,7 +5,7 @@ import (
 )
 
 // ReapRequest asks for the removal of orphans: workspaces whose lease expired
-// and whose owner is provably gone.
+// and whose owner is provably gone, or whose agent Croft ran and lost.
 type ReapRequest struct {
 	Key  string `json:"key,omitempty"` // the same call removes nothing that was orphaned since
 	Repo Ref    `json:"repo,omitempty"`

@@ -35,6 +35,37 @@ func (reapScenarios) LiveOwnerIsKept(t *testing.T, f *fixture) {
 	}
 }
 
+// LostRuns: an agent that is gone without a word, and without a lease, leaves an orphan; work stays.
+func (reapScenarios) LostRuns(t *testing.T, f *fixture) {
+	paths := map[string]string{}
+	for _, name := range []string{"idle", "committed", "dirty", "finished"} {
+		w := f.create(croft.CreateRequest{Name: name})
+		paths[name] = w.Path
+		begun, err := f.BeginRun(t.Context(), croft.BeginRunRequest{Workspace: name, Command: []string{"agent"}})
+		must(t, err)
+		must(t, errOf(f.RecordRun(t.Context(), croft.RecordRunRequest{Workspace: name, Run: begun.ID, End: croft.RunLost})))
+	}
+	f.commitIn(paths["committed"], "x.txt", "x\n")
+	f.WriteFile(filepath.Join(paths["dirty"], "x.txt"), "x\n")
+	must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "finished", Outcome: croft.Succeeded, Policy: croft.MergeNever})))
+	res := reap(t, f, croft.ReapRequest{})
+	if len(res.Removed) != 1 || res.Removed[0].Name != "idle" || f.Exists(paths["idle"]) {
+		t.Errorf("Reap removed %+v", res.Removed)
+	}
+	kept := map[string]croft.Code{}
+	for _, k := range res.Kept {
+		kept[k.Name] = k.Reason.Code
+	}
+	if len(kept) != 2 || kept["committed"] != croft.WorkspaceDirty || kept["dirty"] != croft.WorkspaceDirty {
+		t.Errorf("Reap kept %v", kept)
+	}
+	for _, name := range []string{"committed", "dirty", "finished"} {
+		if !f.Exists(paths[name]) {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
 func (reapScenarios) OlderThan(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")

@@ -31,10 +31,11 @@ func newReapCommand(a *app) *cobra.Command {
 		Use:   "reap",
 		Short: "Remove what dead agents left",
 		Long: `Move orphans to the trash: workspaces whose lease expired and whose owner is
-provably gone. Without a lease there are no orphans; --older-than also takes
-idle workspaces of that age that nobody leased, if their commits are in their
-target. One whose directory is not found stays. What that is, is listed first, and
-you are asked.`,
+provably gone, or whose agent croft run lost. A workspace without either is no
+orphan; --older-than also takes idle workspaces of that age that nobody leased,
+if their commits are in their target. Files that are not committed stay where
+they are, and the reason is said. One whose directory is not found stays. What
+that is, is listed first, and you are asked.`,
 		Example: `  croft reap --older-than 7d --dry-run`,
 		Args:    takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {

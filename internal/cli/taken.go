@@ -157,5 +157,8 @@ func (a *app) showPlan(p takePlan, nothing string) {
 func (a *app) noteKept(kept []croft.Kept) {
 	for _, k := range kept {
 		a.note("kept %s: %s", k.Name, k.Reason.Message)
+		if k.Reason.Code == croft.WorkspaceDirty {
+			a.note("  next: croft diff %s", k.Name)
+		}
 	}
 }

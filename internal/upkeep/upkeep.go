@@ -43,13 +43,17 @@ type Upkeep struct {
 	Pool     *pool.Pool        // required
 }
 
-// ReapOrphans removes workspaces whose leases have expired and whose owners are dead, or
-// that are older than the request says. A workspace that a guard protects is in Kept. So
-// is one with unmerged commits, unless it is an orphan of this start of the machine or
-// the request has OlderThan and RemoveForce: then its branch stays. With DryRunOn nothing
+// ReapOrphans removes workspaces whose leases have expired and whose owners are dead, whose
+// agent is gone without a word, or that are older than the request says. A workspace that a
+// guard protects is in Kept. So is one with unmerged commits, unless all its leases ended in
+// this start of the machine or the request has OlderThan and RemoveForce: then its branch stays. With DryRunOn nothing
 // is removed.
 func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req croft.ReapRequest) (*croft.CleanResult, error) {
 	leases, err := svc.Journal.Leases(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	lost, err := svc.lostRuns(ctx, s.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +78,34 @@ func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req crof
 		return removal.Spec{Branch: mode, Event: croft.EventWorkspaceReaped, As: croft.ConditionReaped}, nil
 	}
 	wanted := func(rec journal.Record) bool {
-		return svc.isOrphaned(leases[rec.Workspace.ID]) ||
+		return svc.isOrphaned(leases[rec.Workspace.ID]) || lost[rec.Workspace.ID] ||
 			req.OlderThan > 0 && svc.Now().Sub(rec.Workspace.CreatedAt) > time.Duration(req.OlderThan) && rec.Workspace.Mode != croft.ModeLegacy
 	}
 	return svc.removeWanted(ctx, s.Project, sweeping{req.Mode, req.DryRun, req.Agreed, wanted, how})
+}
+
+// lostRuns returns the workspaces that lists call orphans because the agent that Croft ran there is gone, with
+// or without its lease, and nobody knows how it ended.
+func (svc *Upkeep) lostRuns(ctx context.Context, r *project.Project) (map[croft.ID]bool, error) {
+	records, err := svc.Journal.Live(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	var ran []croft.ID
+	for _, rec := range records {
+		if rec.Run != nil {
+			ran = append(ran, rec.Workspace.ID)
+		}
+	}
+	lost := map[croft.ID]bool{}
+	if len(ran) == 0 {
+		return lost, nil
+	}
+	list, err := svc.Removals.Views.ViewsOf(ctx, r, ran)
+	for _, w := range list {
+		lost[w.ID] = w.Status == croft.ConditionOrphan
+	}
+	return lost, err
 }
 
 // guardUnmerged refuses a workspace that has commits which its target does not have. It

@@ -2251,7 +2251,7 @@ export interface QueueResult {
 
 /**
  * ReapRequest asks for the removal of orphans: workspaces whose lease expired and whose owner
- * is provably gone.
+ * is provably gone, or whose agent Croft ran and lost.
  */
 export interface ReapRequest {
   /** the same call removes nothing that was orphaned since */
