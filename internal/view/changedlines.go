@@ -9,7 +9,9 @@ import (
 
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/radar"
 )
 
@@ -37,7 +39,8 @@ func (c *changedLines) find(ctx context.Context, i int) {
 		return
 	}
 	s := &c.sights[i]
-	key := c.keyOf(work.Stamp(ctx), s)
+	heads := c.r.Trees.At(project.SpecOf(c.records[i])).MergeHeads()
+	key := c.keyOf(work.Stamp(ctx), s, heads)
 	if was, known := c.recallLines(i, key); known {
 		s.work.Added, s.work.Deleted, s.work.Changed = was.Added, was.Deleted, was.Changed
 		return
@@ -46,10 +49,27 @@ func (c *changedLines) find(ctx context.Context, i int) {
 	if err != nil {
 		return
 	}
-	from := c.comparedFrom(ctx, i)
+	from, err := c.countedFrom(ctx, i, heads)
+	if err != nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spans, c.of, c.keys = append(c.spans, odb.Span{From: from, To: commit}), append(c.of, i), append(c.keys, key)
+}
+
+// countedFrom returns the commit that uncommitted work is compared with. While a commit of the target is being merged into
+// the workspace, that is it: what came from there is no work of the workspace.
+func (c *changedLines) countedFrom(ctx context.Context, i int, mergeHeads []string) (string, error) {
+	tip, err := c.refs.Ref("refs/heads/" + c.list[i].Target)
+	if err != nil || len(mergeHeads) != 1 || !object.IsOID(mergeHeads[0]) {
+		return c.comparedFrom(ctx, i), nil
+	}
+	isOfTarget, err := c.session.IsAncestor(ctx, mergeHeads[0], tip)
+	if err != nil || !isOfTarget {
+		return c.comparedFrom(ctx, i), err
+	}
+	return mergeHeads[0], nil
 }
 
 // count counts the lines of what was found. If it fails, the lines of what is committed stay.
@@ -65,11 +85,11 @@ func (c *changedLines) count(ctx context.Context) {
 }
 
 // keyOf returns the key of the lines of work with a stamp, or "".
-func (c *changedLines) keyOf(stamp string, s *sight) string {
+func (c *changedLines) keyOf(stamp string, s *sight, mergeHeads []string) string {
 	if stamp == "" || c.under() == "" || c.compared.file == "" {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "2 %q %q %q %q %q\n", c.under(), c.compared.rules, s.fork, s.reverts, stamp))
+	sum := sha256.Sum256(fmt.Appendf(nil, "3 %q %q %q %q %q %q\n", c.under(), c.compared.rules, s.fork, s.reverts, stamp, mergeHeads))
 	return hex.EncodeToString(sum[:])
 }
 
