@@ -38,6 +38,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.commits = &work.Commits{Projects: p}
 	e.forecasts = &radar.Forecasts{Projects: p}
 	e.views = &view.Views{Projects: p, Forecasts: e.forecasts}
+	e.forecasts.Reverts = e.views
 	e.pool = &pool.Pool{Projects: p}
 	e.workspaces = &workspace.Workspaces{Projects: p, Commits: e.commits, Views: e.views, Reaper: e, Pool: e.pool}
 	e.adoptions = &adoption.Adoptions{Projects: p, Views: e.views}

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
@@ -82,6 +83,18 @@ func (s *Stacker) IsBack(ctx context.Context, tip string, it Item) (bool, error)
 	}
 	brings, err := s.Brings(ctx, tip, it)
 	return err == nil && !brings, err
+}
+
+// Meets returns the paths that a merge of an item would have in conflict with its target.
+func (s *Stacker) Meets(ctx context.Context, tip string, it Item) ([]string, error) {
+	merged, err := s.merge(ctx, tip, it)
+	var paths []string
+	for _, c := range merged.Conflicts {
+		if !slices.Contains(paths, c.Path) {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths, err
 }
 
 // Brings reports whether to merge an item would change a file of its target, or conflict.

@@ -19,6 +19,7 @@ import (
 // Forecasts makes forecasts of collisions in projects.
 type Forecasts struct {
 	*project.Projects
+	Reverts Reverts // required
 }
 
 // ShowConflicts forecasts which workspaces will collide.
@@ -34,7 +35,7 @@ func (svc *Forecasts) ShowConflicts(ctx context.Context, s project.Location, _ c
 
 // RadarOf returns the radar of a project.
 func (svc *Forecasts) RadarOf(r *project.Project) *Radar {
-	return &Radar{Git: r.Git, File: filepath.Join(svc.Settings.Config().StateDir, "forecasts", string(r.ID)+".json")}
+	return &Radar{Git: r.Git, Reverts: svc.Reverts, File: filepath.Join(svc.Settings.Config().StateDir, "forecasts", string(r.ID)+".json")}
 }
 
 // readWork reads the head and the work commit of each workspace, in parallel. A

@@ -34,6 +34,8 @@ import (
 type Radar struct {
 	Git  *git.Repository
 	File string // the cache of the last forecast
+
+	Reverts Reverts // nil: no work was taken back
 }
 
 // Candidate is a workspace with the commit of its work.
@@ -120,6 +122,9 @@ func (r *Radar) compare(ctx context.Context, a *mergetree.Session, candidates []
 			return nil, next, err
 		}
 		g.report(res, out)
+		if err := r.reportAgain(ctx, a, g, out); err != nil {
+			return nil, next, err
+		}
 	}
 	next.facts.keep(commits)
 	return groups, next, nil
