@@ -104,7 +104,7 @@ func (h *BranchCheckout) Prepare(ctx context.Context, old, now string) (*FastFor
 // prepare is Prepare that calls first once the index is locked.
 func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first func(*FastForward, context.Context) error) (*FastForward, error) {
 	if h.InProgress {
-		return nil, &HostDirtyError{Path: h.Path, Cause: "a rebase or bisect of the branch is in progress"}
+		return nil, h.inProgressError()
 	}
 	c, err := h.repo.copyIndex(checkoutAt{gitDir: h.gitDir, work: h.Path})
 	if err != nil {

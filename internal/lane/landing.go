@@ -138,8 +138,8 @@ type passing struct {
 // the target itself, it rejects all merges that wait in the lane.
 func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, attempts *mergetree.Session, steps []merge.Step) (passing, error) {
 	target, rules := l.target, l.rules
-	book := svc.newBook(r, l, steps)
 	if len(rules.Checks) == 0 {
+		book := svc.newBook(r, l, steps)
 		whole := tryOf(steps)
 		book.Begin(whole)
 		book.End(whole, merge.Verdict{Passed: true})
@@ -152,6 +152,10 @@ func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, 
 	if err != nil {
 		return passing{}, err
 	}
+	if steps, err = svc.settleBlocked(ctx, r, l, attempts, steps); err != nil || len(steps) == 0 {
+		return passing{}, err
+	}
+	book := svc.newBook(r, l, steps)
 	if err := svc.setState(ctx, steps, croft.MergeChecking); err != nil {
 		return passing{}, err
 	}

@@ -143,8 +143,8 @@ type preparation func(h *git.BranchCheckout, ctx context.Context, old, now strin
 // there is one.
 func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub publication, prepare preparation) error {
 	hosts := r.Git.Hosts(pub.Target)
-	if len(hosts) > 1 {
-		return &git.HostDirtyError{Path: hosts[1].Path, Cause: "the branch is checked out in several places"}
+	if err := requireOneHost(hosts); err != nil {
+		return err
 	}
 	updates := []refs.Update{
 		{Ref: "refs/heads/" + pub.Target, New: pub.New, Old: pub.Old},
