@@ -18,6 +18,15 @@ const (
 	Unmergeable Reason = "unmergeable" // git itself fails when it merges them
 )
 
+// ForecastState says whether the collisions of a workspace are known.
+type ForecastState string
+
+// The states of a forecast in a listing.
+const (
+	ForecastKnown   ForecastState = "known"   // the commits of all workspaces with its target are as in the last forecast, or it has no work
+	ForecastUnknown ForecastState = "unknown" // there was no forecast, or there are new commits since: it may collide with more
+)
+
 // Collision is two pieces of work that cannot be merged by themselves one after
 // the other: two workspaces, or a workspace and its target. Two workspaces of which one
 // conflicts with the target, where the other changed nothing itself, are none.

@@ -136,6 +136,8 @@ type Workspace struct {
 	// has new commits since. It is in listings only. A look finds out about the target;
 	// [Radar.Conflicts] makes a new forecast of all.
 	Collides []string `json:"collides,omitempty"`
+	// Forecast says whether Collides names all that its commits collide with. It is in listings only.
+	Forecast ForecastState `json:"forecast,omitempty"`
 
 	// Meta is what callers record with it; Croft does not look at it.
 	Meta map[string]string `json:"meta,omitempty"`

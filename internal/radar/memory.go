@@ -144,11 +144,17 @@ func (r *Radar) HasForecast() bool {
 	return err == nil
 }
 
+// Recalled is what the last forecast says of a workspace as it is now.
+type Recalled struct {
+	IsTargetKnown bool // the forecast saw it and its target as they are now
+	IsOnTarget    bool // it collides with its target
+	AreOthers     bool // the forecast saw it and all others that have commits and the same target as they are now
+}
+
 // SetCollisions sets in each workspace what it collided with in the last forecast, as
-// far as neither side has moved since. It compares nothing. It returns, for the workspaces
-// that the forecast saw as they are now and whose target has not moved, whether they
-// collide with that.
-func (r *Radar) SetCollisions(refs *refs.Reader, list []croft.Workspace) map[croft.ID]bool {
+// far as neither side has moved since. It compares nothing. It returns what the forecast knows of
+// each workspace that it saw as it is now.
+func (r *Radar) SetCollisions(refs *refs.Reader, list []croft.Workspace) map[croft.ID]Recalled {
 	var shown remembered
 	if r.readLines(&shown) != nil || shown.Version != rememberedVersion {
 		return nil
@@ -157,7 +163,7 @@ func (r *Radar) SetCollisions(refs *refs.Reader, list []croft.Workspace) map[cro
 		tip, err := refs.Ref("refs/heads/" + target)
 		return err == nil && tip == shown.Tips[target]
 	}
-	withTarget := map[croft.ID]bool{}
+	known := map[croft.ID]Recalled{}
 	now := map[croft.ID]*croft.Workspace{}
 	for i := range list {
 		now[list[i].ID] = &list[i]
@@ -174,9 +180,11 @@ func (r *Radar) SetCollisions(refs *refs.Reader, list []croft.Workspace) map[cro
 		if !ok {
 			continue
 		}
+		var is Recalled
 		if w.Target != "" && isAtTip(w.Target) {
-			withTarget[w.ID] = seen.Target == w.Target
+			is.IsTargetKnown, is.IsOnTarget = true, seen.Target == w.Target
 		}
+		known[w.ID] = is
 		if seen.Target != "" && isAtTip(seen.Target) {
 			w.Collides = append(w.Collides, seen.Target)
 		}
@@ -186,5 +194,23 @@ func (r *Radar) SetCollisions(refs *refs.Reader, list []croft.Workspace) map[cro
 			}
 		}
 	}
-	return withTarget
+	setOthers(known, list)
+	return known
+}
+
+// setOthers finds out for which workspaces the forecast saw all others, too, that have commits and the same target. It
+// compares only workspaces with the same target.
+func setOthers(known map[croft.ID]Recalled, list []croft.Workspace) {
+	isMissing := map[string]bool{} // by target
+	for _, w := range list {
+		if _, ok := known[w.ID]; !ok && w.State != croft.Trashed && w.Mode != croft.ModeLegacy && w.Head != w.Base {
+			isMissing[w.Target] = true
+		}
+	}
+	for _, w := range list {
+		if is, ok := known[w.ID]; ok {
+			is.AreOthers = !isMissing[w.Target]
+			known[w.ID] = is
+		}
+	}
 }

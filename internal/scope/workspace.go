@@ -147,7 +147,7 @@ func trim(ws *croft.Workspace) *croft.Workspace {
 		return nil
 	}
 	out := *ws
-	out.Collides, out.Actor, out.ActorWorkspace = nil, "", ""
+	out.Collides, out.Forecast, out.Actor, out.ActorWorkspace = nil, "", "", ""
 	switch out.Status {
 	case croft.ConditionConflict: // says whose merge brought the other side
 		out.Why = "with " + out.Target

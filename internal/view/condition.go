@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/parallel"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/radar"
 )
 
 // Queues answers whether the merges that wait are being carried out.
@@ -62,13 +63,13 @@ func isOfRemoved(c croft.Condition) bool {
 // setConditions decides what each workspace is like now, and what it waits for. A removed
 // workspace whose name another removed one of the list has, too, is restored by its ID.
 func (v *view) setConditions(records []journal.Record, list []croft.Workspace, sights []sight) {
-	var collides map[croft.ID]bool
+	var recalled map[croft.ID]radar.Recalled
 	if v.refs != nil {
 		shown := list
 		if !v.isListing {
 			shown = slices.Clone(list) // other workspaces are not in the list
 		}
-		collides = v.radar.SetCollisions(v.refs, shown)
+		recalled = v.radar.SetCollisions(v.refs, shown)
 	}
 	named := map[string]int{}
 	for i := range list {
@@ -80,7 +81,8 @@ func (v *view) setConditions(records []journal.Record, list []croft.Workspace, s
 		w := &list[i]
 		f := v.factsOf(records[i], *w)
 		f.IsListed = v.isListing || v.isShown || sights != nil
-		f.Forecast.Collides, f.Forecast.IsKnown = collides[w.ID]
+		last := recalled[w.ID]
+		f.Forecast.Collides, f.Forecast.IsKnown = last.IsOnTarget, last.IsTargetKnown
 		if sights != nil {
 			f.Forecast = sights[i].settleForecast(w, f.Forecast)
 		}
@@ -92,12 +94,27 @@ func (v *view) setConditions(records []journal.Record, list []croft.Workspace, s
 			f.Inside = s.work.Inside
 			f.InMerge = f.InMerge || f.Files.Changed > 0 && v.isInMerge(records[i])
 		}
+		if v.isListing && f.IsListed {
+			w.Forecast = forecastOf(w, f, last)
+		}
 		verdict := condition.Decide(f)
 		w.Status, w.Why, w.Next = verdict.Condition, verdict.Why, verdict.Next
 		if w.Next != nil && w.Next.Action == croft.ActionRestore && named[w.Name] > 1 {
 			w.Next.Command = "croft restore " + string(w.ID)
 		}
 	})
+}
+
+// forecastOf says whether the collisions of a listed workspace are all that there are.
+func forecastOf(w *croft.Workspace, f condition.Facts, last radar.Recalled) croft.ForecastState {
+	hasNothing := f.HasSeenCommits && f.Commits.Ahead == 0 && f.HasSeenFiles && f.Files.Changed == 0
+	switch {
+	case w.Mode == croft.ModeLegacy || w.State != croft.Ready && w.State != croft.Stopped:
+		return ""
+	case hasNothing, last.AreOthers && (f.Forecast.IsKnown || w.Target == ""):
+		return croft.ForecastKnown
+	}
+	return croft.ForecastUnknown
 }
 
 // factsOf returns what the record, the journal and the refs say of a workspace.

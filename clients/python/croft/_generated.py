@@ -79,6 +79,7 @@ __all__ = [
     "Finished",
     "FixMode",
     "Forecast",
+    "ForecastState",
     "From",
     "GCResult",
     "GitConfig",
@@ -570,6 +571,12 @@ FileStatus: TypeAlias = Literal[
 # FixMode says whether the doctor mends what it can.
 FixMode: TypeAlias = Literal[
     "all",
+]
+
+# ForecastState says whether the collisions of a workspace are known.
+ForecastState: TypeAlias = Literal[
+    "known",
+    "unknown",
 ]
 
 # From says where a stream of events begins if no cursor says so.
@@ -3841,6 +3848,8 @@ class Workspace(Model):
     # commits since. It is in listings only. A look finds out about the target;
     # Radar.Conflicts makes a new forecast of all.
     collides: list[str]
+    # whether collides names all that its commits collide with. It is in listings only.
+    forecast: ForecastState | None
     # what callers record with it; Croft does not look at it.
     meta: dict[str, str]
     # the live lease, if a process holds one.
@@ -3924,6 +3933,7 @@ class Workspace(Model):
         "fault_reason": ("faultReason", ""),
         "moved_from": ("movedFrom", ""),
         "collides": ("collides", "["),
+        "forecast": ("forecast", ""),
         "meta": ("meta", "{"),
         "lease": ("lease", "Lease"),
         "env": ("env", "{"),

@@ -1197,6 +1197,12 @@ export interface Forecast {
   effort: Effort;
 }
 
+/** ForecastState says whether the collisions of a workspace are known. */
+export type ForecastState =
+  | "known"
+  | "unknown"
+  | (string & {}); // a newer daemon may have more words
+
 /** From says where a stream of events begins if no cursor says so. */
 export type From =
   | "now";
@@ -3444,6 +3450,8 @@ export interface Workspace {
    * makes a new forecast of all.
    */
   collides?: string[];
+  /** whether collides names all that its commits collide with. It is in listings only. */
+  forecast?: ForecastState;
   /** what callers record with it; Croft does not look at it. */
   meta?: Record<string, string>;
   /** the live lease, if a process holds one. */

@@ -61,9 +61,17 @@ func PipeRow(ws *croft.Workspace, now time.Time) []string {
 	}
 	return []string{
 		ws.Name, state, why, pipeWork(ws), ahead, behind, wording.OrDash(ws.Target),
-		idleText(ws, now, unknown), wording.OrDash(wording.FewNames(ws.Collides)), wording.OrDash(ws.Branch),
+		idleText(ws, now, unknown), collidesText(ws), wording.OrDash(ws.Branch),
 		wording.OrDash(wording.ShortCommit(ws.Head)), wording.Age(now, ws.CreatedAt), next,
 	}
+}
+
+// collidesText names what a workspace collides with.
+func collidesText(ws *croft.Workspace) string {
+	if len(ws.Collides) == 0 && ws.Forecast == croft.ForecastUnknown {
+		return unknown
+	}
+	return wording.OrDash(wording.FewNames(ws.Collides))
 }
 
 func pipeWork(ws *croft.Workspace) string {
