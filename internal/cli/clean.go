@@ -23,6 +23,8 @@ func newCleanCommand(a *app) *cobra.Command {
 		Short: "Remove everything that is provably finished",
 		Long: `Move everything to the trash that is provably finished: clean, idle, and
 integrated in its target. What that is, is listed first, and you are asked.
+Empty workspaces stay, because nobody has begun there: they are named, with the
+command that removes them.
 
 With --all: every workspace, finished or not, the recorded branches that are
 left, and the emptied directory.`,
@@ -45,14 +47,11 @@ left, and the emptied directory.`,
 }
 
 func (a *app) runClean(ctx context.Context, svc cleaner, req croft.CleanRequest, agreed consent) error {
-	isNothing := false
 	result, err := a.askAndRemove(ctx, svc, agreed, "nothing to clean", func(dry croft.DryRun, shown *croft.Agreed) (*croft.CleanResult, error) {
 		req.DryRun, req.Agreed = dry, shown
-		found, err := svc.Clean(ctx, req)
-		isNothing = err == nil && len(found.Removed)+len(found.Branches) == 0
-		return found, err
+		return svc.Clean(ctx, req)
 	})
-	if err == nil && isNothing && req.All == croft.ScopeNamed && req.Branches == croft.ScopeNamed {
+	if err == nil && req.All == croft.ScopeNamed && req.Branches == croft.ScopeNamed {
 		a.noteEmpty(ctx, svc)
 	}
 	if err != nil || result == nil {
@@ -69,11 +68,15 @@ func (a *app) noteEmpty(ctx context.Context, svc lister) {
 	if a.json {
 		return
 	}
-	list, err := svc.Workspaces(ctx, croft.WorkspacesRequest{Repo: a.dir(), Look: lookTime(false)})
+	list, err := svc.Workspaces(ctx, croft.WorkspacesRequest{Repo: a.dir(), Look: lookTime(true)})
 	if err != nil {
 		return
 	}
-	n, remove := 0, "croft remove"
+	at := "croft "
+	if a.repo != "" {
+		at += "-C " + shellWord(a.repo) + " "
+	}
+	n, remove := 0, at+"remove"
 	for _, ws := range list.Items {
 		if ws.Status == croft.ConditionEmpty && !ws.IsUnseen() {
 			n++
@@ -85,7 +88,7 @@ func (a *app) noteEmpty(ctx context.Context, svc lister) {
 	}
 	are := countOf(n, "is", "are") + " empty: "
 	if to := a.stderr(); to.IsTerminal() && screen.Width(are+remove) > to.Width {
-		remove = "croft list --state empty"
+		remove = at + "remove $(" + at + "list --state empty --names)"
 	}
 	a.note("%s%s", are, remove)
 }
