@@ -95,6 +95,9 @@ func (f *fake) CreateAll(_ context.Context, req croft.CreateAllRequest) (*croft.
 }
 
 func (f *fake) Workspaces(_ context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
+	if f.workspaces == nil { // likewise
+		return listOf[croft.Workspace](nil, nil)
+	}
 	return listOf(f.workspaces(req))
 }
 

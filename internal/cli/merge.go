@@ -221,32 +221,39 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 		a.printResolution(*out)
 		return nil
 	}
+	next := "croft merge " + shellWord(out.Workspace.Name)
 	if len(out.Conflicts) == 0 {
 		a.note("%s went into %s without a conflict", out.Target, out.Workspace.Name)
 	} else {
+		next = nextInConflict(out.Workspace.Name)
 		a.note("%s in conflict in %s:", countNoun(len(out.Conflicts), "file"), a.shownPath(out.Workspace.Path))
 		for _, c := range out.Conflicts {
 			a.note("  %s", c.Path)
 		}
-		a.note("resolve them there, and git add them")
 	}
 	if len(out.HeldBack) > 0 {
 		a.note("%s: not committed: %s", out.Workspace.Name, strings.Join(out.HeldBack, ", "))
 	}
-	a.remarkNext("croft merge " + shellWord(out.Workspace.Name))
+	a.remarkNext(next)
 	return nil
+}
+
+// nextInConflict is what a person does with the files in conflict of a workspace. A merge takes only files for resolved
+// that were staged.
+func nextInConflict(name string) string {
+	name = shellWord(name)
+	return "croft sh " + name + ", edit, git add, then croft merge " + name
 }
 
 // printResolution says on a terminal what came into a workspace, and what is to be resolved there.
 func (a *app) printResolution(out croft.Resolution) {
-	name := shellWord(out.Workspace.Name)
 	o := outcome{Kind: screen.Look, Name: out.Workspace.Name, Word: "resolving"}
 	o.Detail = []screen.Span{prose("%s@%s came in; %s to resolve", out.Target, shortCommit(out.Commit), countNoun(len(out.Conflicts), "file"))}
-	next := "croft sh " + name + ", then croft merge " + name
+	next := nextInConflict(out.Workspace.Name)
 	if len(out.Conflicts) == 0 {
 		o.Kind, o.Word = screen.Ready, "ahead"
 		o.Detail = []screen.Span{prose("%s@%s came in without a conflict", out.Target, shortCommit(out.Commit))}
-		next = "croft merge " + name
+		next = "croft merge " + shellWord(out.Workspace.Name)
 	}
 	a.printOutcomes(o)
 	a.remarkToResolve(out.Conflicts)

@@ -144,18 +144,16 @@ func (a *app) resolveRevert(ctx context.Context, svc reverter, req croft.RevertR
 	for _, c := range out.Conflicts {
 		a.note("  %s", printable(c.Path))
 	}
-	name := shellWord(ws.Name)
-	a.remarkNext("croft sh " + name + ", then croft merge " + name)
+	a.remarkNext(nextInConflict(ws.Name))
 	return nil
 }
 
 // printRevertResolution says on a terminal which workspace was made, and what is to be resolved there.
 func (a *app) printRevertResolution(out croft.Resolution) {
-	name := shellWord(out.Workspace.Name)
 	a.printOutcomes(outcome{
 		Kind: screen.Look, Name: out.Workspace.Name, Word: "resolving",
 		Detail: []screen.Span{prose("a new workspace; %s to resolve", countNoun(len(out.Conflicts), "file"))},
 	})
 	a.remarkToResolve(out.Conflicts)
-	a.remarkNext("croft sh " + name + ", then croft merge " + name)
+	a.remarkNext(nextInConflict(out.Workspace.Name))
 }

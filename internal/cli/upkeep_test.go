@@ -112,6 +112,23 @@ func TestReapNothing(t *testing.T) {
 	r.call(t, "reap", "--yes", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"removed":[],"kept":[],"branches":[]}`)
 }
 
+// TestCleanNamesEmpty: the command that removes empty workspaces fits into the terminal, however many there are.
+func TestCleanNamesEmpty(t *testing.T) {
+	svc := &fake{clean: func(croft.CleanRequest) (*croft.CleanResult, error) { return &croft.CleanResult{}, nil }}
+	svc.workspaces = func(croft.WorkspacesRequest) ([]croft.Workspace, error) {
+		a, b := fixLogin(), fixLogin()
+		a.Work, b.Name, b.Work = &croft.Work{Seen: []croft.Aspect{croft.AspectFiles}}, "search-index", &croft.Work{Seen: []croft.Aspect{croft.AspectFiles}}
+		return []croft.Workspace{a, b}, nil
+	}
+	r := newRun(svc)
+	r.call(t, "clean", "--yes").want(t, croft.ExitOK, "", "nothing to clean\n2 are empty: croft remove fix-login search-index\n")
+	r.env.Width, r.env.ErrWidth = 40, 40
+	r.call(t, "clean", "--yes")
+	if said := r.stderr.String(); !strings.Contains(said, "croft remove $(croft list --state empty --names)") {
+		t.Errorf("says %q", said)
+	}
+}
+
 func TestClean(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
