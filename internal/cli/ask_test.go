@@ -14,6 +14,10 @@ type acting struct {
 	acts int
 }
 
+func (*acting) Workspaces(context.Context, croft.WorkspacesRequest) (*croft.List[croft.Workspace], error) {
+	return &croft.List[croft.Workspace]{}, nil
+}
+
 func (s *acting) Close() error { return nil }
 
 func (s *acting) Repo(context.Context, croft.RepoRequest) (*croft.Repo, error) {

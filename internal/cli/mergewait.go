@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -158,19 +156,7 @@ func (a *app) showMerged(ctx context.Context, svc merger, l *live.Merges, repo *
 		}
 		return
 	}
-	merged, kept := 0, ""
-	for _, m := range l.Merges {
-		if m.Status == croft.MergeMerged {
-			if !as.isNothing(m) {
-				merged++
-			}
-			if gone := a.trashed(ctx, svc, m, as.after); gone != nil {
-				kept = "; their workspaces are in the trash " + keptText(a.env.Now(), gone.KeptUntil)
-			}
-		}
-	}
-	a.remarkRests(slices.DeleteFunc(slices.Clone(l.Merges), func(m croft.Merge) bool { return m.State != croft.MergeDone || m.Status != croft.MergeMerged }))
-	a.remarkText(screen.Span{Text: fmt.Sprintf("%d of %d merged%s", merged, len(l.Merges), kept), Style: styleDim})
+	a.remarkSeveral(ctx, svc, l.Merges, repo, as)
 }
 
 // broughtBy is what a merge that landed changed in its target, or nil if that cannot be seen. The workspace

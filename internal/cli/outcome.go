@@ -42,7 +42,7 @@ func (a *app) tellMerges(merges []croft.Merge, works map[croft.ID]*croft.Work) {
 	a.printOutcomes(list...)
 	switch m := merges[0]; {
 	case len(merges) > 1:
-		a.remarkRests(slices.DeleteFunc(slices.Clone(merges), func(m croft.Merge) bool { return m.State != croft.MergeDone }))
+		a.remarkSteps(a.remarkRests(slices.DeleteFunc(slices.Clone(merges), func(m croft.Merge) bool { return m.State != croft.MergeDone })))
 	case m.Reason != "" || m.State != croft.MergeDone:
 		a.remarkMerge(m)
 	default:
@@ -144,7 +144,9 @@ func (a *app) remarkRest(m croft.Merge) {
 	if m.Kept != nil {
 		a.remarkText(prose("the workspace stays: %s", printable(m.Kept.Message)))
 		a.noteLines(m.Kept.Details)
-		a.hint(m.Kept.Hint)
+		if m.Kept.Hint != "" {
+			a.remarkNext(a.fromHere(m.Kept.Hint))
+		}
 	}
 }
 

@@ -24,11 +24,14 @@ func addSaid(to []said, text, name string) []said {
 }
 
 // remarkRests says what else is worth knowing about several merges that have ended: what holds for more than one of
-// them is said once, with their names.
-func (a *app) remarkRests(merges []croft.Merge) {
-	var moved, held, kept, hints []said
+// them is said once, with their names. It returns what can be run next.
+func (a *app) remarkRests(merges []croft.Merge) (hints []said) {
+	var moved, failed, held, kept []said
 	for _, m := range merges {
 		name := m.WorkspaceName
+		if why := whyNot(m); why != "" {
+			failed = addSaid(failed, why, name)
+		}
 		if m.Moved != "" {
 			moved = addSaid(moved, m.Moved, name)
 		}
@@ -46,16 +49,14 @@ func (a *app) remarkRests(merges []croft.Merge) {
 		if hint, is := strings.CutSuffix(m.Kept.Hint, " "+shellWord(name)); is {
 			hints = addSaid(hints, hint, shellWord(name))
 		} else if m.Kept.Hint != "" {
-			hints = addSaid(hints, m.Kept.Hint, "")
+			hints = append(hints, said{text: m.Kept.Hint})
 		}
 	}
 	for _, s := range moved { // it names the target
 		a.remarkText(prose("%s", printable(s.text)))
 	}
-	for _, s := range slices.Concat(held, kept) {
+	for _, s := range slices.Concat(failed, held, kept) {
 		a.remarkText(prose("%s", printable(strings.Join(s.names, ", ")+": "+s.text)))
 	}
-	for _, s := range hints {
-		a.hint(strings.TrimSpace(s.text + " " + strings.Join(slices.DeleteFunc(s.names, func(name string) bool { return name == "" }), " ")))
-	}
+	return hints
 }
