@@ -12,12 +12,26 @@ const maxSlug = 80
 
 // Slug turns a name into one component of a path. Letters and digits of any
 // script, dots, underscores and dashes stay; everything else becomes a dash.
-// The result is never empty and always safe.
+// The result is never empty and always safe: of 🚀 it is workspace-1f680.
 func Slug(name string) string {
 	if s := rewriteName(name); s != "" {
 		return s
 	}
-	return "w"
+	return nameless(name)
+}
+
+// nameless is the slug of a name without letters and digits: a word, and the code points of its first symbols, by which
+// names of emoji are told apart.
+func nameless(name string) string {
+	const shown = 4
+	slug, n := "workspace", 0
+	for _, r := range name {
+		if unicode.IsSymbol(r) && r != utf8.RuneError && !unicode.Is(unicode.Sk, r) && n < shown { // Sk has the skin tones
+			slug += "-" + strconv.FormatInt(int64(r), 16)
+			n++
+		}
+	}
+	return slug
 }
 
 // UniqueSlug is Slug with a number behind it if the slug is taken: -2, -3 and
