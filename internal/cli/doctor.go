@@ -89,11 +89,11 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 		a.note("all is well")
 	case question != "" && req.Import == croft.ImportShow:
 		a.note("%s; look at each before you bind it", countNoun(left, "finding"))
-		a.note("hint: croft doctor --import --yes")
+		a.remarkNext("croft doctor --import --yes")
 	case left > 0 && req.Fix == croft.FixNothing:
 		a.note("%s left to fix", countNoun(left, "finding"))
 		if slices.ContainsFunc(findings.Findings, func(f croft.Finding) bool { return f.CanFix && !f.Fixed }) {
-			a.note("hint: croft doctor --fix")
+			a.remarkNext("croft doctor --fix")
 		}
 	case left > 0:
 		a.note("%s that croft does not fix by itself", countNoun(left, "finding"))

@@ -96,7 +96,7 @@ func (a *app) noteInitSetUp(r initResult) {
 		a.noteRows(rows)
 	}
 	if slices.ContainsFunc(r.SetUp, func(item croft.ProvisionItem) bool { return strings.HasPrefix(item.Does, "waits for an approval") }) {
-		a.note("hint: croft config trust --setup")
+		a.remarkNext("croft config trust --setup")
 	}
 	for _, remark := range r.Remarks {
 		a.note("%s", printable(remark))

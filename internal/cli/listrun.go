@@ -104,7 +104,7 @@ func (a *app) noteNoWorkspaces(ctx context.Context, svc overviewer, o listOption
 		where = "in " + name
 		if repo.Head == "" && repo.GitDir != "" && !repo.IsBare {
 			a.note("%s has no commit yet, and a workspace begins from one", name)
-			a.hint(`git commit --allow-empty -m "first commit"`)
+			a.remarkCommand(`git commit --allow-empty -m "first commit"`)
 			return
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/results"
-	"github.com/croft-sh/croft/internal/screen"
 )
 
 // remarkSeveral says below the lines of several merges what is said below the line of one.
@@ -73,6 +72,6 @@ func whyNot(m croft.Merge) string {
 // remarkSteps says what can be run next for several merges that have landed.
 func (a *app) remarkSteps(steps []said) {
 	for _, s := range steps {
-		a.remarkText(append([]screen.Span{{Text: "next: ", Style: styleDim}}, command(strings.TrimSpace(s.text+" "+strings.Join(s.names, " "))))...)
+		a.remarkCommand(a.fromHere(strings.TrimSpace(s.text + " " + strings.Join(s.names, " "))))
 	}
 }

@@ -166,6 +166,11 @@ func (a *app) remarkNext(text string) {
 	a.remarkText(append([]screen.Span{{Text: "next: ", Style: styleDim}}, results.Sentence(printable(text))...)...)
 }
 
+// remarkCommand says which command can be run next, of croft or not.
+func (a *app) remarkCommand(text string) {
+	a.remarkText(screen.Span{Text: "next: ", Style: styleDim}, command(text))
+}
+
 // remarkStep says what a workspace needs next: a hint where it is stuck.
 func (a *app) remarkStep(ws croft.Workspace) {
 	switch {

@@ -299,7 +299,7 @@ func (a *app) noteSetup(p *croft.Provision, name string) {
 	switch p.State {
 	case croft.ProvisionUnapproved:
 		a.note("%s not run: nobody has approved them", countNoun(countCommands(p.Unapproved), "command"))
-		a.note("hint: croft config trust --setup%s", name)
+		a.remarkNext("croft config trust --setup" + name)
 	case croft.ProvisionFailed:
 		for _, step := range p.Steps {
 			if step.State == croft.StepFailed {

@@ -33,7 +33,7 @@ func (a *app) noteProvision(workspaces ...croft.Workspace) {
 // noteSetupNext shows the last output of the commands that failed in new workspaces, and says what to run where
 // commands failed or wait for approval.
 func (a *app) noteSetupNext(workspaces ...croft.Workspace) {
-	var next, hinted []string
+	var next, failed, hinted []string
 	a.noteFailures(workspaces)
 	for _, ws := range workspaces {
 		if ws.Provision == nil {
@@ -48,11 +48,15 @@ func (a *app) noteSetupNext(workspaces ...croft.Workspace) {
 		case croft.ProvisionPending:
 			next = append(next, "croft provision "+shellWord(ws.Name))
 		case croft.ProvisionFailed:
-			next = append(next, "croft provision "+shellWord(ws.Name))
+			failed = append(failed, "croft provision "+shellWord(ws.Name))
 		}
 	}
 	slices.Sort(next)
 	for _, command := range slices.Compact(next) {
+		a.remarkNext(command)
+	}
+	slices.Sort(failed)
+	for _, command := range slices.Compact(failed) {
 		a.note("hint: %s", command)
 	}
 }

@@ -233,9 +233,9 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 		a.note("%s", l.Message)
 		switch {
 		case l.Hint != "":
-			a.note("hint: %s", l.Hint)
+			a.remarkNext(l.Hint)
 		case l.Protect:
-			a.note("hint: croft queue accept %s", shellWord(l.Target))
+			a.remarkNext("croft queue accept " + shellWord(l.Target))
 		}
 	}
 	return nil

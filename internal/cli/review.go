@@ -64,7 +64,7 @@ func (a *app) runReview(ctx context.Context, svc applier, asked croft.ReviewRequ
 		a.printLine("review " + string(work.ID))
 		a.showFiles(work)
 		a.showHunks(work.Files)
-		a.note("hint: croft apply %s --review %s PATH...", shellWord(work.WorkspaceName), work.ID)
+		a.remarkNext(fmt.Sprintf("croft apply %s --review %s PATH...", shellWord(work.WorkspaceName), work.ID))
 		return nil
 	}
 	c := newChooser(a, work)
@@ -83,7 +83,7 @@ func (a *app) runReview(ctx context.Context, svc applier, asked croft.ReviewRequ
 	yes, err := a.askToApply(ctx, fmt.Sprintf("Apply %s to %s? [y/n] ", countNoun(len(lines), "file"), work.Target))
 	if !yes {
 		a.note("nothing was applied")
-		a.hint(repeatCommand(work, req))
+		a.remarkNext(repeatCommand(work, req))
 		return err
 	}
 	return a.applyChosen(ctx, svc, req)

@@ -112,8 +112,8 @@ func TestReviewAsks(t *testing.T) {
 // TestReviewRepeats: who does not apply a choice is told the command that applies it later.
 func TestReviewRepeats(t *testing.T) {
 	for answers, want := range map[string]string{
-		"y\nn\ny\ny\nn\nn\n": "hint: croft apply fix-login --review r1 -m 'so it is' --hunks a.go:1,3 b.bin\n",
-		"a\nn\nn\n":          "hint: croft apply fix-login --review r1 -m 'so it is' a.go\n",
+		"y\nn\ny\ny\nn\nn\n": "next: croft apply fix-login --review r1 -m 'so it is' --hunks a.go:1,3 b.bin\n",
+		"a\nn\nn\n":          "next: croft apply fix-login --review r1 -m 'so it is' a.go\n",
 	} {
 		r := atTerminal(reviewing(nil), answers).call(t, "review", "fix-login", "-m", "so it is")
 		if text := strings.Join(strings.Fields(r.stderr.String()), " ") + "\n"; !strings.HasSuffix(text, "nothing was applied "+want) {
@@ -240,7 +240,7 @@ hunks, for croft apply --hunks:
 a.go:1  @@ -1 +1 @@
 a.go:2  @@ -1 +1 @@
 a.go:3  @@ -1 +1 @@
-`, "hint: croft apply fix-login --review r1 PATH...\n")
+`, "  next: croft apply fix-login --review r1 PATH...\n")
 	r.env.Width = 80
 	r.call(t, "review", "fix-login", "--json")
 	if r.exit != croft.ExitOK || jsonField(t, r, "version") != 1.0 || len(applied) != 0 || r.stderr.String() != "" {

@@ -165,12 +165,12 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	for _, r := range res.Repos {
 		if len(r.OtherRefs) > 0 {
 			a.note("%s below refs/croft/ of %s %s: of another state, or made by hand: %s", countNoun(len(r.OtherRefs), "ref"), a.shownPath(r.Path), stayVerb(len(r.OtherRefs)), fewNames(r.OtherRefs))
-			a.note("hint: git -C %s for-each-ref refs/croft/", shellWord(r.Path))
+			a.remarkCommand("git -C " + shellWord(r.Path) + " for-each-ref refs/croft/")
 		}
 		for _, l := range r.Left {
 			if l.Remark != "" {
 				a.note("%s: %s", a.shownPath(l.Path), l.Remark)
-				a.note("hint: %s", l.Hint)
+				a.remarkCommand(l.Hint)
 			}
 		}
 	}

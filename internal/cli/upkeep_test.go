@@ -367,7 +367,7 @@ func TestDoctor(t *testing.T) {
 		{
 			args: nil, findings: []croft.Finding{fixable}, want: croft.DoctorRequest{Repo: project}, exit: croft.ExitFailure,
 			stdout: "found  RECORD_LOST  b  its record is lost\n",
-			stderr: "1 finding left to fix\nhint: croft doctor --fix\n",
+			stderr: "1 finding left to fix\n  next: croft doctor --fix\n",
 		},
 		{
 			args: []string{"--fix"}, findings: []croft.Finding{fixed}, want: croft.DoctorRequest{Repo: project, Fix: croft.FixAll},
