@@ -130,24 +130,17 @@ func (d *dashboard) fillQueue(r *request, data *queueData, target string) error 
 }
 
 // addEnded adds the merges that have ended, the one that ended last first, but for those that are tried again. One that was
-// refused, and whose work was submitted again since, says so: it asks for nothing any more. Work that was discarded is
-// no merge.
+// refused says what became of its work since: it asks for nothing any more. Work that was discarded is no merge.
 func (data *queueData) addEnded(r *request, all, waiting []croft.Merge) {
-	isWaiting, isLater := map[croft.ID]bool{}, map[croft.ID]bool{}
+	isWaiting := map[croft.ID]bool{}
 	for i := range waiting {
 		isWaiting[waiting[i].ID] = true
-		isLater[waiting[i].Workspace] = waiting[i].Workspace != ""
 	}
 	for i := range all {
 		m := &all[i]
 		if m.State == croft.MergeDone && !isWaiting[m.ID] && m.Status != croft.MergeDiscarded {
-			item := itemOf(r, m)
-			if item.Status == croft.MergePending && isLater[m.Workspace] {
-				item.Shown = state{"submitted again", "t-grey", "history", false}
-			}
-			data.Ended = append(data.Ended, item)
+			data.Ended = append(data.Ended, itemOf(r, m))
 		}
-		isLater[m.Workspace] = m.Workspace != ""
 	}
 	slices.SortStableFunc(data.Ended, func(a, b queueItem) int { return b.EndedAt.Compare(a.EndedAt) })
 	for _, item := range data.Ended {

@@ -44,6 +44,32 @@ func TestQueueOfRefused(t *testing.T) {
 	}
 }
 
+// TestQueueOfBecame: merges that were refused, and whose work has come to an end since, say which, and ask for nothing.
+func TestQueueOfBecame(t *testing.T) {
+	s := newSite(t, "test ! -e bad")
+	for _, name := range []string{"mended", "dropped", "gone"} {
+		ws := s.make(name, map[string]string{name: "1\n", "bad": "1\n"})
+		s.merge(ws)
+		switch name {
+		case "mended":
+			s.git.GitIn(ws.Path, "rm", "-q", "bad")
+			s.git.GitIn(ws.Path, "commit", "-qm", "mended")
+			s.merge(ws)
+		case "dropped":
+			s.post(s.at(ws, "discard"), hidden(s.get(s.at(ws, "discard")))...)
+		case "gone":
+			if _, err := s.svc.Remove(t.Context(), croft.RemoveRequest{Workspaces: []croft.Ref{croft.ByID(ws.ID)}, Mode: croft.RemoveForce}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_, ended, _ := strings.Cut(s.get(s.in("queue")+"?target=main"), `id="ended"`)
+	want(t, "the queue", ended, "merged later", "discarded", "removed")
+	if strings.Contains(ended, "check failed") || strings.Contains(ended, "checks failed") {
+		t.Errorf("a try whose work has ended asks for something:\n%s", ended)
+	}
+}
+
 // TestQueueEnded: what has ended is there in the order in which it ended, without work that was discarded; what was
 // canceled needs nobody.
 func TestQueueEnded(t *testing.T) {

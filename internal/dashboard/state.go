@@ -166,6 +166,18 @@ func mergeState(m *croft.Merge) state {
 	case m.Status == "":
 		return state{"nothing to merge", "t-grey", "idle", false}
 	}
+	switch m.Became {
+	case croft.BecameMerged:
+		return state{"merged later", "t-grey", "merged", false}
+	case croft.BecameReverted:
+		return state{"reverted later", "t-grey", "undo", false}
+	case croft.BecameDiscarded:
+		return conditionState(croft.ConditionDiscarded)
+	case croft.BecameSubmitted:
+		return state{"submitted again", "t-grey", "history", false}
+	case croft.BecameRemoved:
+		return conditionState(croft.ConditionRemoved)
+	}
 	switch m.Reason {
 	case "":
 		return state{"not merged", "t-grey", "idle", false}
