@@ -128,6 +128,7 @@ type Work struct {
 	Changed int `json:"changed"` // commits: likewise the paths
 
 	Uncommitted int       `json:"uncommitted"`        // files: paths with uncommitted changes
+	HeldBack    int       `json:"heldBack,omitempty"` // files: those of Uncommitted that Finish, SubmitMerge and Save do not commit
 	Unmerged    int       `json:"unmerged"`           // files: those of them with conflicts
 	IdleSince   time.Time `json:"idleSince,omitzero"` // files: the last write or commit that was noticed
 

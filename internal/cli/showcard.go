@@ -59,7 +59,7 @@ func (a *app) printCard(ws croft.Workspace, status *croft.Status, details [][]ce
 // isHeldBack reports whether all that is not committed of a workspace is what Croft does not commit: other changes are
 // to be read or resolved.
 func isHeldBack(ws croft.Workspace) bool {
-	return ws.Status == croft.ConditionDirty && ws.Next != nil && (ws.Next.Action == croft.ActionWork || ws.Next.Action == croft.ActionMerge)
+	return ws.Status == croft.ConditionDirty && ws.Work.Has(croft.AspectFiles) && ws.Work.HeldBack == ws.Work.Uncommitted
 }
 
 func agoText(a *app, ws croft.Workspace) string {

@@ -225,7 +225,7 @@ func (l *looker) lookAtFiles(ctx context.Context) {
 		s.files, s.work.IdleSince = l.countChanges(rec, changes, l.active[i])
 		s.work.Seen = append(s.work.Seen, croft.AspectFiles)
 		s.files.Marked = l.countMarked(ctx, rec, changes)
-		s.work.Uncommitted, s.work.Unmerged = s.files.Changed, s.files.Unmerged+s.files.Marked
+		s.work.Uncommitted, s.work.HeldBack, s.work.Unmerged = s.files.Changed, len(s.files.HeldBack), s.files.Unmerged+s.files.Marked
 		if s.files.Changed > 0 && s.files.Unmerged == 0 && s.fork != "" {
 			changed.find(ctx, i)
 		}

@@ -3739,6 +3739,8 @@ class Work(Model):
     changed: int
     # files: paths with uncommitted changes
     uncommitted: int
+    # files: those of uncommitted that Finish, SubmitMerge and Save do not commit
+    held_back: int | None
     # files: those of them with conflicts
     unmerged: int
     # files: the last write or commit that was noticed
@@ -3753,6 +3755,7 @@ class Work(Model):
         "deleted": ("deleted", ""),
         "changed": ("changed", ""),
         "uncommitted": ("uncommitted", ""),
+        "held_back": ("heldBack", ""),
         "unmerged": ("unmerged", ""),
         "idle_since": ("idleSince", "time"),
         "inside": ("inside", "["),

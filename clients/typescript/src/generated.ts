@@ -3342,6 +3342,8 @@ export interface Work {
   changed: number;
   /** files: paths with uncommitted changes */
   uncommitted: number;
+  /** files: those of uncommitted that Finish, SubmitMerge and Save do not commit */
+  heldBack?: number;
   /** files: those of them with conflicts */
   unmerged: number;
   /** files: the last write or commit that was noticed */
