@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/listing"
@@ -56,10 +57,16 @@ func (a *app) printCleaned(ctx context.Context, svc repoFinder, r croft.CleanRes
 // printRemoved says on a terminal where removed workspaces are.
 func (a *app) printRemoved(ctx context.Context, svc repoFinder, removed []croft.Removed) {
 	var list []outcome
+	var gone []string
 	kept := a.trashTime(ctx, svc)
+	areSeveral := countIf(removed, func(r croft.Removed) bool { return r.Trash != "" }) > 1
 	for _, r := range removed {
 		o := outcome{Kind: screen.Done, Name: r.Name, Word: "removed", Detail: []screen.Span{{Text: "nothing was left to keep"}}}
-		if r.Trash != "" {
+		switch {
+		case r.Trash == "":
+		case areSeveral:
+			o.Detail, gone = nil, append(gone, shellWord(r.Name))
+		default:
 			o.Detail = restorable(r.Name, kept)
 		}
 		list = append(list, o)
@@ -67,28 +74,58 @@ func (a *app) printRemoved(ctx context.Context, svc repoFinder, removed []croft.
 	if len(list) > 0 {
 		a.printOutcomes(list...)
 	}
+	a.remarkInTrash(gone, kept)
 }
 
 // printDiscarded says on a terminal where discarded workspaces are, and why others stay.
 func (a *app) printDiscarded(ctx context.Context, svc repoFinder, merges []croft.Merge, works map[croft.ID]*croft.Work) {
 	var list []outcome
+	var gone []string
 	kept := a.trashTime(ctx, svc)
+	areSeveral := countIf(merges, func(m croft.Merge) bool { return m.Reason == "" }) > 1
 	for _, m := range merges {
-		o := outcome{Kind: screen.Done, Name: m.WorkspaceName, Word: mergeWord(m), Detail: restorable(m.WorkspaceName, kept)}
-		if spans := results.LinesOf(works[m.Workspace], a.stdout().Signs()); len(spans) > 0 {
-			o.Detail = append(append(spans, screen.Span{Text: " "}), o.Detail...)
-		}
-		if m.Reason != "" {
+		o := outcome{Kind: screen.Done, Name: m.WorkspaceName, Word: mergeWord(m), Detail: results.LinesOf(works[m.Workspace], a.stdout().Signs())}
+		switch {
+		case m.Reason != "":
 			o = outcome{Kind: screen.Stuck, Name: m.WorkspaceName, Word: "not discarded"}
+		case areSeveral:
+			gone = append(gone, shellWord(m.WorkspaceName))
+		default:
+			if len(o.Detail) > 0 {
+				o.Detail = append(o.Detail, screen.Span{Text: " "})
+			}
+			o.Detail = append(o.Detail, restorable(m.WorkspaceName, kept)...)
 		}
 		list = append(list, o)
 	}
 	a.printOutcomes(list...)
+	a.remarkInTrash(gone, kept)
 	for _, m := range merges {
 		if m.Reason != "" {
 			a.explainMerge(m)
 		}
 	}
+}
+
+func countIf[T any](list []T, is func(T) bool) (n int) {
+	for _, one := range list {
+		if is(one) {
+			n++
+		}
+	}
+	return n
+}
+
+// remarkInTrash says below the lines of several workspaces how those come back that are in the trash.
+func (a *app) remarkInTrash(gone []string, kept string) {
+	if len(gone) == 0 {
+		return
+	}
+	where := countNoun(len(gone), "workspace") + " in the trash"
+	if kept != "" {
+		where += " for " + kept
+	}
+	a.remarkText(prose("%s: ", where), command("croft restore "+strings.Join(gone, " ")))
 }
 
 // printHistory shows on a terminal what was done, as sentences.
