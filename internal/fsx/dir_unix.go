@@ -170,8 +170,12 @@ func (d *Dir) Stat(name string) (Entry, error) {
 		e.Mode |= os.ModeDir
 	case unix.S_IFLNK:
 		e.Mode |= os.ModeSymlink
+	case unix.S_IFIFO:
+		e.Mode |= os.ModeNamedPipe
+	case unix.S_IFSOCK:
+		e.Mode |= os.ModeSocket
 	default:
-		e.Mode |= os.ModeIrregular
+		e.Mode |= os.ModeDevice
 	}
 	if st.Mode&unix.S_ISGID != 0 {
 		e.Mode |= os.ModeSetgid
