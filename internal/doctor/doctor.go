@@ -72,6 +72,7 @@ const (
 	findApart         = "BRANCH_APART"
 	findBranchGone    = "BRANCH_GONE"
 	findLags          = "CHECKOUT_LAGS"
+	findUnrestored    = "FILES_KEPT"
 	findMergeStopped  = "MERGE_INTERRUPTED"
 	findPortTaken     = "PORT_TAKEN"
 	findLost          = string(croft.ObjectMissing)
@@ -96,7 +97,7 @@ func (svc *Doctor) Examine(ctx context.Context, s project.Location, req croft.Do
 func (svc *Doctor) examine(ctx context.Context, s project.Location, req croft.DoctorRequest, meant []croft.Finding) (*croft.DoctorResult, error) {
 	d := &examination{meant: meant, Doctor: svc, r: s.Project, fix: req.Fix == croft.FixAll, imports: req.Import, agreed: req.Agreed, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.findDamagedState, d.findAccidents, d.findIrregular, d.findLocks, d.findOperations, d.findMovedRepository, d.findReplacedRepository, d.findUnrecorded, d.findKeptRefs, d.findUnknownTrash, d.findBroken, d.findMovedTrash, d.findMovedPins, d.findSuspects, d.findLostCommits, d.findTakenPorts, d.findLagging, d.findInterruptedMerges,
+		d.findDamagedState, d.findAccidents, d.findIrregular, d.findLocks, d.findOperations, d.findMovedRepository, d.findReplacedRepository, d.findUnrecorded, d.findKeptRefs, d.findUnknownTrash, d.findBroken, d.findMovedTrash, d.findMovedPins, d.findSuspects, d.findLostCommits, d.findTakenPorts, d.findLagging, d.findInterruptedMerges, d.findUnrestored,
 		d.findDamagedObjects,
 	} {
 		if err := examine(ctx); err != nil {

@@ -118,6 +118,19 @@ func (d *examination) findLaggingOn(ctx context.Context, target, tip string) err
 	return nil
 }
 
+// findUnrestored names files of a user that a merge could not put back into a checkout. Only a person knows whether they are
+// still wanted.
+func (d *examination) findUnrestored(context.Context) error {
+	if d.r.Git == nil {
+		return nil
+	}
+	for _, kept := range d.r.Git.Unrestored() {
+		d.reportFinding(findUnrestored, kept.Dir, fmt.Sprintf("Files that could not be put back into a checkout when a merge moved it along are kept: %s. "+
+			"Take what you need, and delete the directory.", kept.Names()), nil)
+	}
+	return nil
+}
+
 // interruptedMessage returns the text of the finding about an operation whose process
 // died.
 func (d *examination) interruptedMessage(op journal.Operation) string {

@@ -32,6 +32,10 @@ type BranchCheckout struct {
 
 	// InProgress says that a rebase or bisect of the branch is in progress there.
 	InProgress bool
+
+	// Kept are files of the user that have found no place here again, if no error names them: those of a process that
+	// died, which Prepare finds, and what was saved at the very end, which Cancel does.
+	Kept []KeptFiles
 }
 
 // Hosts returns the checkouts that have a branch checked out.
@@ -89,7 +93,6 @@ type FastForward struct {
 	undo    *hostUndo         // the files before Apply
 	sums    map[string]string // the names of their contents
 	move    *exchange.Move    // nil: git writes into the checkout
-	kept    string            // where files are that could not be put back
 	index   *indexUndo        // the index before Apply; nil until then
 }
 
@@ -147,7 +150,7 @@ func (a *FastForward) lockIndex(ctx context.Context) error {
 
 // recoverMove ends or undoes the exchange of files of a process that died.
 func (a *FastForward) recoverMove(context.Context) error {
-	_, err := exchange.Recover(a.host.place(&a.kept))
+	_, err := exchange.Recover(a.host.place())
 	return err
 }
 
@@ -450,8 +453,11 @@ func (a *FastForward) restore(cause error) (touched bool, failed *HostWriteError
 		return false, failed
 	}
 	if a.move != nil {
+		was := len(a.host.Kept)
 		touched, failed.Left = a.move.GoBack()
-		a.move, failed.Kept = nil, a.kept
+		if a.move = nil; len(a.host.Kept) > was {
+			failed.Kept = a.host.takeKept()
+		}
 	} else {
 		touched, failed.Left = a.undo.restoreAll()
 	}
@@ -513,7 +519,7 @@ func (h *BranchCheckout) DeleteDeadLock(ctx context.Context) error {
 		if !dead.IsKept || !slices.Contains(dead.Locks, name) {
 			return false
 		}
-		_, err := exchange.Recover(h.place(new(string)))
+		_, err := exchange.Recover(h.place())
 		return err == nil && h.repo.DeleteIndexLocks(dead)
 	})
 }

@@ -6,10 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
@@ -20,33 +18,18 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// place is where the files of a checkout are exchanged. kept becomes the directory of those that could not be put back.
-func (h *BranchCheckout) place(kept *string) exchange.Place {
+// place is where the files of a checkout are exchanged. What could not be put back is added to h.Kept.
+func (h *BranchCheckout) place() exchange.Place {
 	id := sha256.Sum256([]byte(h.gitDir))
-	n := 0
+	k := &keeper{host: h}
 	return exchange.Place{
-		Work: h.Path, Own: filepath.Join(h.repo.Dir, "moving", hex.EncodeToString(id[:8])),
+		Work: h.Path, Own: filepath.Join(h.repo.Dir, MovingName, hex.EncodeToString(id[:8])),
 		Sum: func(in *fsx.Dir, name string, e fsx.Entry) (string, error) {
 			return h.repo.hashFile(in, name, index.FileStat{Mode: e.Mode, Size: e.Size})
 		},
-		Keep: func() (in *fsx.Dir, name string, err error) {
-			if *kept == "" {
-				if err := os.MkdirAll(h.repo.unrestored(), 0o700); err != nil {
-					return nil, "", err
-				}
-				if *kept, err = os.MkdirTemp(h.repo.unrestored(), ""); err != nil {
-					return nil, "", err
-				}
-			}
-			n++
-			in, err = fsx.OpenOwn(*kept)
-			return in, strconv.Itoa(n), err
-		},
+		Keep: k.keep,
 	}
 }
-
-// unrestored is the directory with files of users that have no place in their checkout.
-func (r *Repository) unrestored() string { return filepath.Join(r.Dir, "unrestored") }
 
 // chooseAside makes a directory of Croft's own for the new files, if git would write the same ones there. It does not
 // where git has to write into the checkout: on systems and file systems that exchange no files, in a sparse checkout,
@@ -58,7 +41,7 @@ func (a *FastForward) chooseAside(ctx context.Context) error {
 	if needs, err := a.needsCheckout(ctx); err != nil || needs {
 		return err
 	}
-	m, err := exchange.New(a.host.place(&a.kept))
+	m, err := exchange.New(a.host.place())
 	if err != nil {
 		return err
 	}
@@ -243,7 +226,7 @@ func (a *FastForward) sumFiles() {
 			continue
 		}
 		a.undo.inDirOf(f.path, func(in *fsx.Dir, name string) (err error) {
-			a.sums[f.path], err = a.host.place(&a.kept).Sum(in, name, f.was)
+			a.sums[f.path], err = a.host.place().Sum(in, name, f.was)
 			return err
 		})
 	}

@@ -152,6 +152,7 @@ func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub public
 	if len(hosts) == 0 {
 		return r.Git.UpdateRefs(ctx, updates...)
 	}
+	defer svc.tellKept(hosts[0])
 	advance, err := prepare(hosts[0], ctx, pub.Old, pub.New)
 	if err != nil {
 		return err
@@ -179,6 +180,14 @@ func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub public
 		}
 	}
 	return err
+}
+
+// tellKept tells the user of files that have found no place in a checkout again, and that no error names.
+func (svc *Lanes) tellKept(h *git.BranchCheckout) {
+	for _, kept := range h.Kept {
+		svc.Notice("files of %s that were saved while a merge moved it along have no place there, and lie in %s: %s", h.Path, kept.Dir, kept.Names())
+	}
+	h.Kept = nil
 }
 
 // endUnpublished ends a publication that failed. If the user's checkout cannot follow, a
@@ -416,7 +425,9 @@ func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op
 		moved = svc.moveTarget(ctx, r, pub, (*git.BranchCheckout).Resume) == nil
 	}
 	for _, h := range r.Git.Hosts(pub.Target) {
-		if err := h.DeleteDeadLock(ctx); err != nil {
+		err := h.DeleteDeadLock(ctx)
+		svc.tellKept(h)
+		if err != nil {
 			return err
 		}
 	}

@@ -22,9 +22,9 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// unrestored is the directory, in Croft's own of a repository, with files of the user that
-// a merge could not put back.
-const unrestored = "unrestored"
+// originals are the directories, in Croft's own of a repository, with files of the user: those that a merge could not put back,
+// and those that came out of a checkout when a merge was killed.
+func originals() []string { return []string{git.UnrestoredName, git.MovingName} }
 
 // planLeft finds the work that stays in directories of Croft's because it is nowhere else.
 func (svc *Uninstaller) planLeft(ctx context.Context, p *uninstallPlan) error {
@@ -45,8 +45,10 @@ func (svc *Uninstaller) planLeft(ctx context.Context, p *uninstallPlan) error {
 			}
 		}
 	}
-	if dir := filepath.Join(svc.DirOf(p.r.ID), unrestored); hasEntries(dir) {
-		p.noteLeft(croft.LeftOriginals, dir)
+	for _, name := range originals() {
+		if dir := filepath.Join(svc.DirOf(p.r.ID), name); hasEntries(dir) {
+			p.noteLeft(croft.LeftOriginals, dir)
+		}
 	}
 	if p.r.Git != nil && svc.IsPlain(p.r.CommonDir) {
 		p.noteLeft(croft.LeftHistory, p.r.CommonDir)
@@ -143,12 +145,13 @@ func (svc *Uninstaller) planOwn(ctx context.Context, p *uninstallPlan, records [
 // stays.
 func (svc *Uninstaller) ownDir(r *project.Project) []string {
 	dir := svc.DirOf(r.ID)
-	if !hasEntries(filepath.Join(dir, unrestored)) {
+	stays := slices.DeleteFunc(originals(), func(name string) bool { return !hasEntries(filepath.Join(dir, name)) })
+	if len(stays) == 0 {
 		return []string{dir}
 	}
 	var list []string
 	for _, name := range entriesOf(dir) {
-		if name != unrestored {
+		if !slices.Contains(stays, name) {
 			list = append(list, filepath.Join(dir, name))
 		}
 	}

@@ -109,7 +109,7 @@ const maxList = 1 << 30
 
 // keepAll keeps all files of a move whose list cannot be read.
 func (m *Move) keepAll() error {
-	in, name, err := m.at.Keep()
+	in, name, err := m.at.Keep("")
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (m *Move) takeOut(f File, aside *fsx.Dir, name string) (touched, left bool)
 		return true, false
 	}
 	if err := aside.MoveNew(name, in, base); err != nil {
-		m.keep(aside, name)
+		m.keep(f, aside, name)
 		return true, true
 	}
 	return true, false
@@ -170,7 +170,7 @@ func (m *Move) returnTo(f File, aside *fsx.Dir, name string) bool {
 		err = aside.MoveNew(name, in, path.Base(f.Path))
 	}
 	if err != nil {
-		m.keep(aside, name)
+		m.keep(f, aside, name)
 	}
 	return err == nil
 }
@@ -212,13 +212,13 @@ func (m *Move) exchangeBack(f File, aside *fsx.Dir, name string) bool {
 		}
 		last = put
 	}
-	m.keep(aside, name)
+	m.keep(f, aside, name)
 	return false
 }
 
 // keep keeps a file that has no place: one of others, or the one from before.
-func (m *Move) keep(aside *fsx.Dir, name string) {
-	in, as, err := m.at.Keep()
+func (m *Move) keep(f File, aside *fsx.Dir, name string) {
+	in, as, err := m.at.Keep(f.Path)
 	if err == nil {
 		err = errors.Join(aside.MoveNew(name, in, as), in.Close())
 	}

@@ -48,8 +48,8 @@ type Place struct {
 
 	// Sum returns a name of the content of a file or a link.
 	Sum func(in *fsx.Dir, name string, e fsx.Entry) (string, error)
-	// Keep returns a place for a file of others that cannot get its path back.
-	Keep func() (in *fsx.Dir, name string, err error)
+	// Keep returns a place for a file of others that cannot get its path back; of a path "" for a whole move.
+	Keep func(file string) (in *fsx.Dir, name string, err error)
 }
 
 // TakenError says that somebody has written a file meanwhile.

@@ -41,7 +41,7 @@ func newSetting(t *testing.T) *setting {
 			sum := sha256.Sum256(b)
 			return hex.EncodeToString(sum[:]), err
 		},
-		Keep: func() (*fsx.Dir, string, error) {
+		Keep: func(string) (*fsx.Dir, string, error) {
 			earlier, _ := os.ReadDir(s.kept)
 			dir := filepath.Join(s.kept, fmt.Sprint(len(earlier)))
 			if err := os.MkdirAll(dir, 0o700); err != nil {
