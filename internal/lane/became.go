@@ -15,17 +15,9 @@ func (svc *Lanes) setBecame(ctx context.Context, found []journal.Merge, out []cr
 		target    string
 	}
 	later := map[work]journal.Merge{} // the last merge of each
-	var ids []croft.ID
-	for _, m := range found {
-		ids = append(ids, m.Workspace)
-	}
-	records, err := svc.Journal.RecordsOf(ctx, ids)
+	isLive, err := svc.areLive(ctx, stayedPending(found))
 	if err != nil {
 		return err
-	}
-	isLive := map[croft.ID]bool{}
-	for _, rec := range records {
-		isLive[rec.Workspace.ID] = rec.Workspace.State != croft.Trashed
 	}
 	isDiscarded := map[croft.ID]bool{}
 	for i, m := range found {
@@ -58,4 +50,29 @@ func (svc *Lanes) setBecame(ctx context.Context, found []journal.Merge, out []cr
 		}
 	}
 	return nil
+}
+
+// stayedPending lists the workspaces of merges that ended without having landed: of the others it makes no difference whether they
+// are still there.
+func stayedPending(found []journal.Merge) (ids []croft.ID) {
+	for _, m := range found {
+		if m.State == croft.MergeDone && m.Status == croft.MergePending {
+			ids = append(ids, m.Workspace)
+		}
+	}
+	return ids
+}
+
+// areLive says which workspaces are not removed. Most lists have none to ask for, and reading the records of a whole list
+// costs more than the list.
+func (svc *Lanes) areLive(ctx context.Context, ids []croft.ID) (map[croft.ID]bool, error) {
+	isLive := map[croft.ID]bool{}
+	if len(ids) == 0 {
+		return isLive, nil
+	}
+	records, err := svc.Journal.RecordsOf(ctx, ids)
+	for _, rec := range records {
+		isLive[rec.Workspace.ID] = rec.Workspace.State != croft.Trashed
+	}
+	return isLive, err
 }
