@@ -21,7 +21,8 @@ type ancestry struct {
 	heads  []string
 	number []int // the index in heads of each commit in all, -1 if it is no head
 	nodes  []node
-	bases  []int // for each pair of heads: a node, noBase or severalBase
+	bases  []int // a node, noBase or severalBase: for each pair of heads, or, with a target, for each head and that
+	target int   // the head that all others are compared with, and nothing else; -1: each is compared with each
 }
 
 // node is a commit of the history.
@@ -33,9 +34,13 @@ type node struct {
 	age               int      // less than that of its ancestors
 }
 
-// newAncestry returns an ancestry whose heads are the involved commits of all.
-func newAncestry(all []string, involved []bool) *ancestry {
-	k := &ancestry{number: make([]int, len(all))}
+// newAncestry returns an ancestry whose heads are the commits of pairs, by their numbers in all.
+func newAncestry(all []string, pairs []pair) *ancestry {
+	k := &ancestry{number: make([]int, len(all)), target: -1}
+	involved := make([]bool, len(all))
+	for _, p := range pairs {
+		involved[p.a], involved[p.b] = true, true
+	}
 	for i, commit := range all {
 		k.number[i] = -1
 		if involved[i] {
@@ -43,7 +48,21 @@ func newAncestry(all []string, involved []bool) *ancestry {
 			k.heads = append(k.heads, commit)
 		}
 	}
+	if target, isOne := commonTarget(pairs); isOne {
+		k.target = k.number[target]
+	}
 	return k
+}
+
+// commonTarget returns the second commit of all pairs, if that is one.
+func commonTarget(pairs []pair) (target int, isOne bool) {
+	for i, p := range pairs {
+		if i > 0 && p.b != target {
+			return 0, false
+		}
+		target = p.b
+	}
+	return target, len(pairs) > 0
 }
 
 // setCommits makes the nodes from the heads and the commits that were read so far.
@@ -111,6 +130,10 @@ func (k *ancestry) isSettled() bool {
 // findBases finds the best common ancestors of each pair of heads: commits that both
 // have, and no child of which both have.
 func (k *ancestry) findBases() {
+	if k.target >= 0 {
+		k.findBasesWithTarget()
+		return
+	}
 	k.bases = slices.Repeat([]int{noBase}, len(k.heads)*len(k.heads))
 	for n, at := range k.nodes {
 		sameAs := func(c int) bool { return k.nodes[c].heads.Cmp(at.heads) == 0 }
@@ -128,18 +151,47 @@ func (k *ancestry) findBases() {
 				if i == j {
 					continue
 				}
-				if b := &k.bases[i*len(k.heads)+j]; *b == noBase {
-					*b = n
-				} else {
-					*b = severalBase
-				}
+				k.addBase(i*len(k.heads)+j, n)
 			}
 		}
 	}
 }
 
+// findBasesWithTarget is findBases for the pairs of each head and the target: without a table of all pairs, which takes seconds and
+// a gigabyte for ten thousand heads.
+func (k *ancestry) findBasesWithTarget() {
+	k.bases = slices.Repeat([]int{noBase}, len(k.heads))
+	for n, at := range k.nodes {
+		if at.heads.Bit(k.target) == 0 {
+			continue
+		}
+		rest := new(big.Int).Set(at.heads)
+		for _, c := range at.children {
+			if heads := k.nodes[c].heads; heads.Bit(k.target) == 1 {
+				rest.AndNot(rest, heads)
+			}
+		}
+		for i := range numbers(rest) {
+			if i != k.target {
+				k.addBase(i, n)
+			}
+		}
+	}
+}
+
+func (k *ancestry) addBase(at, n int) {
+	if k.bases[at] == noBase {
+		k.bases[at] = n
+	} else {
+		k.bases[at] = severalBase
+	}
+}
+
 // base returns the node where two commits parted, or noBase, or severalBase.
 func (k *ancestry) base(a, b int) int {
+	if k.target >= 0 {
+		return k.bases[k.number[a]]
+	}
 	return k.bases[k.number[a]*len(k.heads)+k.number[b]]
 }
 

@@ -29,6 +29,13 @@ func (l *scan) prunePairs(ctx context.Context, k *ancestry, pairs []pair) ([]pai
 	if err != nil {
 		return nil, err
 	}
+	if target, isOne := commonTarget(pairs); isOne {
+		meets := findMeetingsWith(longestWay(ways, target), touched)
+		return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool {
+			base := k.base(p.a, p.b)
+			return base != severalBase && !meets(ways[side{p.a, base}], len(ways[side{target, base}]))
+		}), nil
+	}
 	meet := findMeetings(touched)
 	hasMeeting := func(p pair, base int) bool {
 		for _, s := range ways[side{p.a, base}] {
@@ -78,6 +85,57 @@ func (l *scan) divideSides(k *ancestry, pairs []pair) (spans []odb.Span, ways ma
 		}
 	}
 	return spans, ways
+}
+
+// longestWay returns the spans of the longest side of a commit. Those of its others are the first of these.
+func longestWay(ways map[side][]int, commit int) (way []int) {
+	for s, w := range ways {
+		if s.commit == commit && len(w) > len(way) {
+			way = w
+		}
+	}
+	return way
+}
+
+// findMeetingsWith returns a function that reports whether some spans touched a path that one of the first spans of a way touched, or
+// one above or below it. It takes as long as there are paths, not as pairs of spans that touched the same.
+func findMeetingsWith(way []int, touched [][]string) func(spans []int, first int) bool {
+	at, below := map[string]int{}, map[string]int{} // the place of the first span in the way that touched a path, or something below it
+	for place, n := range way {
+		for _, path := range touched[n] {
+			noteFirst(at, path, place)
+			for i := range len(path) {
+				if path[i] == '/' {
+					noteFirst(below, path[:i], place)
+				}
+			}
+		}
+	}
+	isBefore := func(places map[string]int, path string, first int) bool {
+		place, is := places[path]
+		return is && place < first
+	}
+	return func(spans []int, first int) bool {
+		for _, n := range spans {
+			for _, path := range touched[n] {
+				if isBefore(at, path, first) || isBefore(below, path, first) {
+					return true
+				}
+				for i := range len(path) {
+					if path[i] == '/' && isBefore(at, path[:i], first) {
+						return true
+					}
+				}
+			}
+		}
+		return false
+	}
+}
+
+func noteFirst(places map[string]int, path string, place int) {
+	if _, is := places[path]; !is {
+		places[path] = place
+	}
 }
 
 // findMeetings returns for each span the set of spans that touched a path which it

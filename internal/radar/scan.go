@@ -215,11 +215,7 @@ func (l *scan) decide(ctx context.Context, fresh []pair) (found map[pair]Collisi
 
 // readAncestry reads the history of the commits of pairs, as far as it is needed.
 func (l *scan) readAncestry(ctx context.Context, pairs []pair) (*ancestry, error) {
-	involved := make([]bool, len(l.all))
-	for _, p := range pairs {
-		involved[p.a], involved[p.b] = true, true
-	}
-	k := newAncestry(l.all, involved)
+	k := newAncestry(l.all, pairs)
 	var commits []mergetree.Ancestor
 	var heads []string
 	for _, head := range k.heads { // a draft need not exist to have parents

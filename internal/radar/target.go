@@ -1,21 +1,20 @@
 package radar
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // ScanTarget compares each head with the target, and with nothing else. It calls tell for each head as soon as that
 // is known, in the order of in.Heads as far as it can be; the collision is nil if there is none. If ctx ends first,
 // it fails, and tell was not called for the heads that are left.
 func (s *Scanner) ScanTarget(ctx context.Context, in Input, tell func(head string, c *Collision)) error {
-	var heads []string
+	heads := make([]string, 0, len(in.Heads)+1)
+	isListed := make(map[string]bool, len(in.Heads))
 	for _, h := range in.Heads {
-		if !slices.Contains(heads, h) && h != in.Target {
+		if !isListed[h] && h != in.Target {
 			heads = append(heads, h)
 		}
+		isListed[h] = true
 	}
-	if slices.Contains(in.Heads, in.Target) {
+	if isListed[in.Target] {
 		tell(in.Target, nil)
 	}
 	l := &scan{scanner: s, all: append(heads, in.Target), target: len(heads)}
@@ -34,8 +33,12 @@ func (s *Scanner) ScanTarget(ctx context.Context, in Input, tell func(head strin
 			tell(l.all[p.a], nil)
 		}
 	}
+	isMerged := make([]bool, len(heads))
+	for _, p := range merges {
+		isMerged[p.a] = true
+	}
 	for _, p := range pairs {
-		if !slices.Contains(merges, p) {
+		if !isMerged[p.a] {
 			tellPair(p)
 		}
 	}
