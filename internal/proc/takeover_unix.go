@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // Taken is the first process of a session that StartSession started, as it sees itself. It stands
@@ -20,46 +21,81 @@ type Taken struct {
 	outputs    []io.Reader
 	isOrphaned atomic.Bool
 	orphaned   chan struct{} // closed when the caller is gone
+	life       *os.File      // a pipe that ends with the caller
 
-	group atomic.Int64 // of the process that the session is for, on a terminal of this one's
+	group    atomic.Int64 // of the process that the session is for, on a terminal of this one's
+	isHungUp atomic.Bool  // the terminal has ended
+	isTold   atomic.Bool  // that process knows it
 }
 
-// hangUp drops signals. The kernel tells the end of a terminal to the first process of the session alone, which hands it on.
-func (t *Taken) hangUp(signals <-chan os.Signal) {
+// drop drops signals, but for the end of the terminal: the kernel tells that to the first process of the session alone, which hands
+// it on.
+func (t *Taken) drop(signals <-chan os.Signal) {
 	for sig := range signals {
-		if group := int(t.group.Load()); group > 0 && sig == syscall.SIGHUP {
-			_ = syscall.Kill(-group, syscall.SIGHUP)
-			_ = syscall.Kill(-group, syscall.SIGCONT)
+		if sig == syscall.SIGHUP {
+			t.isHungUp.Store(true)
+			t.hangUp()
 		}
+	}
+}
+
+// setGroup says which process the session is for. The terminal may have ended since that one began.
+func (t *Taken) setGroup(pid int) {
+	t.group.Store(int64(pid))
+	t.hangUp()
+}
+
+// hangUp tells the process that the session is for, once, that its terminal has ended, if both are known.
+func (t *Taken) hangUp() {
+	if group := int(t.group.Load()); group > 0 && t.isHungUp.Load() && t.isTold.CompareAndSwap(false, true) {
+		_ = syscall.Kill(-group, syscall.SIGHUP)
+		_ = syscall.Kill(-group, syscall.SIGCONT)
 	}
 }
 
 // TakeOver is called by the first process of a session. It decodes what it was told, as JSON. Signals
 // that would end it are taken from then on and dropped: what it starts gets them by itself.
 func TakeOver(told any) (*Taken, error) {
-	dropped := make(chan os.Signal, 1)
-	signal.Notify(dropped, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	t := &Taken{orphaned: make(chan struct{}), onTerminal: isTerminal(0)}
-	go t.hangUp(dropped)
+	dropped, ended := make(chan os.Signal, 1), make(chan os.Signal, 1) // of its own: no other signal takes its place
+	signal.Notify(dropped, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	signal.Notify(ended, syscall.SIGHUP)
+	go t.drop(dropped)
+	go t.drop(ended)
 	keepFiles()
-	life := os.NewFile(sessionLife, "life")
-	in := json.NewDecoder(life)
+	t.life = os.NewFile(sessionLife, "life")
+	in := json.NewDecoder(t.life)
 	if err := in.Decode(told); err != nil {
 		return nil, err
 	}
 	if !t.onTerminal {
 		t.outputs = []io.Reader{os.NewFile(sessionStdout, "stdout"), os.NewFile(sessionStderr, "stderr")}
 	}
-	go func() {
-		_, _ = io.Copy(io.Discard, life) // until the caller is gone
-		t.isOrphaned.Store(true)
-		close(t.orphaned)
-	}()
+	go t.followCaller()
 	return t, nil
 }
 
-// IsOrphaned reports whether the caller is gone.
-func (t *Taken) IsOrphaned() bool { return t.isOrphaned.Load() }
+// followCaller waits until the caller is gone.
+func (t *Taken) followCaller() {
+	_, _ = io.Copy(io.Discard, t.life)
+	t.isOrphaned.Store(true)
+	close(t.orphaned)
+}
+
+// closingTime is how long the kernel may take to close the files of a caller that was killed.
+const closingTime = 5 * time.Second
+
+// IsOrphaned reports whether the caller is gone. A terminal that has ended was the caller's: its agent may have ended of that before
+// the kernel has closed the caller's other files.
+func (t *Taken) IsOrphaned() bool {
+	if t.isHungUp.Load() {
+		select {
+		case <-t.orphaned:
+		case <-time.After(closingTime): // somebody else has sent the signal
+		}
+	}
+	return t.isOrphaned.Load()
+}
 
 // OnOrphaned calls f once the caller is gone, with the outputs that nobody reads any more.
 func (t *Taken) OnOrphaned(f func(outputs []io.Reader)) {
@@ -96,7 +132,7 @@ func (t *Taken) Start(c Command) (*Session, error) {
 		return nil, err
 	}
 	if isLed {
-		t.group.Store(int64(cmd.Process.Pid))
+		t.setGroup(cmd.Process.Pid)
 	}
 	return &Session{PID: cmd.Process.Pid, cmd: cmd}, nil
 }
