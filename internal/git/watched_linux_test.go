@@ -337,6 +337,44 @@ func TestRenewal(t *testing.T) {
 	w.compare()
 }
 
+// TestMappedInMemory: where a write through mapped memory changes no time of its file, what git said of a file that differs is not
+// repeated: the file may be as it is staged by now.
+func TestMappedInMemory(t *testing.T) {
+	t.Setenv("TMPDIR", "/dev/shm")
+	w := newWatchedTree(t, 1)
+	path := w.in("a")
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, err := unix.Mmap(int(f.Fd()), 0, 1, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(b) }()
+	staged := b[0]
+	if _, err := f.WriteAt([]byte{staged ^ 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1100 * time.Millisecond) // what is remembered has not changed for a while
+	w.compare()
+	w.compare()
+	before, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[0] = staged
+	after, err := f.Stat()
+	if err != nil || !after.ModTime().Equal(before.ModTime()) {
+		t.Skipf("a write through mapped memory changes times here: %v", err)
+	}
+	w.compare()
+	if got := w.r.GitIn(w.of.Path, "status", "--porcelain"); got != "" {
+		t.Errorf("git says %q", got)
+	}
+}
+
 // TestSecondNames: a checkout is not watched whose index, HEAD or .git has another name: what is written by that is not told.
 func TestSecondNames(t *testing.T) {
 	w := newWatchedTree(t, 1)
