@@ -40,15 +40,29 @@ func (s Stamp) AppendTo(text []byte) []byte {
 	return text
 }
 
-// Settled is the first moment from which on any further change gives the entry another stamp: kernels count in steps of a
-// few milliseconds, and some file systems in whole seconds.
+// Settled is the first moment from which on any further change gives the entry another stamp.
 func (s Stamp) Settled() time.Time {
-	grain := 50 * time.Millisecond
-	if s.Changed%int64(time.Second) == 0 {
-		grain = 2 * time.Second
-	}
-	return time.Unix(0, s.Changed).Add(grain)
+	at := time.Unix(0, s.Changed)
+	return at.Add(Grain(at))
 }
+
+// CoarseGrain is more than the steps in which any file system counts times, and fineGrain more than those of kernels where it counts
+// parts of a second.
+const (
+	CoarseGrain = 2 * time.Second
+	fineGrain   = 50 * time.Millisecond
+)
+
+// Grain returns by how much later than a time of a file a change has to be to give the file another time.
+func Grain(at time.Time) time.Duration {
+	if at.Nanosecond() == 0 {
+		return CoarseGrain
+	}
+	return fineGrain
+}
+
+// IsSettled reports whether a change at some moment gives a file another time than the one that it has.
+func IsSettled(at, moment time.Time) bool { return moment.Sub(at) > Grain(at) }
 
 // Stamp returns the stamp of an entry. No link on the way to it is followed.
 func (f *Tree) Stamp(name string) (Stamp, error) {

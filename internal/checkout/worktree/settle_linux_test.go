@@ -3,6 +3,7 @@ package worktree_test
 import (
 	"bytes"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,31 +12,19 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/checkout/checkouttest"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/walk"
 )
 
-// TestVerifySettles: a checkout that git has written within a second is handed out with an index that proves of each file
-// that it is as it is staged, whatever kinds of files there are, so that no status reads them again.
-func TestVerifySettles(t *testing.T) {
-	t.Parallel()
+// filled is a worktree whose files git has just written, of a commit with some files.
+func filled(t *testing.T, write func(r *gittest.Repo)) (checkouttest.Fixture, *worktree.Checkouts) {
+	t.Helper()
 	f, c := fixture(t, true)
-	for i := range 200 {
-		f.Repo.Write(fmt.Sprintf("dir%d/file%d", i%7, i), fmt.Sprint("text ", i, "\n"))
-	}
-	f.Repo.Write("empty", "")
-	f.Repo.Write("run.sh", "#!/bin/sh\n")
-	f.Repo.Write("dos.txt", "one\r\ntwo\r\n")
-	f.Repo.Write(".gitattributes", "*.png -diff\n*.gen linguist-generated\n")
-	for _, err := range []error{
-		os.Chmod(filepath.Join(f.Repo.Dir, "run.sh"), 0o755),
-		os.Symlink("run.sh", filepath.Join(f.Repo.Dir, "link")),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	f.Repo.Commit("many")
+	write(f.Repo)
+	f.Repo.Commit("files")
 	f.Spec.Base = f.Repo.Git("rev-parse", "HEAD")
 	if err := c.Prepare(t.Context(), f.Spec); err != nil {
 		t.Fatal(err)
@@ -43,6 +32,27 @@ func TestVerifySettles(t *testing.T) {
 	if err := c.Fill(t.Context(), f.Spec); err != nil {
 		t.Fatal(err)
 	}
+	return f, c
+}
+
+func oneFile(r *gittest.Repo) { r.Write("a.txt", "good\n") }
+
+// TestVerifySettles: a checkout that git has written within a second is handed out with an index that proves of each file
+// that it is as it is staged, whatever kinds of files there are, so that no status reads them again.
+func TestVerifySettles(t *testing.T) {
+	t.Parallel()
+	f, c := filled(t, func(r *gittest.Repo) {
+		for i := range 200 {
+			r.Write(fmt.Sprintf("dir%d/file%d", i%7, i), fmt.Sprint("text ", i, "\n"))
+		}
+		r.Write("empty", "")
+		r.Write("run.sh", "#!/bin/sh\n")
+		r.Write("dos.txt", "one\r\ntwo\r\n")
+		r.Write(".gitattributes", "*.png -diff\n*.gen linguist-generated\n")
+		if err := errors.Join(os.Chmod(filepath.Join(r.Dir, "run.sh"), 0o755), os.Symlink("run.sh", filepath.Join(r.Dir, "link"))); err != nil {
+			t.Fatal(err)
+		}
+	})
 	look := func() *walk.Seen {
 		seen, err := walk.Look(walk.Request{Work: f.Spec.Path, Index: filepath.Join(c.At(f.Spec).Admin, "index"), Format: object.Format("sha1")})
 		if err != nil || !seen.IsWhole || len(seen.Unknown) > 0 {
@@ -122,16 +132,7 @@ func TestVerifyReadsContents(t *testing.T) {
 // TestVerifyBeforeTheIndex: what is written while git writes the files is seen, although git wrote its index in the next second.
 func TestVerifyBeforeTheIndex(t *testing.T) {
 	t.Parallel()
-	f, c := fixture(t, true)
-	f.Repo.Write("a.txt", "good\n")
-	f.Repo.Commit("files")
-	f.Spec.Base = f.Repo.Git("rev-parse", "HEAD")
-	if err := c.Prepare(t.Context(), f.Spec); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Fill(t.Context(), f.Spec); err != nil {
-		t.Fatal(err)
-	}
+	f, c := filled(t, oneFile)
 	path := filepath.Join(f.Spec.Path, "a.txt")
 	if err := os.WriteFile(path, []byte("evil\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -155,16 +156,7 @@ func TestVerifyBeforeTheIndex(t *testing.T) {
 // TestVerifyBetween: what is written while a checkout is made is seen: also of the same size, and with the time as before.
 func TestVerifyBetween(t *testing.T) {
 	t.Parallel()
-	f, c := fixture(t, true)
-	f.Repo.Write("a.txt", "good\n")
-	f.Repo.Commit("files")
-	f.Spec.Base = f.Repo.Git("rev-parse", "HEAD")
-	if err := c.Prepare(t.Context(), f.Spec); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Fill(t.Context(), f.Spec); err != nil {
-		t.Fatal(err)
-	}
+	f, c := filled(t, oneFile)
 	path := filepath.Join(f.Spec.Path, "a.txt")
 	was, err := os.Lstat(path)
 	if err != nil {

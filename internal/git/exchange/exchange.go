@@ -162,7 +162,7 @@ func (m *Move) Written(file string) (fsx.Entry, error) {
 func (m *Move) Apply(list List) error {
 	m.List = list
 	for i, f := range m.Files {
-		if f.deletes() || isSettled(f.New.ModTime) {
+		if f.deletes() || fsx.IsSettled(f.New.ModTime, time.Now()) {
 			continue
 		}
 		if err := m.sumNew(&m.Files[i]); err != nil {
@@ -200,11 +200,6 @@ func (m *Move) writeList() error {
 		return err
 	}
 	return m.own.WriteFile(listFile, text, 0o600)
-}
-
-// isSettled reports whether a file was written so long ago that it would have another time if it were written now.
-func isSettled(at time.Time) bool {
-	return at.Nanosecond() != 0 && time.Since(at) > 20*time.Millisecond
 }
 
 func (m *Move) sumNew(f *File) error {

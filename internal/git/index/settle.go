@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sort"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // ErrDiffers says that a file is not the one that its entry in an index is about.
@@ -12,7 +14,7 @@ var ErrDiffers = errors.New("a file is not as it is staged")
 
 // settledBy is by how much the files of a settled checkout are older than they were when they were written: more than any
 // file system rounds times by.
-const settledBy = 3 * time.Second
+const settledBy = fsx.CoarseGrain + time.Second
 
 // hasSame reports whether an index, if there is one, has an entry of another one with the same content, mode and stat data.
 func (f *Flat) hasSame(other *Flat, i int) bool {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // FileStat is the stat data of a file, in a form that can be compared with an index entry.
@@ -35,24 +37,13 @@ func (e *Entry) SetStat(st FileStat) { e.stat = st.noted }
 // this system.
 func (e Entry) HasMode(now fs.FileMode) bool { return isSameMode(e.Mode, now) }
 
-// By how much the index must be younger than a file for the stat data to be trusted: with
-// fine timestamps, and with whole seconds.
-const (
-	fineGrain   = 50 * time.Millisecond
-	CoarseGrain = 2 * time.Second
-)
-
 // IsUnchanged reports whether a file on disk is provably the one that git saw with the
 // staged content. A file that changed too shortly before the index was written is not.
 func (x *Index) IsUnchanged(e Entry, now FileStat) bool {
 	if !isSameMode(e.Mode, now.Mode) || !isSameStat(e.stat, now.noted) {
 		return false
 	}
-	grain := fineGrain
-	if now.ModTime.Nanosecond() == 0 || x.Written.Nanosecond() == 0 {
-		grain = CoarseGrain
-	}
-	return x.Written.Sub(now.ModTime) > grain
+	return x.Written.Sub(now.ModTime) > max(fsx.Grain(now.ModTime), fsx.Grain(x.Written))
 }
 
 // IsSame reports whether two stats are of the same file, unchanged in between.
@@ -70,21 +61,13 @@ func (a FileStat) IsSameMoved(b FileStat) bool {
 // IsSince reports whether the file is known to have existed unchanged, and under the same
 // name, since before at, by its ctime. Without a ctime the answer is yes.
 func (a FileStat) IsSince(at time.Time) bool {
-	grain := fineGrain
-	if a.noted[1] == 0 {
-		grain = CoarseGrain
-	}
-	return at.Sub(a.Changed()) > grain
+	return fsx.IsSettled(a.Changed(), at)
 }
 
 // IsSettled reports whether the file was last modified so long before at, when it was
 // read, that any later change gives it another mtime.
 func (a FileStat) IsSettled(at time.Time) bool {
-	grain := fineGrain
-	if a.ModTime.Nanosecond() == 0 {
-		grain = CoarseGrain
-	}
-	return at.Sub(a.ModTime) > grain
+	return fsx.IsSettled(a.ModTime, at)
 }
 
 // AppendTo appends all that tells the file from any other, and from itself after a change.

@@ -43,9 +43,6 @@ func (r *Repository) VerifyObjects(ctx context.Context) ([]object.Damage, error)
 // found whole.
 func (r *Repository) VerifiedFile() string { return filepath.Join(r.Dir, "verified") }
 
-// settled is the age from which on a file's stamp is sure to change with the next write.
-const settled = 2 * time.Second
-
 // StampFor returns a string that changes whenever a file is written: it has the ctime,
 // which no process can set.
 func StampFor(path string) (stamp string, isSettled bool, err error) {
@@ -53,7 +50,7 @@ func StampFor(path string) (stamp string, isSettled bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	return st.Stamp(), time.Since(st.Changed()) > settled && time.Since(st.ModTime) > settled, nil
+	return st.Stamp(), time.Since(st.Changed()) > fsx.CoarseGrain && time.Since(st.ModTime) > fsx.CoarseGrain, nil
 }
 
 // rememberVerified records the files that were verified.

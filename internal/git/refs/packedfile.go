@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // packedFile finds refs in packed-refs as it is at one moment. A small file is read as a whole. In
@@ -66,7 +65,7 @@ func (r *Repository) packed() *packedFile {
 	refs := openPacked(file, info)
 	c.info, c.refs = nil, nil
 	// A file that is replaced during the read may have the same stat data.
-	if after, err := os.Lstat(file); err == nil && isUnchanged(info, after) && time.Since(after.ModTime()) > index.CoarseGrain {
+	if after, err := os.Lstat(file); err == nil && isUnchanged(info, after) && time.Since(after.ModTime()) > fsx.CoarseGrain {
 		c.info, c.refs = after, refs
 	}
 	return refs

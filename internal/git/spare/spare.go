@@ -126,7 +126,7 @@ func (t *Tree) MoveTo(ctx context.Context, from, to string, workers int) error {
 func (t *Tree) wait(written, now time.Time) time.Duration {
 	const more = 100 * time.Millisecond
 	if info, err := os.Lstat(t.Path); err != nil || info.ModTime().Nanosecond() == 0 { // this file system keeps whole seconds
-		return index.CoarseGrain + more - now.Sub(written)
+		return fsx.CoarseGrain + more - now.Sub(written)
 	}
 	return written.Truncate(time.Second).Add(time.Second + more).Sub(now)
 }
@@ -150,7 +150,7 @@ func (t *Tree) Settle(ctx context.Context, written time.Time) error {
 // in their places meanwhile.
 func (t *Tree) Compare(ctx context.Context) error {
 	if !t.since.IsZero() { // git hashes the files that are not older than the index
-		before := t.since.Add(-index.CoarseGrain)
+		before := t.since.Add(-fsx.CoarseGrain)
 		if err := os.Chtimes(t.Index, before, before); err != nil {
 			return err
 		}
