@@ -42,6 +42,9 @@ func (a *FastForward) chooseAside(ctx context.Context) error {
 		return err
 	}
 	m, err := exchange.New(a.host.place())
+	if errors.Is(err, exchange.ErrCannot) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,8 @@ type Move struct {
 	isStuck   bool         // a file of others could not be kept
 }
 
-// New makes the directory of Croft's own. The files are to be written to [Move.Dir] then.
+// New makes the directory of Croft's own. The files are to be written to [Move.Dir] then. It fails with [ErrCannot] where the
+// file system of that directory exchanges nothing, and has made nothing then.
 func New(at Place) (*Move, error) {
 	if err := os.MkdirAll(filepath.Dir(at.Own), 0o700); err != nil {
 		return nil, err
@@ -92,7 +93,26 @@ func New(at Place) (*Move, error) {
 			return nil, err
 		}
 	}
+	if err := tryExchange(at.Own); err != nil {
+		return nil, errors.Join(err, fsx.RemoveOwn(at.Own))
+	}
 	return open(at)
+}
+
+// tryExchange exchanges two entries of a directory of Croft's own that are empty and alike.
+func tryExchange(own string) error {
+	in, err := fsx.OpenOwn(own)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err = failpoint.Hit("host.tried"); err == nil {
+		err = in.Exchange(newDir, in, goneDir)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCannot, err)
+	}
+	return nil
 }
 
 func open(at Place) (*Move, error) {
