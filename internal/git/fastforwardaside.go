@@ -21,14 +21,34 @@ import (
 // place is where the files of a checkout are exchanged. What could not be put back is added to h.Kept.
 func (h *BranchCheckout) place() exchange.Place {
 	id := sha256.Sum256([]byte(h.gitDir))
-	k := &keeper{host: h}
+	k := exchange.Keeper{Under: h.repo.unrestored(), Kept: &h.Kept}
 	return exchange.Place{
 		Work: h.Path, Own: filepath.Join(h.repo.Dir, MovingName, hex.EncodeToString(id[:8])),
 		Sum: func(in *fsx.Dir, name string, e fsx.Entry) (string, error) {
 			return h.repo.hashFile(in, name, index.FileStat{Mode: e.Mode, Size: e.Size})
 		},
-		Keep: k.keep,
+		Keep: k.Keep,
 	}
+}
+
+// The names, in Croft's own directory of a repository, of those with files of users that could not be put back, and with files that
+// are exchanged with those of a checkout: after a crash some that came out of it are left there.
+const (
+	UnrestoredName = "unrestored"
+	MovingName     = "moving"
+)
+
+func (r *Repository) unrestored() string { return filepath.Join(r.Dir, UnrestoredName) }
+
+// Unrestored lists what is kept, from all merges.
+func (r *Repository) Unrestored() []exchange.Kept { return exchange.ListKept(r.unrestored()) }
+
+// takeKept returns the directory of what was kept last, and takes it off the list, because an error names it.
+func (h *BranchCheckout) takeKept() string {
+	at := len(h.Kept) - 1
+	last := h.Kept[at].Dir
+	h.Kept = h.Kept[:at]
+	return last
 }
 
 // chooseAside makes a directory of Croft's own for the new files, if git would write the same ones there. It does not

@@ -23,9 +23,8 @@ type Taken struct {
 	orphaned   chan struct{} // closed when the caller is gone
 	life       *os.File      // a pipe that ends with the caller
 
-	group    atomic.Int64 // of the process that the session is for, on a terminal of this one's
-	isHungUp atomic.Bool  // the terminal has ended
-	isTold   atomic.Bool  // that process knows it
+	group            atomic.Int64 // of the process that the session is for, on a terminal of this one's
+	isHungUp, isTold atomic.Bool  // the terminal has ended; that process knows it
 }
 
 // drop drops signals, but for the end of the terminal: the kernel tells that to the first process of the session alone, which hands
@@ -82,16 +81,13 @@ func (t *Taken) followCaller() {
 	close(t.orphaned)
 }
 
-// closingTime is how long the kernel may take to close the files of a caller that was killed.
-const closingTime = 5 * time.Second
-
 // IsOrphaned reports whether the caller is gone. A terminal that has ended was the caller's: its agent may have ended of that before
 // the kernel has closed the caller's other files.
 func (t *Taken) IsOrphaned() bool {
 	if t.isHungUp.Load() {
 		select {
 		case <-t.orphaned:
-		case <-time.After(closingTime): // somebody else has sent the signal
+		case <-time.After(5 * time.Second): // somebody else has sent the signal
 		}
 	}
 	return t.isOrphaned.Load()

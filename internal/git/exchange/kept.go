@@ -1,0 +1,101 @@
+package exchange
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// Kept are files of others that have no place in their directory: other ones were saved there meanwhile.
+type Kept struct {
+	Dir   string   // where they lie
+	Files []string // below it: their paths, as far as these were free
+}
+
+// Names names the files, of many the first ones.
+func (k Kept) Names() string {
+	const most = 5
+	names := strings.Join(k.Files[:min(len(k.Files), most)], ", ")
+	if more := len(k.Files) - most; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return names
+}
+
+// mostKept is how many files of one directory are listed.
+const mostKept = 100
+
+// ListKept lists what is kept in the directories below one.
+func ListKept(under string) (list []Kept) {
+	entries, _ := os.ReadDir(under)
+	for _, e := range entries {
+		k := Kept{Dir: filepath.Join(under, e.Name())}
+		_ = filepath.WalkDir(k.Dir, func(file string, d fs.DirEntry, err error) error {
+			if rel, rerr := filepath.Rel(k.Dir, file); err == nil && rerr == nil && !d.IsDir() {
+				k.Files = append(k.Files, filepath.ToSlash(rel))
+			}
+			if len(k.Files) >= mostKept {
+				return filepath.SkipAll
+			}
+			return nil
+		})
+		if len(k.Files) > 0 {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// Keeper keeps files of one move in a directory of their own below Under, and lists them in Kept. Its Keep is that of a [Place].
+type Keeper struct {
+	Under string
+	Kept  *[]Kept
+
+	is *Kept // nil: none is kept yet
+	n  int
+}
+
+// Keep makes a place for a file, at its path in the directory if that is free.
+func (k *Keeper) Keep(file string) (in *fsx.Dir, name string, err error) {
+	if k.is == nil {
+		if err := os.MkdirAll(k.Under, 0o700); err != nil {
+			return nil, "", err
+		}
+		dir, err := os.MkdirTemp(k.Under, "")
+		if err != nil {
+			return nil, "", err
+		}
+		k.is = &Kept{Dir: dir}
+	}
+	top, err := fsx.OpenOwn(k.is.Dir)
+	if err != nil {
+		return nil, "", err
+	}
+	k.n++
+	in, name, is := top, strconv.Itoa(k.n), strconv.Itoa(k.n)
+	if below, err := top.MakeBelow(filepath.FromSlash(path.Dir(file)), 0o700); err == nil && file != "" && !below.Has(path.Base(file)) {
+		_ = top.Close()
+		in, name, is = below, path.Base(file), file
+	} else if err == nil {
+		_ = below.Close()
+	}
+	k.note(is)
+	return in, name, nil
+}
+
+func (k *Keeper) note(file string) {
+	if k.is.Files = append(k.is.Files, file); len(k.is.Files) == 1 {
+		*k.Kept = append(*k.Kept, *k.is)
+	}
+	for i := range *k.Kept {
+		if (*k.Kept)[i].Dir == k.is.Dir {
+			(*k.Kept)[i] = *k.is
+		}
+	}
+}
