@@ -72,3 +72,16 @@ func (f *Tree) Stamp(name string) (Stamp, error) {
 	}
 	return StampOf(info)
 }
+
+// SpecialKind says what an entry is that is neither a file, a link nor a directory.
+func SpecialKind(mode os.FileMode) string {
+	switch {
+	case mode&os.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&os.ModeSocket != 0:
+		return "a socket"
+	case mode&os.ModeDevice != 0:
+		return "a device"
+	}
+	return ""
+}
