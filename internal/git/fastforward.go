@@ -125,16 +125,13 @@ func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first fun
 		a.linkFiles,
 		a.checkCheckout,
 	} {
-		if err = step(ctx); err != nil {
-			break
+		if err := step(ctx); err != nil {
+			a.Cancel()
+			if isUnwritable(err) {
+				err = &HostWriteError{Path: h.Path, Err: err}
+			}
+			return nil, err
 		}
-	}
-	if err != nil {
-		a.Cancel()
-		if isUnwritable(err) {
-			err = &HostWriteError{Path: h.Path, Err: err}
-		}
-		return nil, err
 	}
 	return a, nil
 }

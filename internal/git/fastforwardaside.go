@@ -40,15 +40,14 @@ const (
 
 func (r *Repository) unrestored() string { return filepath.Join(r.Dir, UnrestoredName) }
 
-// Unrestored lists what is kept, from all merges.
+// Unrestored lists what is kept.
 func (r *Repository) Unrestored() []exchange.Kept { return exchange.ListKept(r.unrestored()) }
 
 // takeKept returns the directory of what was kept last, and takes it off the list, because an error names it.
 func (h *BranchCheckout) takeKept() string {
-	at := len(h.Kept) - 1
-	last := h.Kept[at].Dir
-	h.Kept = h.Kept[:at]
-	return last
+	last := h.Kept[len(h.Kept)-1]
+	h.Kept = h.Kept[:len(h.Kept)-1]
+	return last.Dir
 }
 
 // chooseAside makes a directory of Croft's own for the new files, if git would write the same ones there. It does not
@@ -62,10 +61,10 @@ func (a *FastForward) chooseAside(ctx context.Context) error {
 		return err
 	}
 	m, err := exchange.New(a.host.place())
-	if errors.Is(err, exchange.ErrCannot) {
+	switch {
+	case errors.Is(err, exchange.ErrCannot):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	a.move = m
