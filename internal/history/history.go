@@ -219,6 +219,7 @@ type step struct {
 	restore bool            // from the trash
 	rewind  *croft.Snapshot // to this snapshot
 	revert  *journal.Merge  // this merge; else the workspace is removed
+	brings  bool            // reverting that one brings work to the target again
 }
 
 func (s step) name() string {
@@ -230,7 +231,7 @@ func (s step) name() string {
 
 func (s step) String() string {
 	w := s.rec.Workspace
-	if s.revert != nil && s.revert.Kind == croft.KindRevert {
+	if s.revert != nil && s.brings {
 		return fmt.Sprintf("bring the work of %s back to %s", s.revert.WorkspaceName, s.revert.Target)
 	}
 	if s.revert != nil {
@@ -264,7 +265,11 @@ func (svc *History) planInverse(ctx context.Context, ops []journal.Operation, mo
 				return nil, err
 			}
 			if m != nil {
-				steps = append(steps, step{revert: m})
+				brings, err := svc.takesAway(ctx, *m)
+				if err != nil {
+					return nil, err
+				}
+				steps = append(steps, step{revert: m, brings: brings})
 			}
 			continue
 		}
@@ -329,6 +334,23 @@ func (svc *History) mergeOf(ctx context.Context, op journal.Operation) (*journal
 		return nil, nil
 	}
 	return &m, err
+}
+
+// takesAway reports whether a merge took work out of its target: it reverts one that brought some.
+func (svc *History) takesAway(ctx context.Context, m journal.Merge) (bool, error) {
+	isAway := false
+	for m.Kind == croft.KindRevert && m.Reverts != "" {
+		isAway = !isAway
+		before, err := svc.Journal.Merge(ctx, m.Reverts)
+		if errors.Is(err, journal.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+		m = before
+	}
+	return isAway, nil
 }
 
 // undoMerge reverts a merge through its lane.
