@@ -13,13 +13,17 @@ import (
 // since. It hashes what git has written, in process, and leaves an index that proves each file. Where only git can
 // compare, or a file differs, git does.
 func (t *Tree) CompareMoved(ctx context.Context) error {
-	if err := t.settleMoved(); err != nil {
+	if err := t.settleMoved(ctx); err != nil {
 		return t.Compare(ctx)
 	}
 	return nil
 }
 
-func (t *Tree) settleMoved() error {
+func (t *Tree) settleMoved(ctx context.Context) error {
+	rules, err := t.Repo.FileRules(ctx)
+	if err != nil {
+		return err
+	}
 	format := t.Repo.ObjectFormat()
 	before, err := index.ParseFlat(t.before, format.NewHash())
 	if err != nil {
@@ -37,6 +41,10 @@ func (t *Tree) settleMoved() error {
 		return err
 	}
 	defer dir.Close()
+	// Git writes some files as they are committed, and stages them otherwise: one with a foreign $Id$, or of another encoding.
+	if rules.HasAttributes || !walk.KeepsBytes(dir, x) {
+		return ErrAttributes
+	}
 	stats, err := x.SettleSince(before, int(dir.File().Fd()), format)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package spare_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +78,42 @@ func TestCompareMoved(t *testing.T) {
 				if err != nil || info.ModTime().Unix() >= index.ModTime().Unix() {
 					t.Errorf("%s is as young as the index: %v", file, err)
 				}
+			}
+		})
+	}
+}
+
+// TestCompareMovedConverts: a file that git writes as it is committed, and would not stage so, is not taken for unchanged.
+func TestCompareMovedConverts(t *testing.T) {
+	for name, tt := range map[string]struct{ file, attributes, content string }{
+		"an $Id$ of another system":  {".gitattributes", "* ident\n", "$Id: by somebody else $\n"},
+		"another encoding":           {".gitattributes", "dir/b working-tree-encoding=UTF-16\n", "\xff\xfeh\x00i\x00\n\x00"},
+		"attributes of a repository": {".git/info/attributes", "* ident\n", "$Id: by somebody else $\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			r.Write(tt.file, tt.attributes)
+			r.Write("dir/a", "one\n")
+			first := r.Commit("first")
+			blob := r.Beside("blob")
+			gittest.WriteFile(t, blob, tt.content)
+			r.Git("update-index", "--add", "--cacheinfo", "100644,"+r.Git("hash-object", "-w", "--no-filters", blob)+",dir/b")
+			r.Git("commit", "--quiet", "--message=second")
+			second := r.Git("rev-parse", "HEAD")
+			repo, err := git.Open(gitcmd.New(gitcmd.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "state", "git")}), r.Dir)
+			must(t, err)
+			defer repo.Close()
+			dir := r.Beside("spare")
+			must(t, os.Mkdir(dir, 0o700))
+			id, err := fsx.IdentityOf(dir)
+			must(t, err)
+			s := &spare.Tree{Repo: repo.Repository.Repository, Path: dir, Identity: id, Index: r.Beside("index")}
+			must(t, s.Fill(t.Context(), first, 1))
+			must(t, s.Settle(t.Context(), time.Now()))
+			must(t, s.MoveTo(t.Context(), first, second, 1))
+			if err := s.CompareMoved(t.Context()); !errors.Is(err, spare.ErrDiffers) {
+				t.Errorf("CompareMoved = %v", err)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -56,7 +57,7 @@ func (s *Seen) AreAsStaged(ctx context.Context, how Conversions, format object.F
 		return false
 	}
 	defer top.Close()
-	if !s.keepsBytes(top) {
+	if !KeepsBytes(top, s.index) {
 		return false
 	}
 	for _, c := range s.Changed {
@@ -71,11 +72,11 @@ func (s *Seen) AreAsStaged(ctx context.Context, how Conversions, format object.F
 // something else. A file of attributes without them only says how lines end.
 var converting = [][]byte{[]byte("filter"), []byte("ident"), []byte("encoding")}
 
-// keepsBytes reports whether no file of attributes in the checkout may change what a file without a carriage
-// return becomes when it is staged. One that is not staged is an unknown name.
-func (s *Seen) keepsBytes(top *fsx.Dir) bool {
-	for i := range s.index.Len() {
-		name := s.index.Path(i)
+// KeepsBytes reports whether no file of attributes in a checkout may change what a file without a carriage
+// return becomes when it is staged. It reads those that are staged.
+func KeepsBytes(top *fsx.Dir, x *index.Flat) bool {
+	for i := range x.Len() {
+		name := x.Path(i)
 		if !isAttributes(name) {
 			continue
 		}
