@@ -18,21 +18,21 @@ func (svc *Lanes) settleBlocked(ctx context.Context, r *project.Project, l landi
 	if len(hosts) == 0 {
 		return steps, nil
 	}
-	look := func(from, to string) error {
+	look := func(to string) error { // with the steps below: one may remove what another one needs to be gone
 		if err := requireOneHost(hosts); err != nil {
 			return err
 		}
-		changes, err := attempts.Diff(ctx, from, to)
+		changes, err := attempts.Diff(ctx, l.tip, to)
 		if err != nil {
 			return err
 		}
 		return hosts[0].Look(ctx, l.tip, changes)
 	}
-	if isDirty, _ := asDirty(look(l.tip, steps[len(steps)-1].Commit)); !isDirty {
+	if isDirty, _ := asDirty(look(steps[len(steps)-1].Commit)); !isDirty {
 		return steps, ctx.Err()
 	}
 	for i, step := range steps {
-		isDirty, cause := asDirty(look(step.Parent, step.Commit))
+		isDirty, cause := asDirty(look(step.Commit))
 		if !isDirty {
 			continue
 		}
