@@ -122,6 +122,19 @@ func tableOfRecord() []line {
 			lost(f)
 			f.Merge = &croft.Merge{State: croft.MergeDone, SubmittedAt: f.Workspace.Run.StartedAt.Add(time.Second)}
 		}), "dirty", "1 file not committed", "croft diff x"},
+		{"its agent is lost, and an earlier run was finished", with(fresh(), func(f *Facts) {
+			lost(f)
+			f.Workspace.Finished = &croft.Finished{At: f.Workspace.Run.StartedAt.Add(-time.Second)}
+		}), "orphan", "its agent has ended without saying how", "croft diff x"},
+		{"its agent is lost, and earlier work was submitted", with(fresh(), func(f *Facts) {
+			lost(f)
+			f.Merge = &croft.Merge{State: croft.MergeDone, SubmittedAt: f.Workspace.Run.StartedAt.Add(-time.Second)}
+		}), "orphan", "its agent has ended without saying how", "croft diff x"},
+		{"its work could not be finished, and an earlier run was", with(fresh(), func(f *Facts) {
+			lost(f)
+			f.Workspace.Run.How, f.Workspace.Run.Unfinished = croft.RunDone, "a lock"
+			f.Workspace.Finished = &croft.Finished{At: f.Workspace.Run.EndedAt.Add(-time.Second)}
+		}), "stuck", "its agent has ended, and its work could not be finished: a lock", "croft finish x"},
 		{"its work could not be finished", with(fresh(), func(f *Facts) {
 			lost(f)
 			f.Workspace.Run.How, f.Workspace.Run.Unfinished = croft.RunDone, "a lock"
@@ -138,6 +151,8 @@ func tableOfMerges() []line {
 		{"held by", with(waits(croft.MergeQueued), func(f *Facts) { f.Merge.IsHeld, f.Merge.Hold = true, &croft.MergeHold{Actor: "ada"} }), "held", "by ada", "croft queue release x"},
 		{"held, undriven", with(waits(croft.MergeQueued), func(f *Facts) { f.Merge.IsHeld, f.Queue.IsUnrun = true, true }), "held", "", "croft queue release x"},
 		{"queued", with(waits(croft.MergeQueued), func(f *Facts) { f.Queue.Place = 2 }), "queued", "2nd", ""},
+		{"queued, the first", with(waits(croft.MergeQueued), func(f *Facts) { f.Queue.Place = 1 }), "queued", "1st", ""},
+		{"queued, at the end of a long queue", with(waits(croft.MergeQueued), func(f *Facts) { f.Queue.Place = 112 }), "queued", "112th", ""},
 		{"queued, undriven", with(waits(croft.MergeQueued), func(f *Facts) { f.Queue = Queue{2, true} }), "queued", "nobody drives the queue", "croft queue run"},
 		{"conflict", with(pending(croft.Conflict), func(f *Facts) {
 			f.Merge.Conflicts = []croft.ConflictedPath{{Path: "src/f1.txt", Against: "fix-login"}, {Path: "b"}}
@@ -152,6 +167,9 @@ func tableOfMerges() []line {
 		{"conflict of a part of it", with(pending(croft.Conflict), func(f *Facts) {
 			f.Forecast, f.Merge.Target, f.Merge.Kind = Forecast{IsKnown: true}, "main", croft.KindApply
 		}), "conflict", "a message", "croft merge --resolve x"},
+		{"conflict of all of it, over", with(pending(croft.Conflict), func(f *Facts) {
+			f.Forecast, f.Merge.Target, f.Merge.Kind = Forecast{IsKnown: true}, "main", croft.KindMerge
+		}), "pending", "finished", "croft merge x"},
 		{"conflict, new commit", with(pending(croft.Conflict), func(f *Facts) { f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
 		{"check failed", with(pending(croft.CheckFailed), func(f *Facts) {
 			f.Merge.Checks = []croft.Check{{Command: "go vet", Passed: true}, {Command: "go test", Tail: "ok a\n--- FAIL: TestB\n"}}
@@ -237,6 +255,10 @@ func tableOfWork() []line {
 		}), "resolving", "all resolved, not committed", "croft merge x"},
 		{"a check failed, and something is merged into it", with(pending(croft.CheckFailed), func(f *Facts) { f.InMerge = true }), "check-failed", "a message", "croft logs x"},
 		{"failed", with(committed(), ends(croft.Failed)), "failed", "the agent failed", "croft diff x"},
+		{"failed, before a run that failed", with(fresh(), func(f *Facts) {
+			ends(croft.Failed)(f)
+			f.Workspace.Run = &croft.Run{State: croft.RunEnded, How: croft.RunFailed, StartedAt: f.Workspace.Finished.At.Add(time.Second)}
+		}), "failed", "the agent failed", "croft diff x"},
 		{"killed", with(committed(), ends(croft.Killed)), "killed", "the agent was killed", "croft diff x"},
 		{"failed, new commit", with(committed(), func(f *Facts) { ends(croft.Failed)(f); f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
 		{"dirty", with(committed(), func(f *Facts) { f.Files.Changed = 2 }), "dirty", "2 files not committed", "croft diff x"},
