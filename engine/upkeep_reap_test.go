@@ -86,6 +86,18 @@ func TestReapKeepsWork(t *testing.T) {
 	}
 }
 
+// TestReapKeepsSubagents: the commits of a subagent's orphan may be known to nobody, so the workspace stays.
+func TestReapKeepsSubagents(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	w := abandoned(t, r, croft.CreateRequest{Name: "a", Role: croft.RoleSubagent, RoleFiles: croft.RoleFilesSkip})
+	gittest.WriteFile(t, filepath.Join(w.Path, "done.txt"), "x")
+	r.GitIn(w.Path, "add", "--all")
+	r.GitIn(w.Path, "commit", "--quiet", "-m", "work")
+	res := reap(t, engineIn(t, r, expired), croft.ReapRequest{})
+	wantKept(t, "commits of a subagent", res.Removed, res.Kept, croft.WorkspaceDirty)
+}
+
 // TestReapOwners writes leases of all kinds of owners into the database. An owner that
 // cannot be examined counts as alive.
 func TestReapOwners(t *testing.T) {

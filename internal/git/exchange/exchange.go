@@ -370,9 +370,11 @@ func (m *Move) isUnwritten(in *fsx.Dir, name string, was fsx.Entry, sum string) 
 
 func openBelow(d *fsx.Dir, dir string) (*fsx.Dir, error) { return d.OpenBelow(filepath.FromSlash(dir)) }
 
-func makeBelow(d *fsx.Dir, dir string) (*fsx.Dir, error) {
+func makeBelow(d *fsx.Dir, dir string) (*fsx.Dir, error) { return makeBelowAs(d, dir, 0o777) }
+
+func makeBelowAs(d *fsx.Dir, dir string, mode os.FileMode) (*fsx.Dir, error) {
 	if dir == "." {
 		return d.OpenBelow(".")
 	}
-	return d.MakeBelow(filepath.FromSlash(dir), 0o777)
+	return d.MakeBelow(filepath.FromSlash(dir), mode)
 }

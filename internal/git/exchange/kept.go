@@ -79,7 +79,7 @@ func (k *Keeper) Keep(file string) (in *fsx.Dir, name string, err error) {
 	}
 	k.n++
 	in, name, is := top, strconv.Itoa(k.n), strconv.Itoa(k.n)
-	if below, err := top.MakeBelow(filepath.FromSlash(path.Dir(file)), 0o700); err == nil && file != "" && !below.Has(path.Base(file)) {
+	if below, err := makeBelowAs(top, path.Dir(file), 0o700); err == nil && file != "" && !below.Has(path.Base(file)) {
 		_ = top.Close()
 		in, name, is = below, path.Base(file), file
 	} else if err == nil {

@@ -1,0 +1,70 @@
+package exchange
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestNamesOfKept(t *testing.T) {
+	for n, want := range map[int]string{1: "a", 5: "a, b, c, d, e", 6: "a, b, c, d, e and 1 more"} {
+		if got := (Kept{Files: strings.Split("abcdef", "")[:n]}).Names(); got != want {
+			t.Errorf("of %d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// TestKeeper: what is kept of one move lies in one directory, at the paths that it had, as long as these are free.
+func TestKeeper(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []Kept
+	k := Keeper{Under: filepath.Join(top, "kept"), Kept: &kept}
+	for i, file := range []string{"dir/a", "dir/a", "b", "", "dir/a/below"} {
+		in, name, err := k.Keep(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := in.WriteFile(name, []byte(fmt.Sprint(i)), 0o600); err != nil {
+			t.Errorf("%q as %q: %v", file, name, err)
+		}
+		_ = in.Close()
+	}
+	want := []string{"dir/a", "2", "b", "4", "5"}
+	if len(kept) != 1 || !slices.Equal(kept[0].Files, want) {
+		t.Fatalf("%+v", kept)
+	}
+	for i, file := range want {
+		if b, err := os.ReadFile(filepath.Join(kept[0].Dir, file)); string(b) != fmt.Sprint(i) {
+			t.Errorf("%s is %q, %v", file, b, err)
+		}
+	}
+	list := ListKept(k.Under)
+	if len(list) != 1 || list[0].Dir != kept[0].Dir || len(list[0].Files) != len(want) {
+		t.Errorf("listed: %+v", list)
+	}
+}
+
+// TestListOfMany: of each directory so many files are listed, and a directory without any is not.
+func TestListOfMany(t *testing.T) {
+	under := t.TempDir()
+	for i := range mostKept + 1 {
+		if err := os.MkdirAll(filepath.Join(under, "many", "dir"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(under, "many", "dir", fmt.Sprint(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(under, "empty", "dir"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if list := ListKept(under); len(list) != 1 || filepath.Base(list[0].Dir) != "many" || len(list[0].Files) != mostKept {
+		t.Errorf("listed: %+v", list)
+	}
+}
