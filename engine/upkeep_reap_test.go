@@ -98,6 +98,21 @@ func TestReapKeepsSubagents(t *testing.T) {
 	wantKept(t, "commits of a subagent", res.Removed, res.Kept, croft.WorkspaceDirty)
 }
 
+// TestReapLeavesPlainDirectories: a workspace that is the project itself is not taken for its age.
+func TestReapLeavesPlainDirectories(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	plain := filepath.Join(filepath.Dir(r.Dir), "plain")
+	if err := os.Mkdir(plain, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	e := engineIn(t, r, 0)
+	create(t, e, croft.CreateRequest{Repo: plain, Name: "a", Mode: croft.ModeLegacy})
+	if res := reap(t, e, croft.ReapRequest{Repo: plain, OlderThan: 1}); len(res.Removed)+len(res.Kept) != 0 {
+		t.Errorf("Reap = %+v", res)
+	}
+}
+
 // TestReapOwners writes leases of all kinds of owners into the database. An owner that
 // cannot be examined counts as alive.
 func TestReapOwners(t *testing.T) {

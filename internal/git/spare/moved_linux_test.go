@@ -42,6 +42,7 @@ func TestCompareMoved(t *testing.T) {
 			r.Write("dir/a", before)
 			first := r.Commit("first")
 			r.Write("dir/a", tt.content)
+			r.Write("z-added", "added\n")
 			second := r.Commit("second")
 			log, script := filepath.Join(r.Home, "log"), filepath.Join(r.Home, "git")
 			gittest.WriteFile(t, script, "#!/bin/sh\n[ -z \"$GIT_INDEX_FILE\" ] || echo \"$@\" >>"+log+"\nexec git \"$@\"\n")
@@ -73,7 +74,7 @@ func TestCompareMoved(t *testing.T) {
 			}
 			index, err := os.Stat(s.Index)
 			must(t, err)
-			for _, file := range []string{"same", "dir/a"} {
+			for _, file := range []string{"same", "dir/a", "z-added"} {
 				info, err := os.Stat(filepath.Join(dir, file))
 				if err != nil || info.ModTime().Unix() >= index.ModTime().Unix() {
 					t.Errorf("%s is as young as the index: %v", file, err)
