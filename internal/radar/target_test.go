@@ -72,3 +72,23 @@ func BenchmarkTarget(b *testing.B) {
 		})
 	}
 }
+
+// TestScanTargetOfSeveralBases: a head that parted from its target at several commits is merged, whatever the sides touched.
+func TestScanTargetOfSeveralBases(t *testing.T) {
+	f := newField(t, gittest.Corpus{Files: 9, Agents: 1, Heat: 50, Seed: 1})
+	base := f.advance(t, f.input.Target, "x", "base\n")
+	left, right := f.advance(t, base, "left", "l\n"), f.advance(t, base, "right", "r\n")
+	tree := f.Git("merge-tree", "--write-tree", left, right)
+	one, other := f.Git("commit-tree", tree, "-p", left, "-p", right, "-m", "one"), f.Git("commit-tree", tree, "-p", right, "-p", left, "-m", "other")
+	head := f.advance(t, one, "x", "mine\n")
+	f.input = Input{Target: f.advance(t, other, "x", "theirs\n"), Heads: []string{head}}
+	told := 0
+	err := f.scanner.ScanTarget(t.Context(), f.input, func(of string, c *Collision) {
+		if told++; of != head || c == nil || !slices.Equal(c.Paths, []string{"x"}) {
+			t.Errorf("%s: %v", of, c)
+		}
+	})
+	if err != nil || told != 1 {
+		t.Errorf("told %d times, %v", told, err)
+	}
+}
