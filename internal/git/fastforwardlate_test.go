@@ -53,10 +53,15 @@ func TestAdvanceKeepsLateEdits(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer a.Cancel()
+			isExchanged := a.move != nil
 			tt.do(r)
 			err = a.Apply(t.Context())
-			if _, dirty := errors.AsType[*HostDirtyError](err); !dirty {
-				t.Errorf("it failed otherwise: %v", err)
+			found, dirty := errors.AsType[*HostDirtyError](err)
+			if !dirty {
+				t.Fatalf("it failed otherwise: %v", err)
+			}
+			if isNew := tt.path == "dir/new"; isExchanged && (found.Cause == inTheWay) != isNew {
+				t.Errorf("the cause is %q", found.Cause)
 			}
 			if got, _ := os.ReadFile(filepath.Join(r.Dir, tt.path)); string(got) != "mine\n" {
 				t.Errorf("the edit became %q", got)

@@ -48,6 +48,10 @@ func TestAdvanceAfterADeadMove(t *testing.T) {
 			if got := readFile(t, filepath.Join(r.Dir, "goes")); got != "new\n" {
 				t.Errorf("the file is %q", got)
 			}
+			a.Cancel()
+			if left, err := os.ReadDir(filepath.Dir(own)); err != nil || len(left) > 0 {
+				t.Errorf("left in Croft's own directory: %v, %v", left, err)
+			}
 		})
 	}
 }
