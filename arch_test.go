@@ -779,12 +779,12 @@ const maxPackageLines = 3000
 var packageLines = map[string]int{
 	".":                   4_900,  // the contract in prose: half of it is comments
 	"engine":              1_175,  // a line or three a call, and what walks again what is watched
-	"internal/cli":        15_800, // one file a command; what they say is below it
+	"internal/cli":        15_850, // one file a command; what they say is below it
 	"internal/dashboard":  8_000,  // one file a page
 	"internal/config":     3_200,  // a few lines a setting, and how one is written
 	"internal/equip":      3_300,  // what comes in, from which of seven places, and what is in stock of it
 	"internal/fsx":        3_700,  // one small file for each way in which an agent could lead a write astray
-	"internal/git":        8_000,  // the statuses that are walked, remembered and watched among them
+	"internal/git":        8_100,  // the statuses that are walked, remembered and watched among them
 	"internal/lane":       3_600,  // one queue: what waits, what is tried, what is published
 	"internal/git/gitcmd": 3_250,  // the one door, and all that it does not believe
 	"internal/journal":    3_700,  // the rows of every noun, beside the protocol of transactions

@@ -113,15 +113,15 @@ func (a *app) leaveMerges(ctx context.Context, svc live.Getter, merges []croft.M
 			names = append(names, shellWord(m.WorkspaceName))
 		}
 	}
-	stay := "stays"
+	stay, it := "stays", "it"
 	switch {
 	case len(names) == 0:
 		a.note("no longer waiting; nothing is queued any more: croft list")
 		return statusError(croft.ExitCanceled)
 	case len(names) > 1:
-		stay = "stay"
+		stay, it = "stay", "them"
 	}
-	a.note("no longer waiting; %s %s queued: %s, or croft queue cancel %s", strings.Join(names, ", "), stay, driveCommand, strings.Join(names, " "))
+	a.note("no longer waiting; %s %s queued, and the next merge takes %s along: %s, or croft queue cancel %s", strings.Join(names, ", "), stay, it, driveCommand, strings.Join(names, " "))
 	return statusError(croft.ExitCanceled)
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/croft-sh/croft"
 )
@@ -15,12 +16,11 @@ func lastUndo(ctx context.Context, svc croft.History, repo croft.Ref) (croft.ID,
 	if err != nil {
 		return "", err
 	}
-	isUndo := map[croft.ID]bool{}
-	for _, act := range acts.Items {
-		isUndo[act.ID] = act.Kind == "undo"
+	redone := func(act croft.Operation) bool {
+		return slices.ContainsFunc(acts.Items, func(o croft.Operation) bool { return o.ID == act.Undoes && o.Kind == "undo" })
 	}
 	for _, act := range acts.Items {
-		if act.Kind == "undo" && act.IsUndoable && !isUndo[act.Undoes] {
+		if act.Kind == "undo" && act.IsUndoable && !redone(act) {
 			return act.ID, nil
 		}
 	}

@@ -20,11 +20,15 @@ func TestRemarkRests(t *testing.T) {
 	var w bytes.Buffer
 	a := &app{env: Env{Stderr: &w, ErrWidth: 100, Width: 100}}
 	stuck := func(name string, code croft.Code, details string) croft.Merge {
-		return croft.Merge{WorkspaceName: name, Target: "main", State: croft.MergeDone, Status: croft.MergePending, Reason: code, Message: "a check failed", Details: details,
-			Conflicts: []croft.ConflictedPath{{Path: "f1", Hunks: []croft.ConflictHunk{{Line: 3}}}}}
+		return croft.Merge{
+			WorkspaceName: name, Target: "main", State: croft.MergeDone, Status: croft.MergePending, Reason: code, Message: "a check failed", Details: details,
+			Conflicts: []croft.ConflictedPath{{Path: "f1", Hunks: []croft.ConflictHunk{{Line: 3}}}},
+		}
 	}
-	a.remarkSteps(a.remarkRests([]croft.Merge{kept("a", "croft remove --yes a"), kept("b", "croft remove --yes b"), other, kept("e", "cd /elsewhere"),
-		stuck("f", croft.Conflict, ""), stuck("g", croft.HostDirty, "src/a.go"), stuck("h", croft.CheckFailed, ""), stuck("i", croft.CheckFailed, "")}))
+	a.remarkSteps(a.remarkRests([]croft.Merge{
+		kept("a", "croft remove --yes a"), kept("b", "croft remove --yes b"), other, kept("e", "cd /elsewhere"),
+		stuck("f", croft.Conflict, ""), stuck("g", croft.HostDirty, "src/a.go"), stuck("h", croft.CheckFailed, ""), stuck("i", croft.CheckFailed, ""),
+	}))
 	if want := `  main moved outside of its lane
   f: in conflict with main in f1:3
   g: your checkout of main has changes in src/a.go: commit or stash them first

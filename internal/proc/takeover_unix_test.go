@@ -61,7 +61,7 @@ func TestOrphanedByItsTerminal(t *testing.T) {
 			t.Fatal("its caller is there")
 		}
 		taken.isHungUp.Store(true)
-		go caller.Close()
+		go func() { _ = caller.Close() }()
 		if !taken.IsOrphaned() {
 			t.Fatal("its caller is gone")
 		}
