@@ -211,7 +211,7 @@ func RemovingRows() []RemovingRow {
 		{"discard", "it is not wanted", "stays in the trash only", "trash", "if not named"},
 		{"remove", "the workspace is not needed", "as it is", "trash", "if not committed"},
 		{"clean", "tidy up", "only what is in the target already", "trash", "always"},
-		{"reap", "its agent died", "kept if it is nowhere else", "trash", "always"},
+		{"reap", "its agent is gone (orphan)", "kept if it is nowhere else", "trash", "always"},
 		{"gc", "disk space", "kept 30 more days as commits and snapshot", "deleted after 7 days in the trash", ""},
 	}
 }
