@@ -98,6 +98,24 @@ func TestReapKeepsSubagents(t *testing.T) {
 	wantKept(t, "commits of a subagent", res.Removed, res.Kept, croft.WorkspaceDirty)
 }
 
+// TestReapKeepsDetached: of commits beside the branch nothing would stay but what the trash keeps for a time.
+func TestReapKeepsDetached(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	w := abandoned(t, r, croft.CreateRequest{Name: "a"})
+	r.GitIn(w.Path, "checkout", "--quiet", "--detach")
+	gittest.WriteFile(t, filepath.Join(w.Path, "done.txt"), "x")
+	r.GitIn(w.Path, "add", "--all")
+	r.GitIn(w.Path, "commit", "--quiet", "-m", "work")
+	later := engineIn(t, r, expired)
+	res := reap(t, later, croft.ReapRequest{})
+	wantKept(t, "commits of no branch", res.Removed, res.Kept, croft.WorkspaceDirty)
+	r.GitIn(w.Path, "checkout", "--quiet", "-B", w.Branch)
+	if res := reap(t, later, croft.ReapRequest{}); len(res.Removed) != 1 {
+		t.Errorf("once the branch has them: %+v", res)
+	}
+}
+
 // TestReapLeavesPlainDirectories: a workspace that is the project itself is not taken for its age.
 func TestReapLeavesPlainDirectories(t *testing.T) {
 	t.Parallel()

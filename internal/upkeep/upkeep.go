@@ -46,7 +46,7 @@ type Upkeep struct {
 // ReapOrphans removes workspaces whose leases have expired and whose owners are dead, whose
 // agent is gone without a word, or that are older than the request says. A workspace that a
 // guard protects is in Kept. So is one with unmerged commits, unless all its leases ended in
-// this start of the machine or the request has OlderThan and RemoveForce: then its branch stays. With DryRunOn nothing
+// this start of the machine and its branch has them, or the request has OlderThan and RemoveForce: then its branch stays. With DryRunOn nothing
 // is removed.
 func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req croft.ReapRequest) (*croft.CleanResult, error) {
 	leases, err := svc.Journal.Leases(ctx, s.ID)
@@ -68,7 +68,8 @@ func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req crof
 		if err != nil {
 			return removal.Spec{}, err
 		}
-		if err := guardUnmerged(rec, req, done, svc.isOrphaned(leases[rec.Workspace.ID])); err != nil {
+		isKept := svc.isOrphaned(leases[rec.Workspace.ID]) && isOnBranch(ctx, s.Project, rec)
+		if err := guardUnmerged(rec, req, done, isKept); err != nil {
 			return removal.Spec{}, err
 		}
 		mode := croft.BranchDelete
@@ -111,11 +112,11 @@ func (svc *Upkeep) lostRuns(ctx context.Context, r *project.Project) (map[croft.
 // guardUnmerged refuses a workspace that has commits which its target does not have. It
 // allows an orphan, whose branch is kept, unless it was a subagent's or the machine was restarted since, and
 // any workspace if the request has OlderThan and RemoveForce.
-func guardUnmerged(rec journal.Record, req croft.ReapRequest, isDone, isOrphan bool) error {
+func guardUnmerged(rec journal.Record, req croft.ReapRequest, isDone, isKept bool) error {
 	isForced := req.OlderThan > 0 && req.Mode == croft.RemoveForce
 	restarted := rec.Boot != proc.Here().Boot
 	isSubagent := rec.Workspace.Role == croft.RoleSubagent // its session may not have told anybody of what it did
-	if isDone || isForced || isOrphan && !restarted && !isSubagent {
+	if isDone || isForced || isKept && !restarted && !isSubagent {
 		return nil
 	}
 	e := &croft.Error{
@@ -125,6 +126,15 @@ func guardUnmerged(rec journal.Record, req croft.ReapRequest, isDone, isOrphan b
 		e.Message += ", and the machine was restarted since"
 	}
 	return e
+}
+
+// isOnBranch reports whether the commits of a workspace are those of its branch, which outlives it.
+func isOnBranch(ctx context.Context, r *project.Project, rec journal.Record) bool {
+	if r.Git == nil {
+		return false
+	}
+	branch, _, err := r.Trees.At(project.SpecOf(rec)).Head(ctx)
+	return err == nil && branch != "" && branch == rec.Workspace.Branch
 }
 
 // isOrphaned reports whether all leases of a workspace expired and all their owners are
