@@ -44,7 +44,7 @@ func TestUninstallOfPlantedRefs(t *testing.T) {
 	if err := os.WriteFile(packed, all.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // under the race detector it takes more than one
 	defer cancel()
 	done, err := e.Uninstall(ctx, croft.UninstallRequest{})
 	if err != nil || len(done.Repos) != 1 || len(done.Repos[0].Refs) < 20_000 {
