@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/croft-sh/croft/internal/recording"
 )
 
 // consolePages are the pages whose console blocks are run, each from its first to its last in one shell.
@@ -122,8 +124,8 @@ func consoleSteps(text string) (steps []consoleStep) {
 	return steps
 }
 
-// mark stands before and after what a command prints.
-const mark = "\x01"
+// mark stands before what a command prints.
+const mark = "\uf001"
 
 // runConsole runs the steps of a page in one shell on a terminal, and returns the lines that each prints.
 func runConsole(t *testing.T, bin string, steps []consoleStep) [][]string {
@@ -241,17 +243,26 @@ func onConsole(t *testing.T, dir string, env []string, name string, args ...stri
 	if err != nil {
 		t.Logf("the shell: %v", err)
 	}
-	return strings.ReplaceAll(withoutRewritten(out.String()), dir, "~")
+	return strings.ReplaceAll(standing(t, out.String()), dir, "~")
 }
 
-// withoutRewritten leaves out of each line what a program has written over.
-func withoutRewritten(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		line = strings.TrimRight(line, "\r")
-		lines[i] = line[strings.LastIndex(line, "\r")+1:]
+// standing is what stands on the terminal when all is printed: without the lines that a program has written over,
+// such as the progress of a check that takes longer than a moment.
+func standing(t *testing.T, printed string) string {
+	t.Helper()
+	var terminal recording.Terminal
+	const tab = "\uf009" // a character without a use, since the terminal knows no tabs
+	if _, err := terminal.Write([]byte(strings.ReplaceAll(printed, "\t", tab))); err != nil {
+		t.Fatalf("%v\n%s", err, printed)
 	}
-	return strings.Join(lines, "\n")
+	var b strings.Builder
+	for _, row := range terminal.Rows() {
+		for _, span := range row {
+			b.WriteString(span.Text)
+		}
+		b.WriteByte('\n')
+	}
+	return strings.ReplaceAll(b.String(), tab, "\t")
 }
 
 // varying is what differs from run to run: IDs, times, hashes, and the widths of the columns that have them.

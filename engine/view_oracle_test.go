@@ -241,7 +241,7 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 		return croft.ConditionBlocked
 	case isPending && m.Reason != "" && m.Reason != croft.Conflict && m.Reason != croft.TargetBroken && m.Reason != croft.Canceled:
 		return croft.ConditionStuck
-	case w.Finished != nil && w.Finished.Outcome != croft.Succeeded && w.Finished.Head == head:
+	case w.Finished != nil && w.Finished.Outcome != croft.Succeeded && w.Finished.Head == head && !(status[0] == "" && o.hasLanded(w, head)):
 		return croft.Condition(w.Finished.Outcome)
 	case status[0] != "":
 		return croft.ConditionDirty
@@ -253,6 +253,12 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 		return croft.ConditionToReview
 	}
 	return o.wordOfCommits(w, head, isPending, known && collides)
+}
+
+// hasLanded reports whether the last merge of a workspace brought main the commit that it has, and main still has its work.
+func (o *oracle) hasLanded(w croft.Workspace, head string) bool {
+	_, merged := o.revertsOf(w)
+	return merged == head && !o.isReverted(w, head) && o.isIntegrated(w, head)
 }
 
 // wordOfCommits says what a workspace is like that has nothing but commits.

@@ -90,7 +90,9 @@ func bigProject(t *testing.T, files int) *project {
 	p := newProject(t)
 	origin := filepath.Join(p.top, "origin.git")
 	p.git(p.top, "init", "--quiet", "--bare", "--initial-branch=main", origin)
-	cmd := exec.CommandContext(bounded(t), "git", "-C", origin, "-c", "fastimport.unpackLimit=0", "fast-import", "--quiet")
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience) // 100,000 files are compressed
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", "-C", origin, "-c", "fastimport.unpackLimit=0", "fast-import", "--quiet")
 	cmd.Env = p.environ()
 	in, err := cmd.StdinPipe()
 	if err != nil {

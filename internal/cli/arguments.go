@@ -10,10 +10,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// takesNothing refuses arguments.
+// takesNothing refuses arguments. What stands after a command that has others below it is meant to be one of them.
 func takesNothing(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		return nil
+	case cmd.HasAvailableSubCommands():
+		return unknownCommandError(cmd, args[0])
 	}
 	return usageError(cmd, "unexpected argument "+quoted(args[0]))
 }

@@ -19,6 +19,11 @@ func commandAliases() map[string][]string {
 	}
 }
 
+// flagAliases are the flags that other tools call differently: those of a command that are meant by a name.
+func flagAliases() map[string][]string {
+	return map[string][]string{"from": {"base"}, "start-point": {"base"}, "to": {"into"}, "onto": {"into"}, "target": {"into"}}
+}
+
 func addAliases(root *cobra.Command) {
 	aliases := commandAliases()
 	for _, cmd := range root.Commands() {
@@ -159,6 +164,11 @@ func (a *app) withNearestFlag(cmd *cobra.Command, err error) string {
 	})
 	name := unknown.GetSpecifiedName()
 	near := nearest(name, names)
+	for _, same := range flagAliases()[name] {
+		if slices.Contains(names, same) {
+			near = same
+		}
+	}
 	if near == "" {
 		return ""
 	}

@@ -31,7 +31,7 @@ func ended(f *Facts) (Verdict, bool) {
 		return f.verdictFor(croft.ConditionStuck, "its agent has ended, and its work could not be finished: "+r.Unfinished, croft.ActionFinish)
 	}
 	switch end := f.Workspace.Finished; {
-	case end == nil || end.Head != f.Workspace.Head:
+	case end == nil || end.Head != f.Workspace.Head || f.hasLanded():
 		return none()
 	case end.Outcome == croft.Failed:
 		return f.verdictOf(croft.ConditionFailed, "failed", croft.RunFailed)
@@ -39,6 +39,11 @@ func ended(f *Facts) (Verdict, bool) {
 		return f.verdictOf(croft.ConditionKilled, "was killed", croft.RunKilled)
 	}
 	return none()
+}
+
+// hasLanded reports whether all that a workspace has was merged, so that there is nothing to look at, however its agent ended.
+func (f *Facts) hasLanded() bool {
+	return f.IsAsMerged && f.HasSeenCommits && f.Commits.IsIntegrated && f.HasSeenFiles && f.Files.Changed == 0
 }
 
 // verdictOf says of an agent that did not succeed how it ended, and what to look at: its work, or, if Croft ran it and it has

@@ -204,6 +204,14 @@ func tableOfWork() []line {
 	ends := func(o croft.Outcome) func(*Facts) {
 		return func(f *Facts) { f.Workspace.Finished = &croft.Finished{Outcome: o, Head: f.Workspace.Head} }
 	}
+	landed := func(o croft.Outcome) func(*Facts) { // and finished afterwards, which is another merge, of the same commit
+		return func(f *Facts) {
+			merged(f)
+			ends(o)(f)
+			f.IsAsMerged = true
+			f.Merge = &croft.Merge{State: croft.MergeDone, Status: croft.MergePending, Head: f.Workspace.Head}
+		}
+	}
 	return []line{
 		{"leased", with(committed(), func(f *Facts) { f.Workspace.Lease = &croft.Lease{Process: "claude"} }), "working", "claude", ""},
 		{"leased since its run ended", with(committed(), func(f *Facts) {
@@ -260,6 +268,9 @@ func tableOfWork() []line {
 			f.Workspace.Run = &croft.Run{State: croft.RunEnded, How: croft.RunFailed, StartedAt: f.Workspace.Finished.At.Add(time.Second)}
 		}), "failed", "the agent failed", "croft diff x"},
 		{"killed", with(committed(), ends(croft.Killed)), "killed", "the agent was killed", "croft diff x"},
+		{"killed, after all of it was merged", with(committed(), landed(croft.Killed)), "merged", "as 2527144", "croft remove x"},
+		{"killed, after a part of it was merged", with(committed(), func(f *Facts) { landed(croft.Killed)(f); f.Files.Changed = 1 }), "killed", "the agent was killed", "croft diff x"},
+		{"killed, after its work came to the target by another way", with(committed(), func(f *Facts) { landed(croft.Killed)(f); f.IsAsMerged = false }), "killed", "the agent was killed", "croft diff x"},
 		{"failed, new commit", with(committed(), func(f *Facts) { ends(croft.Failed)(f); f.Workspace.Head = "c1" }), "ahead", "2 commits", "croft merge x"},
 		{"dirty", with(committed(), func(f *Facts) { f.Files.Changed = 2 }), "dirty", "2 files not committed", "croft diff x"},
 		{"some held back", with(committed(), func(f *Facts) { f.Files = FileFacts{Changed: 2, HeldBack: []string{".env"}} }), "dirty", "2 files not committed", "croft diff x"},

@@ -35,12 +35,18 @@ func TestIdleGitsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 6 { // longer than the expiry, all in all
+	for judged, began := 0, time.Now(); judged < 6; time.Sleep(idle / 4) { // longer than the expiry, all in all
+		asked := time.Now()
 		use()
-		if objects, refs, attempts := has(); !objects || !refs || !attempts {
+		objects, refs, attempts := has()
+		switch isLate := time.Since(asked) > idle/2; { // a machine that stood still lets them end rightly
+		case !isLate && !(objects && refs && attempts):
 			t.Fatalf("gits that are kept: %v, %v, %v", objects, refs, attempts)
+		case !isLate:
+			judged++
+		case time.Since(began) > time.Minute:
+			t.Fatal("the machine stands still all the time")
 		}
-		time.Sleep(idle / 4)
 	}
 	for round := range 2 {
 		deadline := time.Now().Add(10 * idle)

@@ -163,13 +163,22 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 	if nothing, err := isEmpty(ctx, r, w, m.Merge); nothing && err == nil {
 		m.Message, m.Hint = "there is nothing to merge; waits for work, or croft discard", "croft discard "+w.Name
 	}
+	landed, err := svc.landedBefore(ctx, r, w, m)
+	if err != nil {
+		return nil, err
+	}
+	if landed != "" {
+		m.Message, m.Hint = "all of its work was merged before", "croft remove "+w.Name
+	}
 	if req.Outcome != croft.Succeeded {
 		m.Message = fmt.Sprintf("the agent %s; %s", map[croft.Outcome]string{croft.Failed: "failed", croft.Killed: "was killed"}[req.Outcome], m.Message)
 	}
 	if rec, err = svc.Journal.Record(ctx, w.ID); err != nil {
 		return nil, err
 	}
-	rec.Workspace.MergeStatus = croft.MergePending
+	if landed == "" {
+		rec.Workspace.MergeStatus = croft.MergePending
+	}
 	rec.SawCommit(m.Head, len(m.HeldBack))
 	setFinished(&rec, req.Outcome, m)
 	return &m.Merge, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
