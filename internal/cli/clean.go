@@ -72,11 +72,7 @@ func (a *app) noteEmpty(ctx context.Context, svc lister) {
 	if err != nil {
 		return
 	}
-	at := "croft "
-	if a.repo != "" {
-		at += "-C " + shellWord(a.repo) + " "
-	}
-	n, remove := 0, at+"remove"
+	n, remove := 0, a.croftHere()+"remove"
 	for _, ws := range list.Items {
 		if ws.Status == croft.ConditionEmpty && !ws.IsUnseen() {
 			n++
@@ -88,7 +84,7 @@ func (a *app) noteEmpty(ctx context.Context, svc lister) {
 	}
 	are := countOf(n, "is", "are") + " empty: "
 	if to := a.stderr(); to.IsTerminal() && screen.Width(are+remove) > to.Width {
-		remove = at + "remove $(" + at + "list --state empty --names)"
+		remove = a.croftHere() + "remove $(" + a.croftHere() + "list --state empty --names)"
 	}
 	a.note("%s%s", are, remove)
 }

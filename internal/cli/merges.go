@@ -129,7 +129,7 @@ func (a *app) explainMerge(m croft.Merge) {
 		a.note("%s: the workspace stays: %s", m.WorkspaceName, m.Kept.Message)
 		a.noteLines(m.Kept.Details)
 		if m.Kept.Hint != "" {
-			a.remarkNext(m.Kept.Hint)
+			a.remarkNext(a.fromHere(m.Kept.Hint))
 		}
 	}
 	if m.Hint != "" && m.Reason != "" {

@@ -64,7 +64,9 @@ func whyNot(m croft.Merge) string {
 		}
 		return "in conflict with " + m.Target + " in " + fewNames(places)
 	case croft.HostDirty:
-		return "your checkout of " + m.Target + " has changes in " + fewNames(strings.Fields(m.Details)) + ": commit or stash them first"
+		if files := results.ChangesInTheWay(m); len(files) > 0 {
+			return "your checkout of " + m.Target + " has changes in " + fewNames(files) + ": commit or stash them first"
+		}
 	}
 	return m.Message
 }

@@ -86,6 +86,14 @@ func (a *app) fromHere(text string) string {
 	return strings.TrimPrefix(text, "cd "+shellWord(a.env.Dir)+" && ")
 }
 
+// croftHere is how a command begins that is about the project of this one.
+func (a *app) croftHere() string {
+	if a.repo == "" {
+		return "croft "
+	}
+	return "croft -C " + shellWord(a.repo) + " "
+}
+
 // remarkMerge says below a result what led to it, and what can be done next.
 func (a *app) remarkMerge(m croft.Merge) {
 	switch {
@@ -99,14 +107,14 @@ func (a *app) remarkMerge(m croft.Merge) {
 		return
 	case m.Reason == croft.Conflict:
 		a.remarkConflicts(m.Conflicts)
-	case m.Reason == croft.HostDirty:
+	case len(results.ChangesInTheWay(m)) > 0:
 		a.remarkText(prose("commit or stash it, then: "), command(nextOfMerge(m)))
 	case m.Reason != "" && m.Reason != croft.CheckFailed:
 		a.remarkText(prose("%s", printable(m.Message)))
 		a.noteLines(personalDetails(m))
 	}
 	a.remarkRest(m)
-	if m.Reason != "" && m.Reason != croft.HostDirty {
+	if m.Reason != "" && len(results.ChangesInTheWay(m)) == 0 {
 		a.hint(nextOfMerge(m))
 	}
 }

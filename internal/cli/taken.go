@@ -158,7 +158,7 @@ func (a *app) noteKept(kept []croft.Kept) {
 	for _, k := range kept {
 		a.note("kept %s: %s", k.Name, k.Reason.Message)
 		if k.Reason.Code == croft.WorkspaceDirty {
-			a.note("  next: croft diff %s", k.Name)
+			a.remarkNext(a.croftHere() + "diff " + shellWord(k.Name))
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (a *FastForward) lookAtFiles(ctx context.Context) (err error) {
 func (a *FastForward) requireFiles(context.Context) error {
 	for _, f := range a.undo.files {
 		if what := fsx.SpecialKind(f.was.Mode); what != "" {
-			return a.dirtyPaths([]string{f.path}, what+" of yours would be overwritten", nil)
+			return &HostDirtyError{Path: a.at.work, Cause: what + " of yours would be overwritten: " + f.path}
 		}
 	}
 	return nil

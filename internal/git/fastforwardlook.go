@@ -28,6 +28,9 @@ func (h *BranchCheckout) Look(ctx context.Context, old string, changes []odb.Cha
 	if a.undo, err = h.repo.lookAtFiles(h.Path, changes); err != nil {
 		return err
 	}
+	if err := a.requireFiles(ctx); err != nil {
+		return err
+	}
 	return a.checkCheckout(ctx)
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +30,7 @@ func TestAdvanceMeetsAPipe(t *testing.T) {
 			}
 			err := advance(t, open(t, r), old, now)
 			dirty, ok := errors.AsType[*HostDirtyError](err)
-			if !ok || !slices.Equal(dirty.Files, []string{path}) || !strings.Contains(dirty.Cause, "a named pipe") {
+			if !ok || len(dirty.Files) > 0 || dirty.Cause != "a named pipe of yours would be overwritten: "+path {
 				t.Errorf("%v", err)
 			}
 			if info, err := os.Lstat(full); err != nil || info.Mode().Type() != os.ModeNamedPipe {

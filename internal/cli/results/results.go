@@ -154,7 +154,11 @@ func OfMerge(m croft.Merge, work *croft.Work, signs screen.Signs, tip string) Ou
 	case croft.ChecksUntrusted:
 		says(screen.Look, "unapproved", stays)
 	case croft.HostDirty:
-		files := strings.Fields(m.Details)
+		files := ChangesInTheWay(m)
+		if len(files) == 0 {
+			says(screen.Look, "blocked", stays)
+			break
+		}
 		says(screen.Look, "blocked", fmt.Sprintf("your checkout of %s has changes in %s: %s", m.Target, wording.CountNoun(len(files), "file"), wording.FewNames(files)))
 	case croft.Canceled:
 		says(screen.Nothing, "canceled", stays)
@@ -162,6 +166,15 @@ func OfMerge(m croft.Merge, work *croft.Work, signs screen.Signs, tip string) Ou
 		says(screen.Stuck, "stuck", stays)
 	}
 	return o
+}
+
+// ChangesInTheWay are the files of a user's checkout whose changes stop a merge; none if it is something else, which the
+// merge's message says.
+func ChangesInTheWay(m croft.Merge) []string {
+	if m.Reason != croft.HostDirty || m.Details == "" {
+		return nil
+	}
+	return strings.Split(m.Details, "\n")
 }
 
 // MergeKind is what a merge asks of a person.
