@@ -52,7 +52,8 @@ func (h *BranchCheckout) takeKept() string {
 
 // chooseAside makes a directory of Croft's own for the new files, if git would write the same ones there. It does not
 // where git has to write into the checkout: on systems and file systems that exchange no files, in a sparse checkout,
-// with submodules, with attributes that only the checkout has, with filters, and where git is told not to look at files.
+// with submodules, with attributes that only the checkout has, with filters other than git-lfs, and
+// where git is told not to look at files.
 func (a *FastForward) chooseAside(ctx context.Context) error {
 	if !a.isSameAside() {
 		return nil
