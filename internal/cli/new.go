@@ -331,8 +331,8 @@ func originText(ws croft.Workspace) string {
 	if ws.BaseRef != "" && ws.BaseRef != ws.Base {
 		from = "from " + ws.BaseRef + "@" + shortCommit(ws.Base)
 	}
-	if ws.Target != "" {
-		from += " → " + ws.Target
+	if ws.Target == "" {
+		return from + ", no target: merge it with --into BRANCH"
 	}
-	return from
+	return from + " → " + ws.Target
 }

@@ -100,7 +100,7 @@ func TestOrigin(t *testing.T) {
 	}{
 		{croft.Workspace{Base: commit, BaseRef: "main", Target: "dev"}, "from main@1a2b3c4 → dev"},
 		{croft.Workspace{Base: commit, BaseRef: commit, Target: "dev"}, "from 1a2b3c4 → dev"},
-		{croft.Workspace{Base: commit, BaseRef: "v1"}, "from v1@1a2b3c4"},
+		{croft.Workspace{Base: commit, BaseRef: "v1"}, "from v1@1a2b3c4, no target: merge it with --into BRANCH"},
 		{croft.Workspace{}, ""},
 	} {
 		if got := originText(tt.ws); got != tt.want {

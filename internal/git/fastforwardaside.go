@@ -244,12 +244,13 @@ func (a *FastForward) sumFiles() {
 	if a.move == nil {
 		return
 	}
+	place := a.host.place()
 	for _, f := range a.undo.files {
 		if f.name == "" {
 			continue
 		}
 		a.undo.inDirOf(f.path, func(in *fsx.Dir, name string) (err error) {
-			a.sums[f.path], err = a.host.place().Sum(in, name, f.was)
+			a.sums[f.path], err = place.Sum(in, name, f.was)
 			return err
 		})
 	}
