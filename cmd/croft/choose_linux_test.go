@@ -22,6 +22,7 @@ type seat struct {
 	d       *desk
 	control *os.File
 	user    *os.File
+	was     *unix.Termios // the modes of the terminal before the command
 	cmd     *exec.Cmd
 
 	mu   sync.Mutex
@@ -50,6 +51,7 @@ func (d *desk) sit(args ...string) *seat {
 	s.cmd.Dir, s.cmd.Env = d.dir, append([]string{"NO_COLOR=1"}, d.env...)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = user, user, user
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	s.was = s.modes() // before the command, which is quick at times, changes them
 	if err := s.cmd.Start(); err != nil {
 		d.t.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func (s *seat) types(text string) {
 }
 
 // ends waits for the end of the command, and compares its status and the modes of the terminal.
-func (s *seat) ends(status int, was *unix.Termios) {
+func (s *seat) ends(status int) {
 	s.d.t.Helper()
 	timer := time.AfterFunc(time.Minute, func() { _ = s.cmd.Process.Kill() })
 	defer timer.Stop()
@@ -115,8 +117,8 @@ func (s *seat) ends(status int, was *unix.Termios) {
 	if got := s.cmd.ProcessState.ExitCode(); got != status {
 		s.d.t.Errorf("croft %v ends with %d, want %d", s.cmd.Args[1:], got, status)
 	}
-	if now := s.modes(); !reflect.DeepEqual(was, now) {
-		s.d.t.Errorf("croft %v leaves the terminal as %+v, and it was %+v", s.cmd.Args[1:], now, was)
+	if now := s.modes(); !reflect.DeepEqual(s.was, now) {
+		s.d.t.Errorf("croft %v leaves the terminal as %+v, and it was %+v", s.cmd.Args[1:], now, s.was)
 	}
 }
 
@@ -156,13 +158,12 @@ func (d *desk) watch() {
 		},
 	} {
 		s := d.sit("list", "--watch")
-		was := s.modes()
 		s.awaits("q ends")
 		if s.modes().Lflag&unix.ECHO != 0 {
 			d.t.Errorf("%s: what is typed is echoed", way)
 		}
 		leave(s)
-		s.ends(croft.ExitOK, was)
+		s.ends(croft.ExitOK)
 	}
 }
 
@@ -180,16 +181,14 @@ func (d *desk) choose() {
 		},
 	} {
 		s := d.sit("show")
-		was := s.modes()
 		s.awaits("esc leaves")
-		if reflect.DeepEqual(was, s.modes()) {
+		if reflect.DeepEqual(s.was, s.modes()) {
 			d.t.Errorf("%s: the terminal is not raw", way)
 		}
 		leave(s)
-		s.ends(croft.ExitCanceled, was)
+		s.ends(croft.ExitCanceled)
 	}
 	s := d.sit("path")
-	was := s.modes()
 	s.awaits("esc leaves")
 	s.types("upgrade")
 	s.awaits("1 of ")
@@ -197,5 +196,5 @@ func (d *desk) choose() {
 	s.awaits("…") // lines do not fit any more
 	s.types("\r")
 	s.awaits("app.croft/upgrade-deps")
-	s.ends(croft.ExitOK, was)
+	s.ends(croft.ExitOK)
 }
