@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
 	"github.com/spf13/cobra"
 )
 
@@ -140,19 +142,19 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	for _, r := range res.Repos {
 		refs += len(r.Refs)
 		for _, b := range r.Branches {
-			row("branch", b.Branch, "made of work that only Croft kept, in "+a.shownPath(r.Path))
+			remark := "has commits that are on no other branch"
+			if len(res.Repos) > 1 {
+				remark += ", in " + a.shownPath(r.Path)
+			}
+			row("branch", b.Branch, remark)
 		}
 		for _, path := range r.Workspaces {
 			rows = append(rows, []cell{plainCell("worktree"), plainCell(a.shownPath(path)), {text: "stays", command: "git worktree list"}})
 		}
 		a.leftRows(row, r.Left)
-		for _, path := range r.Files {
-			row("file", a.shownPath(path), was+" removed, or Croft's lines in it")
-		}
+		a.fileRows(row, r.Files, r.Path, was)
 	}
-	for _, path := range res.Files {
-		row("file", a.shownPath(path), was+" removed")
-	}
+	a.fileRows(row, res.Files, "", was)
 	a.leftRows(row, res.Left)
 	for _, k := range res.Kept {
 		row("repository", a.shownPath(k.Path), "kept: "+k.Reason.Message)
@@ -184,6 +186,38 @@ func stayVerb(n int) string {
 		return "stays"
 	}
 	return "stay"
+}
+
+// hasOtherLines reports whether a file may have lines that are not Croft's: one of the user's, or of git's.
+func hasOtherLines(path, repo string) bool {
+	switch filepath.Base(path) {
+	case "exclude", "config":
+		return true
+	}
+	return repo != "" && listing.IsWithin(path, repo) && !listing.IsWithin(path, filepath.Join(repo, ".git", "croft"))
+}
+
+// fileRows are the rows of files that go, or those of Croft's lines in them; of many in one directory there is one row. The
+// repository lies at a path.
+func (a *app) fileRows(row func(what, path, remark string), files []string, at, was string) {
+	const many = 4
+	count := map[string]int{}
+	for _, path := range files {
+		count[filepath.Dir(path)]++
+	}
+	for _, path := range files {
+		dir := filepath.Dir(path)
+		switch n := count[dir]; {
+		case n < 0: // they have their row
+		case hasOtherLines(path, at):
+			row("file", a.shownPath(path), "Croft's lines "+was+" removed")
+		case n < many:
+			row("file", a.shownPath(path), was+" removed")
+		default:
+			row("files", a.shownPath(dir), countNoun(n, "file")+" "+was+" removed")
+			count[dir] = -1
+		}
+	}
 }
 
 func (a *app) leftRows(row func(what, path, remark string), left []croft.Left) {
