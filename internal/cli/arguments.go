@@ -2,6 +2,7 @@ package cli
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,31 @@ func takesNothing(cmd *cobra.Command, args []string) error {
 		return unknownCommandError(cmd, args[0])
 	}
 	return usageError(cmd, "unexpected argument "+quoted(args[0]))
+}
+
+// refuseEmpty has a command and those below it refuse empty arguments, unless they are values or those of another program:
+// a variable of a shell that is not set would stand for the workspace in which the user is.
+func refuseEmpty(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		refuseEmpty(sub)
+	}
+	if strings.Contains(cmd.Use, "VALUE") {
+		return
+	}
+	takes := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		own := args
+		if at := cmd.ArgsLenAtDash(); at >= 0 {
+			own = args[:at]
+		}
+		if slices.Contains(own, "") {
+			return usageError(cmd, "an argument is empty: is a variable not set?")
+		}
+		if takes == nil {
+			return cobra.ArbitraryArgs(cmd, args)
+		}
+		return takes(cmd, args)
+	}
 }
 
 // takesOptional accepts one thing of a kind, or none.

@@ -66,6 +66,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newInitCommand(a), newConfigCommand(a), newServeCommand(a), newMCPCommand(a), newTokenCommand(a), newSchemaCommand(a),
 		newShellInitCommand(a), newCompletionCommand(a), newManualCommand(a), newUninstallCommand(a), newVersionCommand(a),
 	)
+	refuseEmpty(root)
 	addAliases(root)
 	a.setHelp(root)
 	root.InitDefaultHelpCmd()
