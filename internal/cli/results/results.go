@@ -201,8 +201,12 @@ func WorkSpans(work *croft.Work, signs screen.Signs) []screen.Span {
 	if !work.Has(croft.AspectCommits) || work.Changed == 0 {
 		return nil
 	}
-	spans := append([]screen.Span{{Text: gap}}, LinesCell(work.Added, work.Deleted, signs, screen.Plain)...)
-	return append(spans, screen.Span{Text: " in " + wording.CountNoun(work.Changed, "file")})
+	files := wording.CountNoun(work.Changed, "file")
+	lines := LinesCell(work.Added, work.Deleted, signs, screen.Plain)
+	if len(lines) == 0 { // a file that is empty or is not text, or only its mode
+		return []screen.Span{{Text: gap}, {Text: files}}
+	}
+	return append(append([]screen.Span{{Text: gap}}, lines...), screen.Span{Text: " in " + files})
 }
 
 // LinesCell are lines that were added and deleted, in their colours.
