@@ -85,24 +85,27 @@ func (s *Stacker) IsBack(ctx context.Context, tip string, it Item) (bool, error)
 	return err == nil && !brings, err
 }
 
-// Meets returns the paths that a merge of an item would have in conflict with its target.
-func (s *Stacker) Meets(ctx context.Context, tip string, it Item) ([]string, error) {
+// Meets returns the paths that a merge of an item would have in conflict with its target, and whether it would change a
+// file of that, or conflict.
+func (s *Stacker) Meets(ctx context.Context, tip string, it Item) (paths []string, brings bool, err error) {
 	merged, err := s.merge(ctx, tip, it)
-	var paths []string
+	if err != nil {
+		return nil, false, err
+	}
 	for _, c := range merged.Conflicts {
 		if !slices.Contains(paths, c.Path) {
 			paths = append(paths, c.Path)
 		}
 	}
-	return paths, err
+	if !merged.IsClean() {
+		return paths, true, nil
+	}
+	at, err := s.MergeTree.ReadCommit(ctx, tip)
+	return nil, err == nil && merged.Tree != at.Tree, err
 }
 
 // Brings reports whether to merge an item would change a file of its target, or conflict.
 func (s *Stacker) Brings(ctx context.Context, tip string, it Item) (bool, error) {
-	merged, err := s.merge(ctx, tip, it)
-	if err != nil || !merged.IsClean() {
-		return err == nil, err
-	}
-	at, err := s.MergeTree.ReadCommit(ctx, tip)
-	return err == nil && merged.Tree != at.Tree, err
+	_, brings, err := s.Meets(ctx, tip, it)
+	return brings, err
 }

@@ -2,7 +2,6 @@ package radar
 
 import (
 	"context"
-	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/mergetree"
@@ -10,16 +9,39 @@ import (
 
 // Reverts knows of work that was merged and taken back.
 type Reverts interface {
-	// MergeAgain returns the paths that a merge of a commit of a workspace's work into its target, which is at tip, would have
-	// in conflict. isReverted is false if no revert of the work is in force there, and then git's own merge is the answer.
-	MergeAgain(ctx context.Context, a *mergetree.Session, w croft.Workspace, commit, tip string) (paths []string, isReverted bool, err error)
+	// MergeAgain returns what a merge of a commit of a workspace's work into its target, which is at tip, does.
+	MergeAgain(ctx context.Context, a *mergetree.Session, w croft.Workspace, commit, tip string) (Again, error)
 }
 
-// reportAgain corrects what a forecast says of the collisions of reverted work with its target: a merge takes the
-// revert back, too, which the merge of two commits does not.
-func (r *Radar) reportAgain(ctx context.Context, a *mergetree.Session, g *targetGroup, out *croft.Forecast) error {
+// Again is what a merge does of work of which something has landed.
+type Again struct {
+	Does   AgainKind
+	Paths  []string     // in conflict
+	Reason croft.Reason // empty: Paths say it
+}
+
+// AgainKind is a kind of such a merge.
+type AgainKind string
+
+// The kinds of merges of work of which something has landed.
+const (
+	MergesCommits AgainKind = ""        // what git's merge of the two commits does
+	BringsBack    AgainKind = "brings"  // it takes reverts of the work back, too, and may conflict
+	BringsNothing AgainKind = "nothing" // nothing: the target has the work
+)
+
+// collision returns the collision of a workspace with its target, if there is one.
+func (k Again) collision(w croft.Workspace) (c croft.Collision, collides bool) {
+	c = croft.Collision{A: w.Name, AID: w.ID, B: w.Target, IsTarget: true, Paths: append([]string{}, k.Paths...), Reason: k.Reason}
+	return c, len(k.Paths) > 0 || k.Reason != ""
+}
+
+// mergesAgain finds out what merges of those candidates do of which something has landed, as far as that is not what git's
+// merge of the two commits does: a merge takes the reverts of its work back, too. Work that git fails to merge collides.
+func (r *Radar) mergesAgain(ctx context.Context, a *mergetree.Session, g *targetGroup) (map[croft.ID]Again, error) {
+	again := map[croft.ID]Again{}
 	if r.Reverts == nil || g.tip == "" {
-		return nil
+		return again, nil
 	}
 	for _, c := range g.candidates {
 		if c.Workspace.MergeCommit == "" { // nothing of it has landed
@@ -27,20 +49,19 @@ func (r *Radar) reportAgain(ctx context.Context, a *mergetree.Session, g *target
 		}
 		if c.Draft != nil {
 			if err := c.Draft.writeTo(ctx, c.Commit); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		paths, isReverted, err := r.Reverts.MergeAgain(ctx, a, c.Workspace, c.Commit, g.tip)
+		is, err := r.Reverts.MergeAgain(ctx, a, c.Workspace, c.Commit, g.tip)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err != nil {
-			return err
+			is = Again{Does: BringsBack, Reason: croft.Unmergeable}
 		}
-		if !isReverted {
-			continue
-		}
-		out.Pairs = slices.DeleteFunc(out.Pairs, func(p croft.Collision) bool { return p.IsTarget && p.AID == c.Workspace.ID })
-		if len(paths) > 0 {
-			out.Pairs = append(out.Pairs, croft.Collision{A: c.Workspace.Name, AID: c.Workspace.ID, B: g.target, IsTarget: true, Paths: paths})
+		if is.Does != MergesCommits {
+			again[c.Workspace.ID] = is
 		}
 	}
-	return nil
+	return again, nil
 }

@@ -121,10 +121,11 @@ func (r *Radar) compare(ctx context.Context, a *mergetree.Session, candidates []
 		if res.Collisions, err = scanner.withoutTargets(ctx, res); err != nil {
 			return nil, next, err
 		}
-		g.report(res, out)
-		if err := r.reportAgain(ctx, a, g, out); err != nil {
+		again, err := r.mergesAgain(ctx, a, g)
+		if err != nil {
 			return nil, next, err
 		}
+		g.report(res, again, out)
 	}
 	next.facts.keep(commits)
 	return groups, next, nil
@@ -167,34 +168,48 @@ func (r *Radar) groupByTarget(ctx context.Context, candidates []Candidate, out *
 }
 
 // report adds the result of a scan to a forecast, with the names of workspaces for the
-// commits.
-func (g *targetGroup) report(res ScanResult, out *croft.Forecast) {
+// commits. again corrects what the scan says of some workspaces and the target.
+func (g *targetGroup) report(res ScanResult, again map[croft.ID]Again, out *croft.Forecast) {
 	isIdle := map[string]bool{}
 	for _, commit := range res.Idle {
 		isIdle[commit] = true
 	}
-	busy := slices.DeleteFunc(slices.Clone(g.candidates), func(c Candidate) bool { return isIdle[c.Commit] })
+	busy := slices.DeleteFunc(slices.Clone(g.candidates), func(c Candidate) bool {
+		is := again[c.Workspace.ID].Does
+		return is == BringsNothing || is == MergesCommits && isIdle[c.Commit]
+	})
 	at := map[string][]int{} // the candidates with each commit
 	for i, c := range busy {
 		at[c.Commit] = append(at[c.Commit], i)
 	}
 	var pairs [][2]int
 	found := map[[2]int]croft.Collision{}
+	add := func(a, b int, said croft.Collision) {
+		p := [2]int{a, b}
+		pairs, found[p] = append(pairs, p), said
+	}
 	last := map[int]bool{}
+	for i, c := range busy {
+		if said, collides := again[c.Workspace.ID].collision(c.Workspace); collides {
+			add(i, len(busy), said)
+			last[i] = true
+		}
+	}
 	for _, c := range res.Collisions {
 		said := croft.Collision{Paths: append([]string{}, c.Paths...), Reason: c.Reason}
 		for _, a := range at[c.A] {
 			if c.B == g.tip {
-				p := [2]int{a, len(busy)}
-				said.A, said.AID, said.B, said.IsTarget = busy[a].Workspace.Name, busy[a].Workspace.ID, g.target, true
-				pairs, found[p], last[a] = append(pairs, p), said, true
+				if again[busy[a].Workspace.ID].Does == MergesCommits {
+					said.A, said.AID, said.B, said.IsTarget = busy[a].Workspace.Name, busy[a].Workspace.ID, g.target, true
+					add(a, len(busy), said)
+					last[a] = true
+				}
 				continue
 			}
 			for _, b := range at[c.B] {
-				p := [2]int{min(a, b), max(a, b)}
-				x, y := busy[p[0]].Workspace, busy[p[1]].Workspace
+				x, y := busy[min(a, b)].Workspace, busy[max(a, b)].Workspace
 				said.A, said.AID, said.B, said.BID = x.Name, x.ID, y.Name, y.ID
-				pairs, found[p] = append(pairs, p), said
+				add(min(a, b), max(a, b), said)
 			}
 		}
 	}

@@ -12,16 +12,19 @@ import (
 
 var _ radar.Reverts = (*Views)(nil)
 
-// MergeAgain returns the paths in conflict of a merge that takes back the reverts of a workspace's work, as a lane does.
-func (svc *Views) MergeAgain(ctx context.Context, a *mergetree.Session, w croft.Workspace, commit, tip string) (paths []string, isReverted bool, err error) {
+// MergeAgain returns what a merge of a workspace's work does that takes the reverts of it back, as a lane does.
+func (svc *Views) MergeAgain(ctx context.Context, a *mergetree.Session, w croft.Workspace, commit, tip string) (radar.Again, error) {
 	landed, err := svc.Journal.LandedOn(ctx, w.ID, w.Target)
 	if err != nil {
-		return nil, false, err
+		return radar.Again{}, err
 	}
 	reverts := RevertsOf(landed)
 	if len(reverts) == 0 {
-		return nil, false, nil
+		return radar.Again{}, nil
 	}
-	paths, err = merge.Trial(a, time.Now).Meets(ctx, tip, merge.Item{Kind: croft.KindMerge, Head: commit, Reverts: reverts})
-	return paths, true, err
+	paths, brings, err := merge.Trial(a, time.Now).Meets(ctx, tip, merge.Item{Kind: croft.KindMerge, Head: commit, Reverts: reverts})
+	if err != nil || brings {
+		return radar.Again{Does: radar.BringsBack, Paths: paths}, err
+	}
+	return radar.Again{Does: radar.BringsNothing}, nil
 }
