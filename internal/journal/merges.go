@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal/damage"
@@ -121,6 +122,16 @@ func (j *Journal) MergesOf(ctx context.Context, workspace croft.ID) ([]Merge, er
 func (j *Journal) LandedOn(ctx context.Context, workspace croft.ID, target string) ([]Merge, error) {
 	return read(ctx, j, scanMerge, `SELECT id, merge FROM merges WHERE workspace = ? AND target = ? AND published > 0
 		AND `+damage.JSONField(`merge`, `part`)+` IS NULL ORDER BY published`, workspace, target)
+}
+
+// BroughtBy returns the last of what landed that brought all work of a commit to its target and was not taken back.
+func BroughtBy(landed []Merge, head string) (m Merge, found bool) {
+	for _, m := range slices.Backward(landed) {
+		if m.Kind == croft.KindMerge && m.Status == croft.MergeMerged && m.Head == head && head != "" && m.Commit != "" {
+			return m, true
+		}
+	}
+	return Merge{}, false
 }
 
 var landed = `SELECT id, merge FROM merges WHERE published > 0

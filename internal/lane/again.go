@@ -16,31 +16,28 @@ import (
 // one did and that is still in force. The submission is that merge then, and one act with it: its
 // answer names the commit, and an undo takes back all of it.
 func (svc *Lanes) landedBefore(ctx context.Context, r *project.Project, w croft.Workspace, m journal.Merge) (croft.ID, error) {
-	if w.MergeStatus != croft.MergeMerged || m.Head == "" {
+	if w.MergeStatus != croft.MergeMerged {
 		return "", nil
 	}
 	landed, err := svc.Journal.LandedOn(ctx, w.ID, m.Target)
 	if err != nil {
 		return "", err
 	}
-	for _, was := range slices.Backward(landed) {
-		if was.Kind != croft.KindMerge || was.Status != croft.MergeMerged || was.Head != m.Head || was.Commit == "" {
-			continue
-		}
-		tip, err := r.Git.ReadRef(ctx, "refs/heads/"+m.Target)
-		if errors.Is(err, refs.ErrNoRef) {
-			return "", nil
-		}
-		if err != nil {
-			return "", err
-		}
-		in, err := r.Git.IsAncestor(ctx, was.Commit, tip)
-		if !in {
-			was.ID = ""
-		}
-		return was.ID, err
+	was, found := journal.BroughtBy(landed, m.Head)
+	if !found {
+		return "", nil
 	}
-	return "", nil
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+m.Target)
+	if errors.Is(err, refs.ErrNoRef) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if in, err := r.Git.IsAncestor(ctx, was.Commit, tip); !in {
+		return "", err
+	}
+	return was.ID, nil
 }
 
 // tidyLanded moves the workspaces of merges that had landed before they were submitted again to the

@@ -7,7 +7,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/mergetree"
 )
 
-// Reverts knows of work that was merged and taken back.
+// Reverts knows of work that was merged before, and of what was taken back.
 type Reverts interface {
 	// MergeAgain returns what a merge of a commit of a workspace's work into its target, which is at tip, does.
 	MergeAgain(ctx context.Context, a *mergetree.Session, w croft.Workspace, commit, tip string) (Again, error)
@@ -37,7 +37,8 @@ func (k Again) collision(w croft.Workspace) (c croft.Collision, collides bool) {
 }
 
 // mergesAgain finds out what merges of those candidates do of which something has landed, as far as that is not what git's
-// merge of the two commits does: a merge takes the reverts of its work back, too. Work that git fails to merge collides.
+// merge of the two commits does: work that landed is not merged again, and a merge takes the reverts of its work back, too.
+// Work that git fails to merge collides.
 func (r *Radar) mergesAgain(ctx context.Context, a *mergetree.Session, g *targetGroup) (map[croft.ID]Again, error) {
 	again := map[croft.ID]Again{}
 	if r.Reverts == nil || g.tip == "" {
