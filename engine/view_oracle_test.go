@@ -229,7 +229,7 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 	switch {
 	case slices.ContainsFunc(status, isUnmerged), unmarked == nil, notMerging == nil && (isPending && m.Reason == croft.Conflict || (!isPending || m.Reason == "") && status[0] != ""):
 		return croft.ConditionResolving
-	case isPending && m.Reason == croft.Conflict && (!known || collides || o.isReverted(w, head)):
+	case isPending && m.Reason == croft.Conflict && (!known || collides):
 		return croft.ConditionConflict
 	case isPending && m.Reason == croft.CheckFailed:
 		return croft.ConditionCheckFailed

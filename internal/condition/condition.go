@@ -302,7 +302,7 @@ func rejected(f *Facts) (Verdict, bool) {
 	}
 	switch m.Reason {
 	case croft.Conflict:
-		if f.isOver(m) && !f.isReverted() { // forecasts do not know reverts
+		if f.isOver(m) {
 			return none()
 		}
 		return f.verdictFor(croft.ConditionConflict, conflictText(m), croft.ActionResolve)
@@ -327,7 +327,7 @@ func rejected(f *Facts) (Verdict, bool) {
 }
 
 // isOver reports whether a merge would have no conflict any more. The forecast is about merges of all the work into the
-// workspace's own target.
+// workspace's own target, and knows that they take reverts of it back.
 func (f *Facts) isOver(m *croft.Merge) bool {
 	return f.Forecast.IsKnown && !f.Forecast.Collides && m.Target == f.Workspace.Target && (m.Kind == "" || m.Kind == croft.KindMerge)
 }

@@ -292,8 +292,11 @@ func tableOfWork() []line {
 		{"squashed, reverted, new commit", with(committed(), func(f *Facts) { f.RevertedBy, f.Commits.IsTakenBack = "859d7ad00", true }), "ahead", "2 commits", "croft merge x"},
 		{"reverted, and the revert brought into it", with(committed(), func(f *Facts) { f.RevertedBy, f.Commits = "859d7ad00", CommitFacts{} }), "empty", "", "croft sh x"},
 		{"reverted, and in conflict since", with(pending(croft.Conflict), func(f *Facts) {
-			f.RevertedBy, f.Commits, f.Forecast = "859d7ad00", CommitFacts{IsTakenBack: true}, Forecast{IsKnown: true}
+			f.RevertedBy, f.Commits, f.Forecast = "859d7ad00", CommitFacts{IsTakenBack: true}, Forecast{}
 		}), "conflict", "a message", "croft merge --resolve x"},
+		{"reverted, and in conflict since, which is over", with(pending(croft.Conflict), func(f *Facts) {
+			f.RevertedBy, f.Commits, f.Forecast, f.Merge.Target = "859d7ad00", CommitFacts{IsTakenBack: true}, Forecast{IsKnown: true}, "main"
+		}), "reverted", "as 859d7ad", "croft diff x"},
 		{"reverted, and nothing left to merge, by the record", with(committed(), func(f *Facts) {
 			merged(f)
 			f.Merge.Commit, f.HasSeenCommits, f.RevertedBy, f.IsAsMerged = "", false, "859d7ad00", true

@@ -20,7 +20,8 @@ import (
 // because a damaged disk may give another commit or path. The file is replaced as a whole by
 // each forecast. Without it everything is compared anew.
 
-const rememberedVersion = 2
+// rememberedVersion is 3 since forecasts know reverts.
+const rememberedVersion = 3
 
 // remembered is the part of a cached forecast that a listing needs.
 type remembered struct {
