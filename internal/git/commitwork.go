@@ -65,7 +65,17 @@ type Work struct {
 	Commit   object.Commit // without tree and parents
 	Identity gitcmd.Identity
 	Seen     Seen
+	Merging  Merging // of WorkCommit
 }
+
+// Merging says what a merge in progress is to a commit of work.
+type Merging string
+
+// The values of Merging.
+const (
+	MergeConcluded Merging = ""         // what is merged are parents of the commit
+	MergeLeftOut   Merging = "left out" // the commit is one of the files only: MERGE_HEAD, which an agent may write, need not name a commit
+)
 
 // Seen says which work may be committed; the zero value: any.
 type Seen struct {
@@ -229,7 +239,7 @@ func (c *indexCopy) commit(ctx context.Context, made object.Commit, id gitcmd.Id
 
 // WorkCommit makes a commit of the worktree's current state in a session of merges. It
 // touches neither the worktree nor the repository. A merge in progress counts as
-// concluded. It returns HEAD's commit if there is nothing else. The same state gives the
+// concluded, unless it is left out. It returns HEAD's commit if there is nothing else. The same state gives the
 // same commit.
 func (w *Worktree) WorkCommit(ctx context.Context, a *mergetree.Session, work Work) (string, error) {
 	_, head, err := w.Head(ctx)
@@ -248,6 +258,9 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *mergetree.Session, work Wo
 		return "", err
 	}
 	merging := w.MergeHeads()
+	if work.Merging == MergeLeftOut {
+		merging = nil
+	}
 	if was.Tree == tree && len(merging) == 0 {
 		return head, nil
 	}

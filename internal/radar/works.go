@@ -80,12 +80,13 @@ func (u Uncommitted) Stamp(ctx context.Context) string {
 	return stamp
 }
 
-// Commit commits the work in the session; without any it is the head of the workspace.
+// Commit commits the files of the work in the session; without any it is the head of the workspace. What is being merged into
+// the workspace is no parent of the commit.
 func (u Uncommitted) Commit(ctx context.Context) (string, error) {
 	if len(u.of.status) == 0 {
 		return u.of.head, nil
 	}
-	return u.of.commit(ctx)
+	return u.of.commitAs(ctx, git.MergeLeftOut)
 }
 
 // workspace is the state of a workspace, for the commit of its work.
@@ -119,11 +120,17 @@ func readWorkspace(ctx context.Context, statuses *git.Statuses, r *project.Proje
 
 // commit commits the work in the session. The same state gives the same commit.
 func (w workspace) commit(ctx context.Context) (string, error) {
+	return w.commitAs(ctx, git.MergeConcluded)
+}
+
+func (w workspace) commitAs(ctx context.Context, merging git.Merging) (string, error) {
 	found, err := work.SortStatus(ctx, w.r, w.tree, w.rec, work.HoldLarge, w.entries())
 	if err != nil || !found.HasWork() {
 		return w.head, err
 	}
-	return w.tree.WorkCommit(ctx, w.session, found.Request())
+	req := found.Request()
+	req.Merging = merging
+	return w.tree.WorkCommit(ctx, w.session, req)
 }
 
 func (w workspace) entries() iter.Seq2[odb.StatusEntry, error] {

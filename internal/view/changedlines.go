@@ -59,15 +59,19 @@ func (c *changedLines) find(ctx context.Context, i int) {
 }
 
 // countedFrom returns the commit that uncommitted work is compared with. While a commit of the target is being merged into
-// the workspace, that is it: what came from there is no work of the workspace.
+// the workspace, that is it: what came from there is no work of the workspace. Of a MERGE_HEAD that git cannot compare, which
+// an agent may have written, it is not known that the target has it.
 func (c *changedLines) countedFrom(ctx context.Context, i int, mergeHeads []string) (string, error) {
 	tip, err := c.refs.Ref("refs/heads/" + c.list[i].Target)
 	if err != nil || len(mergeHeads) != 1 || !object.IsOID(mergeHeads[0]) {
 		return c.comparedFrom(ctx, i), nil
 	}
 	isOfTarget, err := c.session.IsAncestor(ctx, mergeHeads[0], tip)
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
 	if err != nil || !isOfTarget {
-		return c.comparedFrom(ctx, i), err
+		return c.comparedFrom(ctx, i), nil
 	}
 	return mergeHeads[0], nil
 }
