@@ -11,6 +11,7 @@ import (
 const redoName = "redo"
 
 // lastUndo finds the last undo that can be taken back. What took back an undo is no undo: to take that back would undo the act again.
+// If that was taken back, too, the first undo is in force again, and is found.
 func lastUndo(ctx context.Context, svc croft.History, repo croft.Ref) (croft.ID, error) {
 	acts, err := svc.History(ctx, croft.HistoryRequest{Repo: repo})
 	if err != nil {
