@@ -109,12 +109,8 @@ const maxList = 1 << 30
 
 // keepAll keeps all files of a move whose list cannot be read.
 func (m *Move) keepAll() error {
-	in, name, err := m.at.Keep("")
-	if err != nil {
-		return err
-	}
 	m.close()
-	return errors.Join(os.Rename(m.at.Own, filepath.Join(in.Path(), name)), in.Close())
+	return m.at.Keep("", func(in *fsx.Dir, name string) error { return os.Rename(m.at.Own, filepath.Join(in.Path(), name)) })
 }
 
 // putBack puts what came out of a path back there, unless somebody has written there since then.
@@ -218,10 +214,7 @@ func (m *Move) exchangeBack(f File, aside *fsx.Dir, name string) bool {
 
 // keep keeps a file that has no place: one of others, or the one from before.
 func (m *Move) keep(f File, aside *fsx.Dir, name string) {
-	in, as, err := m.at.Keep(f.Path)
-	if err == nil {
-		err = errors.Join(aside.MoveNew(name, in, as), in.Close())
-	}
+	err := m.at.Keep(f.Path, func(in *fsx.Dir, as string) error { return aside.MoveNew(name, in, as) })
 	m.isStuck = m.isStuck || err != nil
 }
 

@@ -24,7 +24,7 @@ func (s *setting) apply() *Move {
 func TestNoPlaceToKeep(t *testing.T) {
 	s := newSetting(t)
 	keep := s.at.Keep
-	s.at.Keep = func(string) (*fsx.Dir, string, error) { return nil, "", os.ErrPermission }
+	s.at.Keep = func(string, func(*fsx.Dir, string) error) error { return os.ErrPermission }
 	m := s.apply()
 	save(filepath.Join(s.at.Work, "changed"), 0, "mine\n")
 	if _, left := m.GoBack(); !slices.Equal(left, []string{"changed"}) {

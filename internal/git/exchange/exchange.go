@@ -48,8 +48,8 @@ type Place struct {
 
 	// Sum returns a name of the content of a file or a link.
 	Sum func(in *fsx.Dir, name string, e fsx.Entry) (string, error)
-	// Keep returns a place for a file of others that cannot get its path back; of a path "" for a whole move.
-	Keep func(file string) (in *fsx.Dir, name string, err error)
+	// Keep has a file of others that cannot get its path back moved to a place of its own; of a path "" a whole move.
+	Keep func(file string, move func(in *fsx.Dir, name string) error) error
 }
 
 // TakenError says that somebody has written a file meanwhile.

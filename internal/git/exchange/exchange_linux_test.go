@@ -41,14 +41,17 @@ func newSetting(t *testing.T) *setting {
 			sum := sha256.Sum256(b)
 			return hex.EncodeToString(sum[:]), err
 		},
-		Keep: func(string) (*fsx.Dir, string, error) {
+		Keep: func(_ string, move func(*fsx.Dir, string) error) error {
 			earlier, _ := os.ReadDir(s.kept)
 			dir := filepath.Join(s.kept, fmt.Sprint(len(earlier)))
 			if err := os.MkdirAll(dir, 0o700); err != nil {
-				return nil, "", err
+				return err
 			}
 			in, err := fsx.OpenOwn(dir)
-			return in, "saved", err
+			if err != nil {
+				return err
+			}
+			return errors.Join(move(in, "saved"), in.Close())
 		},
 	}
 	return s

@@ -58,38 +58,44 @@ type Keeper struct {
 	Kept  *[]Kept
 
 	is *Kept // nil: none is kept yet
-	n  int
 }
 
-// Keep makes a place for a file, at its path in the directory if that is free.
-func (k *Keeper) Keep(file string) (in *fsx.Dir, name string, err error) {
+// Keep has a file moved to a place of its own, at its path in the directory if that is free, and by a number otherwise. It is
+// listed once it is there: of a process that dies before that, [ListKept] finds it.
+func (k *Keeper) Keep(file string, move func(in *fsx.Dir, name string) error) error {
 	if k.is == nil {
 		if err := os.MkdirAll(k.Under, 0o700); err != nil {
-			return nil, "", err
+			return err
 		}
 		dir, err := os.MkdirTemp(k.Under, "")
 		if err != nil {
-			return nil, "", err
+			return err
 		}
 		k.is = &Kept{Dir: dir}
 	}
 	top, err := fsx.OpenOwn(k.is.Dir)
 	if err != nil {
-		return nil, "", err
+		return err
 	}
-	k.n++
-	in, name, is := top, strconv.Itoa(k.n), strconv.Itoa(k.n)
-	if below, err := makeBelowAs(top, path.Dir(file), 0o700); err == nil && file != "" && !below.Has(path.Base(file)) {
-		_ = top.Close()
-		in, name, is = below, path.Base(file), file
-	} else if err == nil {
-		_ = below.Close()
+	defer top.Close()
+	if below, err := makeBelowAs(top, path.Dir(file), 0o700); err == nil {
+		defer below.Close()
+		if file != "" && !below.Has(path.Base(file)) {
+			return k.note(file, move(below, path.Base(file)))
+		}
 	}
-	k.note(is)
-	return in, name, nil
+	number := ""
+	for n := len(k.is.Files) + 1; number == "" || top.Has(number); n++ { // a path may be a number, too
+		number = strconv.Itoa(n)
+	}
+	return k.note(number, move(top, number))
 }
 
-func (k *Keeper) note(file string) {
+// note lists a file unless it was not moved.
+func (k *Keeper) note(file string, err error) error {
+	if err != nil {
+		return err
+	}
 	if k.is.Files = append(k.is.Files, file); len(k.is.Files) == 1 {
 		*k.Kept = append(*k.Kept, *k.is)
 	}
@@ -98,4 +104,5 @@ func (k *Keeper) note(file string) {
 			(*k.Kept)[i] = *k.is
 		}
 	}
+	return nil
 }

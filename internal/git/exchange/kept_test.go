@@ -1,12 +1,15 @@
 package exchange
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 func TestNamesOfKept(t *testing.T) {
@@ -26,14 +29,12 @@ func TestKeeper(t *testing.T) {
 	var kept []Kept
 	k := Keeper{Under: filepath.Join(top, "kept"), Kept: &kept}
 	for i, file := range []string{"dir/a", "dir/a", "b", "", "dir/a/below"} {
-		in, name, err := k.Keep(file)
-		if err != nil {
-			t.Fatal(err)
+		if err := k.Keep(file, func(*fsx.Dir, string) error { return os.ErrPermission }); !errors.Is(err, os.ErrPermission) {
+			t.Errorf("%q cannot be moved: %v", file, err)
 		}
-		if err := in.WriteFile(name, []byte(fmt.Sprint(i)), 0o600); err != nil {
-			t.Errorf("%q as %q: %v", file, name, err)
+		if err := k.Keep(file, func(in *fsx.Dir, name string) error { return in.WriteFile(name, []byte(fmt.Sprint(i)), 0o600) }); err != nil {
+			t.Errorf("%q: %v", file, err)
 		}
-		_ = in.Close()
 	}
 	want := []string{"dir/a", "2", "b", "4", "5"}
 	if len(kept) != 1 || !slices.Equal(kept[0].Files, want) {
@@ -47,6 +48,36 @@ func TestKeeper(t *testing.T) {
 	list := ListKept(k.Under)
 	if len(list) != 1 || list[0].Dir != kept[0].Dir || len(list[0].Files) != len(want) {
 		t.Errorf("listed: %+v", list)
+	}
+}
+
+// TestKeeperOfNumbers: a file that has a number for its path, and one that gets a number, do not meet; in either order.
+func TestKeeperOfNumbers(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ files, want []string }{
+		{[]string{"2", "2/below"}, []string{"2", "3"}},
+		{[]string{"3", "a", "a/below", "4"}, []string{"3", "a", "4", "5"}},
+		{[]string{"a", "a/below", "2", "2/below"}, []string{"a", "2", "3", "4"}},
+	} {
+		var kept []Kept
+		k := Keeper{Under: filepath.Join(top, fmt.Sprint(i)), Kept: &kept}
+		for _, file := range c.files {
+			err := k.Keep(file, func(in *fsx.Dir, name string) error {
+				if in.Has(name) {
+					t.Errorf("%q: another one is at %q", file, name)
+				}
+				return in.WriteFile(name, nil, 0o600)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if len(kept) != 1 || !slices.Equal(kept[0].Files, c.want) {
+			t.Errorf("%q: %+v, want %q", c.files, kept, c.want)
+		}
 	}
 }
 
