@@ -50,6 +50,15 @@ func (h *BranchCheckout) takeKept() string {
 	return last.Dir
 }
 
+// TakeNotices returns what the user has to be told of what was kept, once.
+func (h *BranchCheckout) TakeNotices() (notices []string) {
+	for _, kept := range h.Kept {
+		notices = append(notices, kept.Notices(h.Path)...)
+	}
+	h.Kept = nil
+	return notices
+}
+
 // chooseAside makes a directory of Croft's own for the new files, if git would write the same ones there. It does not
 // where git has to write into the checkout: on systems and file systems that exchange no files, in a sparse checkout,
 // with submodules, with attributes that only the checkout has, with filters other than git-lfs, and

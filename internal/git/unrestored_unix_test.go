@@ -57,3 +57,37 @@ func TestKeptIsNamed(t *testing.T) {
 		t.Errorf("%q are left", texts)
 	}
 }
+
+// TestKeptWholeIsNamed: of a move whose list is damaged all is kept, and whoever recovers it is told so.
+func TestKeptWholeIsNamed(t *testing.T) {
+	r := gittest.New(t)
+	r.Write("dir/goes", "goes\n")
+	old := r.Commit("second")
+	now := next(r, map[string]string{"dir/goes": "new\n"})
+	settle(t, r, "dir/goes")
+	repo := open(t, r)
+	a, err := repo.Hosts("main")[0].Prepare(t.Context(), old, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.move == nil {
+		t.Skip("no files are exchanged here")
+	}
+	if err := a.Apply(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, filepath.Join(filepath.Dir(a.move.Dir()), "files"), "{")
+	a.move = nil // it dies
+	a.Cancel()
+	again := repo.Hosts("main")[0]
+	if b, err := again.Prepare(t.Context(), now, now); err == nil {
+		b.Cancel()
+		t.Error("the list could be read")
+	}
+	if len(again.Kept) != 1 || len(again.Kept[0].Files) > 0 || again.Kept[0].Whole == "" {
+		t.Fatalf("kept: %+v", again.Kept)
+	}
+	if text := readFile(t, filepath.Join(again.Kept[0].Dir, again.Kept[0].Whole, "new", "dir/goes")); text != "goes\n" {
+		t.Errorf("%q is kept", text)
+	}
+}

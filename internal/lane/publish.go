@@ -184,10 +184,9 @@ func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub public
 
 // tellKept tells the user of files that have found no place in a checkout again, and that no error names.
 func (svc *Lanes) tellKept(h *git.BranchCheckout) {
-	for _, kept := range h.Kept {
-		svc.Notice("files of %s that were saved while a merge moved it along have no place there, and lie in %s: %s", h.Path, kept.Dir, kept.Names())
+	for _, notice := range h.TakeNotices() {
+		svc.Notice("%s", notice)
 	}
-	h.Kept = nil
 }
 
 // endUnpublished ends a publication that failed. If the user's checkout cannot follow, a

@@ -16,6 +16,7 @@ import (
 type Kept struct {
 	Dir   string   // where they lie
 	Files []string // below it: their paths, as far as these were free
+	Whole string   // below it: all that Croft had of a move whose list could not be read, new files and those of others; or empty
 }
 
 // Names names the files, of many the first ones.
@@ -26,6 +27,18 @@ func (k Kept) Names() string {
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	return names
+}
+
+// Notices says to the user of a checkout what is kept of its files.
+func (k Kept) Notices(checkout string) (notices []string) {
+	if len(k.Files) > 0 {
+		notices = append(notices, fmt.Sprintf("files of %s that were saved while a merge moved it along have no place there, and lie in %s: %s", checkout, k.Dir, k.Names()))
+	}
+	if k.Whole != "" {
+		notices = append(notices, fmt.Sprintf("what a merge that was killed had moved of %s cannot be put back, because the list of it is damaged: all files, old and new ones, lie in %s",
+			checkout, filepath.Join(k.Dir, k.Whole)))
+	}
+	return notices
 }
 
 // mostKept is how many files of one directory are listed.
@@ -88,21 +101,29 @@ func (k *Keeper) Keep(file string, move func(in *fsx.Dir, name string) error) er
 	for n := len(k.is.Files) + 1; number == "" || top.Has(number); n++ { // a path may be a number, too
 		number = strconv.Itoa(n)
 	}
-	return k.note(number, move(top, number))
+	if err := move(top, number); err != nil || file != "" {
+		return k.note(number, err)
+	}
+	k.is.Whole = number
+	k.list()
+	return nil
 }
 
 // note lists a file unless it was not moved.
 func (k *Keeper) note(file string, err error) error {
-	if err != nil {
-		return err
+	if err == nil {
+		k.is.Files = append(k.is.Files, file)
+		k.list()
 	}
-	if k.is.Files = append(k.is.Files, file); len(k.is.Files) == 1 {
-		*k.Kept = append(*k.Kept, *k.is)
-	}
+	return err
+}
+
+func (k *Keeper) list() {
 	for i := range *k.Kept {
 		if (*k.Kept)[i].Dir == k.is.Dir {
 			(*k.Kept)[i] = *k.is
+			return
 		}
 	}
-	return nil
+	*k.Kept = append(*k.Kept, *k.is)
 }

@@ -20,6 +20,24 @@ func TestNamesOfKept(t *testing.T) {
 	}
 }
 
+// TestNoticesOfKept: files that were saved are named; of a move whose list is damaged nobody knows which those are.
+func TestNoticesOfKept(t *testing.T) {
+	saved := "files of app that were saved while a merge moved it along have no place there, and lie in kept: a, 2"
+	whole := "what a merge that was killed had moved of app cannot be put back, because the list of it is damaged: all files, old and new ones, lie in " + filepath.Join("kept", "1")
+	for _, c := range []struct {
+		kept Kept
+		want []string
+	}{
+		{Kept{Dir: "kept", Files: []string{"a", "2"}}, []string{saved}},
+		{Kept{Dir: "kept", Whole: "1"}, []string{whole}},
+		{Kept{Dir: "kept", Files: []string{"a", "2"}, Whole: "1"}, []string{saved, whole}},
+	} {
+		if got := c.kept.Notices("app"); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q", c.kept, got)
+		}
+	}
+}
+
 // TestKeeper: what is kept of one move lies in one directory, at the paths that it had, as long as these are free.
 func TestKeeper(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -37,7 +55,7 @@ func TestKeeper(t *testing.T) {
 		}
 	}
 	want := []string{"dir/a", "2", "b", "4", "5"}
-	if len(kept) != 1 || !slices.Equal(kept[0].Files, want) {
+	if len(kept) != 1 || !slices.Equal(kept[0].Files, []string{"dir/a", "2", "b", "5"}) || kept[0].Whole != "4" {
 		t.Fatalf("%+v", kept)
 	}
 	for i, file := range want {
