@@ -292,19 +292,20 @@ var mayImport = map[string][]string{
 
 	// The surfaces: they see the Service, never an engine.
 	"internal/cli": {
-		".", "internal/agentfile", "internal/cli/answer", "internal/cli/help", "internal/cli/hunks", "internal/cli/listing", "internal/cli/live", "internal/cli/results", "internal/cli/wording",
-		"internal/plaintext", "internal/screen", "internal/tui",
+		".", "internal/agentfile", "internal/cli/answer", "internal/cli/help", "internal/cli/hunks", "internal/cli/listing", "internal/cli/live", "internal/cli/mounting",
+		"internal/cli/results", "internal/cli/wording", "internal/plaintext", "internal/screen", "internal/tui",
 	},
 	// What the command line says, apart from the commands: of croft's own types it makes text.
-	"internal/cli/answer":  {".", "internal/listjson", "internal/parallel"},
-	"internal/cli/help":    {"internal/screen"},
-	"internal/cli/hunks":   {"."},
-	"internal/cli/listing": {".", "internal/cli/results", "internal/cli/wording", "internal/screen"},
-	"internal/cli/live":    {".", "internal/cli/listing", "internal/cli/results", "internal/cli/wording", "internal/plaintext", "internal/screen"},
-	"internal/cli/results": {".", "internal/cli/wording", "internal/screen"},
-	"internal/cli/wording": {"."},
-	"internal/mcp":         {".", "internal/pattern", "internal/scope"},
-	"internal/caller":      {"."},
+	"internal/cli/answer":   {".", "internal/listjson", "internal/parallel"},
+	"internal/cli/help":     {"internal/screen"},
+	"internal/cli/hunks":    {"."},
+	"internal/cli/listing":  {".", "internal/cli/results", "internal/cli/wording", "internal/screen"},
+	"internal/cli/live":     {".", "internal/cli/listing", "internal/cli/results", "internal/cli/wording", "internal/plaintext", "internal/screen"},
+	"internal/cli/mounting": {".", "internal/cli/wording"},
+	"internal/cli/results":  {".", "internal/cli/wording", "internal/screen"},
+	"internal/cli/wording":  {"."},
+	"internal/mcp":          {".", "internal/pattern", "internal/scope"},
+	"internal/caller":       {"."},
 	// The daemon: the API over the Service, the streams of events, the process and its guard.
 	"internal/api":            {".", "internal/listjson"},
 	"internal/listjson":       {".", "internal/parallel"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/mounting"
 	"github.com/spf13/cobra"
 )
 
@@ -76,15 +77,15 @@ func (a *app) runMounts(ctx context.Context, svc croft.Containers, req croft.Mou
 	}
 	switch format {
 	case formatDocker:
-		a.printLine(dockerArguments(*m))
+		a.printLine(mounting.Docker(*m))
 	case formatDevcontainer:
-		a.printLine(devcontainer(*m))
+		a.printLine(mounting.Devcontainer(*m))
 	case formatCompose:
-		a.printLine(composeFile(*m))
+		a.printLine(mounting.Compose(*m))
 	case formatK8s:
-		a.printLine(podSpec(*m))
+		a.printLine(mounting.Pod(*m))
 	case formatCodex:
-		a.printLine(codexArguments(*m))
+		a.printLine(mounting.Codex(*m))
 	}
 	for _, note := range m.Notes {
 		a.note("note: %s", note)

@@ -1,4 +1,5 @@
-package cli
+// Package mounting says in the languages of containers and sandboxes what an agent needs of the host.
+package mounting
 
 import (
 	"encoding/json"
@@ -8,18 +9,19 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/wording"
 )
 
-// dockerArguments are arguments of `docker run` and its likes, as words of a
+// Docker are arguments of `docker run` and its likes, as words of a
 // shell.
-func dockerArguments(m croft.Mounts) string {
+func Docker(m croft.Mounts) string {
 	var words []string
 	for _, mount := range m.Mounts {
-		words = append(words, "--mount", shellWord(mountOption(mount)))
+		words = append(words, "--mount", wording.ShellWord(mountOption(mount)))
 	}
-	words = append(words, "--workdir", shellWord(m.Workdir))
+	words = append(words, "--workdir", wording.ShellWord(m.Workdir))
 	for _, name := range slices.Sorted(maps.Keys(m.Env)) {
-		words = append(words, "--env", shellWord(name+"="+m.Env[name]))
+		words = append(words, "--env", wording.ShellWord(name+"="+m.Env[name]))
 	}
 	return strings.Join(words, " ")
 }
@@ -40,8 +42,8 @@ func csvField(text string) string {
 	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
 }
 
-// devcontainer is a part of a devcontainer.json.
-func devcontainer(m croft.Mounts) string {
+// Devcontainer is a part of a devcontainer.json.
+func Devcontainer(m croft.Mounts) string {
 	out := struct {
 		WorkspaceMount  string            `json:"workspaceMount"`
 		WorkspaceFolder string            `json:"workspaceFolder"`
@@ -55,10 +57,10 @@ func devcontainer(m croft.Mounts) string {
 	return string(b)
 }
 
-// composeFile is a part of a compose file, for a service called agent. Its
+// Compose is a part of a compose file, for a service called agent. Its
 // strings are written as JSON, which is YAML too; a dollar sign would be the
 // beginning of a variable.
-func composeFile(m croft.Mounts) string {
+func Compose(m croft.Mounts) string {
 	text := func(s string) string { return jsonText(strings.ReplaceAll(s, "$", "$$")) }
 	var b strings.Builder
 	fmt.Fprintf(&b, "services:\n  agent:\n    working_dir: %s\n    environment:\n", text(m.Workdir))
@@ -73,8 +75,8 @@ func composeFile(m croft.Mounts) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// podSpec is a part of the specification of a pod that runs on this machine.
-func podSpec(m croft.Mounts) string {
+// Pod is a part of the specification of a pod that runs on this machine.
+func Pod(m croft.Mounts) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "containers:\n  - name: agent\n    workingDir: %s\n    env:\n", jsonText(m.Workdir))
 	for _, name := range slices.Sorted(maps.Keys(m.Env)) {
@@ -95,9 +97,9 @@ func podSpec(m croft.Mounts) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// codexArguments are arguments of Codex, as words of a shell: a profile of permissions that lets the
+// Codex are arguments of Codex, as words of a shell: a profile of permissions that lets the
 // agent write what a commit needs. The paths are written as JSON, whose strings TOML has too.
-func codexArguments(m croft.Mounts) string {
+func Codex(m croft.Mounts) string {
 	var entries []string
 	for _, mount := range m.Mounts {
 		access := "write"
@@ -110,7 +112,7 @@ func codexArguments(m croft.Mounts) string {
 	for _, setting := range []string{
 		`default_permissions="croft"`, `permissions.croft.extends=":workspace"`, "permissions.croft.filesystem={" + strings.Join(entries, ",") + "}",
 	} {
-		words = append(words, "-c", shellWord(setting))
+		words = append(words, "-c", wording.ShellWord(setting))
 	}
 	return strings.Join(words, " ")
 }
