@@ -6,14 +6,20 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestHungUpAtOnce: the end of a terminal reaches the process that a session is for, also if it comes before that is known.
 func TestHungUpAtOnce(t *testing.T) {
+	// A shell ignores what is ignored where it begins, as below nohup.
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
 	for _, order := range []string{"before", "after"} {
-		cmd := exec.Command("sh", "-c", `trap "exit 77" HUP; echo ready; while :; do sleep 0.05; done`)
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "exit 77" HUP; echo ready; while :; do sleep 0.05; done`)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		out, err := cmd.StdoutPipe()
 		if err == nil {
@@ -25,6 +31,7 @@ func TestHungUpAtOnce(t *testing.T) {
 		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}
+		late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		var taken Taken
 		if order == "after" {
 			taken.setGroup(cmd.Process.Pid)
@@ -43,6 +50,7 @@ func TestHungUpAtOnce(t *testing.T) {
 		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 77 {
 			t.Errorf("%s: it ended with %d", order, cmd.ProcessState.ExitCode())
 		}
+		late.Stop()
 	}
 }
 
