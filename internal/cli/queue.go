@@ -230,6 +230,9 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 		a.noteWaiting(ctx, merges.Items)
 	}
 	for _, l := range moved {
+		if a.isShown() && l.Hint == "" && !l.Protect && l.Gone == 0 {
+			continue // commits of the user's own: nothing is to be done
+		}
 		a.note("%s", l.Message)
 		switch {
 		case l.Hint != "":
