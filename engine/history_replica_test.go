@@ -226,7 +226,7 @@ func recorded(list []croft.Workspace) map[croft.ID]croft.Workspace {
 			w.Lease = &croft.Lease{ID: w.Lease.ID, Workspace: w.Lease.Workspace, Owner: w.Lease.Owner, Term: w.Lease.Term}
 		}
 		w.Head, w.Env, w.Scratch, w.Collides, w.Next, w.Notes, w.IsRoundOver = "", nil, "", nil, nil, nil, false
-		w.Status, w.Why, w.Work = "", "", nil
+		w.Status, w.Why, w.Forecast, w.Work = "", "", "", nil
 		w.MergeReason, w.MergeMessage, w.Fault, w.FaultReason, w.MovedFrom = "", "", "", "", ""
 		out[w.ID] = w
 	}
