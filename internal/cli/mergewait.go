@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/live"
@@ -99,30 +98,6 @@ func (a *app) outcomeOfNothing(ctx context.Context, svc merger, m croft.Merge, a
 // liveScreen is where merges that go on are shown.
 func (a *app) liveScreen() live.Screen {
 	return live.Screen{To: a.stderr(), W: a.env.Stderr, Home: a.env.Home, IsDumb: a.env.IsDumb, IsSilent: a.quiet || a.silent || a.json}
-}
-
-// leaveMerges says what becomes of merges that the user does not wait for any more.
-func (a *app) leaveMerges(ctx context.Context, svc live.Getter, merges []croft.Merge, err error) error {
-	if ctx.Err() == nil || a.json {
-		return err
-	}
-	ctx = context.WithoutCancel(ctx)
-	var names []string
-	for _, m := range merges {
-		if now, err := svc.Merge(ctx, croft.GetRequest{Repo: a.dir(), Ref: string(m.ID)}); err == nil && now.State != croft.MergeDone {
-			names = append(names, shellWord(m.WorkspaceName))
-		}
-	}
-	stay, it := "stays", "it"
-	switch {
-	case len(names) == 0:
-		a.note("no longer waiting; nothing is queued any more: croft list")
-		return statusError(croft.ExitCanceled)
-	case len(names) > 1:
-		stay, it = "stay", "them"
-	}
-	a.note("no longer waiting; %s %s queued, and the next merge takes %s along: %s, or croft queue cancel %s", strings.Join(names, ", "), stay, it, driveCommand, strings.Join(names, " "))
-	return statusError(croft.ExitCanceled)
 }
 
 // showMerged prints on a terminal what became of merges, the result of each in a line.
