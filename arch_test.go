@@ -319,7 +319,7 @@ var mayImport = map[string][]string{
 		".", "internal/api", "internal/daemon", "internal/daemon/guard", "internal/daemon/keeper", "internal/daemon/metrics",
 		"internal/flock", "internal/socket", "internal/token",
 	},
-	"internal/daemon/rest":    {".", "internal/api", "internal/caller"},
+	"internal/daemon/rest":    {".", "internal/api", "internal/caller", "internal/notice"},
 	"internal/daemon/stream":  {".", "internal/api", "internal/caller"},
 	"internal/daemon/watcher": {"."},
 	"internal/daemon/web": {

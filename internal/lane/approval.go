@@ -34,15 +34,3 @@ func (svc *Lanes) approvalOf(ctx context.Context, r *project.Project, target str
 	}
 	return approved, approved(ctx)
 }
-
-// noticeChecks adds the notice of Rules.NoticeChecks while another process drives a lane: that
-// process has settings of its own.
-func (svc *Lanes) noticeChecks(ctx context.Context, r *project.Project, target string) {
-	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
-	if err != nil {
-		return // the driver rejects the merge because of it
-	}
-	if in, err := svc.Rules.MergeSettings(ctx, r, target, tip); err == nil {
-		svc.Rules.NoticeChecks(r, target, in)
-	}
-}

@@ -165,16 +165,12 @@ func (svc *Lanes) isEnough(ctx context.Context, d *driver) bool {
 func (svc *Lanes) runLane(ctx context.Context, r *project.Project, target string, d *driver) error {
 	watch := svc.Journal.Watch()
 	defer watch.End()
-	isOver, wait, isNoticed := svc.isEnough(ctx, d), laneFirst, false
+	isOver, wait := svc.isEnough(ctx, d), laneFirst
 	for !isOver {
 		changed := watch.Changed()
 		err := svc.runLaneOnce(ctx, r, target, d)
 		if !errors.Is(err, flock.ErrHeld) {
 			return err
-		}
-		if !isNoticed {
-			svc.noticeChecks(ctx, r, target)
-			isNoticed = true
 		}
 		select {
 		case <-ctx.Done():

@@ -77,6 +77,7 @@ func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.Dr
 		if m.IsHeld {
 			continue
 		}
+		svc.Rules.NoticeChecks(ctx, s.Project, m.Target)
 		done, err := svc.AwaitMerge(ctx, m.ID)
 		if err != nil {
 			return out, explain.WithWorkspace(m.WorkspaceName, err)
@@ -121,7 +122,6 @@ func (svc *Lanes) landNextBatch(ctx context.Context, r *project.Project, target 
 	if len(rules.Checks) > 0 {
 		batch = rules.Batch
 	}
-	svc.Rules.NoticeChecks(r, target, rules)
 	items, err := svc.nextBatch(ctx, r, target, batch)
 	if err != nil || len(items) == 0 {
 		return false, err

@@ -280,6 +280,7 @@ func (svc *Lanes) submitRevert(ctx context.Context, r *project.Project, req crof
 	if err := svc.Rules.SetSubmitter(ctx, r, m); err != nil {
 		return nil, err
 	}
+	svc.Rules.NoticeChecks(ctx, r, m.Target)
 	return m, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, *m)))
 	})

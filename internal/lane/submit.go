@@ -176,6 +176,7 @@ func (svc *Lanes) commitSubmission(ctx context.Context, r *project.Project, rec 
 	}
 	work.isEmpty, err = isEmpty(ctx, r, w, m.Merge)
 	if err == nil && !work.isEmpty {
+		svc.Rules.NoticeChecks(ctx, r, m.Target)
 		work.landed, err = svc.landedBefore(ctx, r, w, m)
 	}
 	work.merge = m

@@ -1,9 +1,10 @@
 // Package notice keeps the sentences for the user that belong to no call's result. A process may
 // live for long, and agents decide about some of them, by a croft.toml that they have merged: few
-// are kept.
+// are kept. What one call is about is for its caller alone, where a process has several: see ForCall.
 package notice
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,4 +76,17 @@ func (l *List) All() []string {
 	}
 	l.once = ""
 	return out
+}
+
+type ofCall struct{}
+
+// ForCall returns a context of a call whose sentences are in a list of its own.
+func ForCall(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ofCall{}, &List{})
+}
+
+// OfCall returns the list of the call that a context is of, or nil if that has none.
+func OfCall(ctx context.Context) *List {
+	l, _ := ctx.Value(ofCall{}).(*List)
+	return l
 }

@@ -30,3 +30,12 @@ func TestFewAreKept(t *testing.T) {
 		t.Errorf("%q", all)
 	}
 }
+
+// TestOfCall: the sentences of a call are its own.
+func TestOfCall(t *testing.T) {
+	one, other := ForCall(t.Context()), ForCall(t.Context())
+	OfCall(one).Add("one")
+	if list := OfCall(one).All(); len(list) != 1 || len(OfCall(other).All()) != 0 || OfCall(t.Context()) != nil {
+		t.Errorf("%q, and of others %q, %v", list, OfCall(other).All(), OfCall(t.Context()))
+	}
+}

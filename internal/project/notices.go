@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/notice"
 )
 
 // Notices returns the sentences for the user that belong to no call's result, that about the
@@ -29,6 +30,15 @@ func (p *Projects) Notices() []string {
 // sentence is kept once.
 func (p *Projects) Notice(format string, args ...any) {
 	p.notes.Add(fmt.Sprintf(format, args...))
+}
+
+// NoticeCall keeps a sentence about a call for its caller: a process that answers many tells it to no other.
+func (p *Projects) NoticeCall(ctx context.Context, format string, args ...any) {
+	list := notice.OfCall(ctx)
+	if list == nil {
+		list = &p.notes // this process has one caller
+	}
+	list.Add(fmt.Sprintf(format, args...))
 }
 
 // NoticeOfGit tells the user if vulnerabilities are known in the installed git: once

@@ -59,6 +59,7 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 	if err := svc.Lanes.Rules.SetSubmitter(ctx, r, &m); err != nil {
 		return nil, err
 	}
+	svc.Lanes.Rules.NoticeChecks(ctx, r, m.Target)
 	if m.Text == "" && isAll(work.Files, choices) {
 		m.Text = "Apply " + work.WorkspaceName
 	}

@@ -74,17 +74,24 @@ func (svc *Rules) MergeSettings(ctx context.Context, r *project.Project, target,
 	return set.Config().Merge, nil
 }
 
-// NoticeChecks adds a notice if the settings in force in the project's directory (its
+// NoticeChecks tells the caller if the settings in force in the project's directory (its
 // croft.toml on disk, the user's file, environment and flags) have other checks than
-// rules, which decides.
-func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.Merge) {
+// the target has, which decides.
+func (svc *Rules) NoticeChecks(ctx context.Context, r *project.Project, target string) {
 	here := svc.Settings.ForRepo(r.Path)
 	checks := here.Config().Merge.Checks
-	if len(checks) == 0 || slices.Equal(checks, rules.Checks) {
+	if len(checks) == 0 {
 		return
 	}
-	at := here.Source("merge.checks")
-	svc.Notice("merge.checks of %s did not run: those in %s as %s has it decide; commit them there", at, rulesFile, target)
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
+	if err != nil {
+		return // the driver of the lane rejects the merge because of it
+	}
+	rules, err := svc.MergeSettings(ctx, r, target, tip)
+	if err != nil || slices.Equal(checks, rules.Checks) {
+		return
+	}
+	svc.NoticeCall(ctx, "merge.checks of %s do not run: they are not in the %s of %s yet, which decides; commit them to %s", here.Source("merge.checks"), rulesFile, target, target)
 }
 
 // Guard refuses, with ConfigInvalid, a merge whose result after has another croft.toml

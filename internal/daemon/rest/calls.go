@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/api"
 	"github.com/croft-sh/croft/internal/caller"
+	"github.com/croft-sh/croft/internal/notice"
 )
 
 type server struct {
@@ -40,7 +41,7 @@ func (s *server) begin(r *http.Request) (context.Context, func(), error) {
 	if len(given) > maxCallName {
 		return nil, nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("the name in %s is longer than %d bytes", api.HeaderCall, maxCallName)}
 	}
-	ctx, cancel := context.WithCancel(croft.WithActor(r.Context(), actor))
+	ctx, cancel := context.WithCancel(notice.ForCall(croft.WithActor(r.Context(), actor)))
 	if given == "" {
 		return ctx, cancel, nil
 	}
@@ -102,13 +103,16 @@ func ActorFor(r *http.Request) (croft.Actor, error) {
 	return actor, nil
 }
 
-// addNotices sends the sentences for the user with the answer, to a caller who may read
-// everything.
-func (s *server) addNotices(w http.ResponseWriter, r *http.Request) {
-	if caller.From(r.Context()).Access != croft.AccessAll {
+// addNotices sends the sentences for the user with the answer of the call that ctx is of, to a caller who may
+// read everything. Those of the call come first.
+func (s *server) addNotices(ctx context.Context, w http.ResponseWriter) {
+	if caller.From(ctx).Access != croft.AccessAll {
 		return
 	}
 	list := s.Notices()
+	if own := notice.OfCall(ctx); own != nil {
+		list = append(own.All(), list...)
+	}
 	if more := len(list) - maxNotices; more > 0 {
 		list = append(slices.Clone(list[:maxNotices]), fmt.Sprintf("%d more notes are left out", more))
 	}

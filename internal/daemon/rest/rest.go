@@ -109,14 +109,14 @@ func handle[R, T any](s *server, name string, method func(croft.Service, context
 		}
 		defer leave()
 		if key := shareKey(c, r, croft.ActorFrom(ctx)); key != "" {
-			s.answerShared(ctx, w, r, op, req, key, func(ctx context.Context) (any, error) { return method(svc, ctx, req) })
+			s.answerShared(ctx, w, op, req, key, func(ctx context.Context) (any, error) { return method(svc, ctx, req) })
 			return
 		}
 		out, err := method(svc, ctx, req)
 		if c.Answer == api.AnswerMerge {
 			leave() // the answer may wait for the end of the merge
 		}
-		s.addNotices(w, r)
+		s.addNotices(ctx, w)
 		if err = stopped(ctx, err); err != nil {
 			api.WriteError(w, op, nameless(ctx, req, err))
 			return

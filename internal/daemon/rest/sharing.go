@@ -33,7 +33,7 @@ func shareKey(c api.Call, r *http.Request, actor croft.Actor) string {
 }
 
 // answerShared answers a call with what callers with the same key share.
-func (s *server) answerShared(ctx context.Context, w http.ResponseWriter, r *http.Request, op string, req any, key string, call func(context.Context) (any, error)) {
+func (s *server) answerShared(ctx context.Context, w http.ResponseWriter, op string, req any, key string, call func(context.Context) (any, error)) {
 	answer, err := s.sharing.do(ctx, key, func(ctx context.Context) ([]byte, error) {
 		out, err := call(ctx)
 		if err != nil {
@@ -41,7 +41,7 @@ func (s *server) answerShared(ctx context.Context, w http.ResponseWriter, r *htt
 		}
 		return api.Encode(out)
 	})
-	s.addNotices(w, r)
+	s.addNotices(ctx, w)
 	if err = stopped(ctx, err); err != nil {
 		api.WriteError(w, op, nameless(ctx, req, err))
 		return
