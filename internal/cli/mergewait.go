@@ -100,6 +100,24 @@ func (a *app) liveScreen() live.Screen {
 	return live.Screen{To: a.stderr(), W: a.env.Stderr, Home: a.env.Home, IsDumb: a.env.IsDumb, IsSilent: a.quiet || a.silent || a.json}
 }
 
+// leaveMerges says what becomes of merges that the user does not wait for any more.
+func (a *app) leaveMerges(ctx context.Context, svc live.Getter, merges []croft.Merge, err error) error {
+	if ctx.Err() == nil || a.json {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	var left []croft.Merge
+	for _, m := range merges {
+		if now, err := svc.Merge(ctx, croft.GetRequest{Repo: a.dir(), Ref: string(m.ID)}); err == nil {
+			left = append(left, *now)
+		}
+	}
+	for _, text := range results.LeftText(left, a.hasDaemon(ctx)) {
+		a.note("%s", text)
+	}
+	return statusError(croft.ExitCanceled)
+}
+
 // showMerged prints on a terminal what became of merges, the result of each in a line.
 func (a *app) showMerged(ctx context.Context, svc merger, l *live.Merges, repo *croft.Repo, as mergedAs) {
 	signs := a.stdout().Signs()
