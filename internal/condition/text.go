@@ -128,6 +128,9 @@ func checkText(m *croft.Merge) string {
 func blockedText(m *croft.Merge) string {
 	files := strings.Split(m.Details, "\n")
 	if files[0] == "" {
+		if _, cause, ok := strings.Cut(m.Message, ", and "); ok { // where the checkout is comes first
+			return cause
+		}
 		return m.Message
 	}
 	text := "your " + files[0]

@@ -153,6 +153,9 @@ func (a *FastForward) checkCheckout(ctx context.Context) error {
 	changes := a.changes
 	staged := a.committedIndex(ctx)
 	if staged == nil {
+		if err := a.requireMerged(); err != nil {
+			return err
+		}
 		if dirty, err := a.indexChanges(ctx, changes); err != nil || len(dirty) > 0 {
 			return a.dirtyPaths(dirty, "staged changes of yours are in the way", err)
 		}

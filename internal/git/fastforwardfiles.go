@@ -3,10 +3,12 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +48,29 @@ func (a *FastForward) requireFiles(context.Context) error {
 		}
 	}
 	return nil
+}
+
+// requireMerged fails if files are unmerged in the checkout, as after a stash that was taken back: git moves no checkout along
+// that has some, wherever they are.
+func (a *FastForward) requireMerged() error {
+	x, _, err := a.parseCopy()
+	if err != nil {
+		return nil // git reads what is not read here, and says what is wrong
+	}
+	var paths []string
+	for i := range x.Len() {
+		if x.Entry(i).Stage != 0 {
+			paths = append(paths, x.Path(i))
+		}
+	}
+	paths = slices.Compact(paths) // one has up to three sides
+	switch len(paths) {
+	case 0:
+		return nil
+	case 1:
+		return &HostDirtyError{Path: a.at.work, Cause: paths[0] + " is unmerged in your checkout"}
+	}
+	return &HostDirtyError{Path: a.at.work, Cause: fmt.Sprintf("%s and %d more are unmerged in your checkout", paths[0], len(paths)-1)}
 }
 
 // linkFiles keeps the files where git writes them. It comes before git compares them: a hard link changes the ctime of a file, too.

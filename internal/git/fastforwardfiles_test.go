@@ -3,6 +3,7 @@
 package git
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,5 +140,37 @@ func TestAdvanceKeepsRacyEdits(t *testing.T) {
 	}
 	if got := r.Git("status", "--porcelain"); got != " M racy" {
 		t.Errorf("status: %q", got)
+	}
+}
+
+// TestAdvanceRefusesUnmergedFiles: git moves no checkout along in which files are unmerged, and says so before it is asked.
+func TestAdvanceRefusesUnmergedFiles(t *testing.T) {
+	for want, names := range map[string][]string{
+		"a is unmerged in your checkout":             {"a"},
+		"a and 1 more are unmerged in your checkout": {"a", "b"},
+	} {
+		r := gittest.New(t)
+		for _, side := range []string{"base", "mine", "theirs"} {
+			for _, name := range names {
+				r.Write(name, side+"\n")
+			}
+			r.Git("add", ".")
+			if side == "mine" {
+				r.Git("stash", "--quiet")
+			} else {
+				r.Git("commit", "--quiet", "-m", side)
+			}
+		}
+		if out, err := r.TryGit(r.Dir, "stash", "pop"); err == nil {
+			t.Fatalf("no conflict: %s", out)
+		}
+		staged := r.Git("ls-files", "--stage")
+		err := advance(t, open(t, r), r.Git("rev-parse", "main"), next(r, map[string]string{"README.md": "changed\n"}))
+		if dirty, ok := errors.AsType[*HostDirtyError](err); !ok || dirty.Cause != want || len(dirty.Files) > 0 {
+			t.Errorf("%v; want %q", err, want)
+		}
+		if now := r.Git("ls-files", "--stage"); now != staged {
+			t.Errorf("staged is %q, was %q", now, staged)
+		}
 	}
 }
