@@ -68,7 +68,12 @@ func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, again...)
+		for _, m := range again {
+			if m.Reason == croft.ChecksUntrusted { // what was said when it stayed pending is not so any more
+				m.Message, m.Details, m.Hint = "the target's checks are approved now", "", "croft queue run"
+			}
+			found = append(found, m)
+		}
 	}
 	out := make([]croft.Merge, len(found))
 	for i, m := range found {

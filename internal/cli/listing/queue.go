@@ -11,6 +11,9 @@ import (
 	"github.com/croft-sh/croft/internal/screen"
 )
 
+// driveCommand is the hint of a merge that the next run of its queue tries again, now that its checks are approved.
+const driveCommand = "croft queue run"
+
 // Queue is the merges of each target: those that wait, in their order, and those that have ended.
 func Queue(merges []croft.Merge, tips map[string]string, to screen.Stream, now time.Time) []string {
 	var targets []string
@@ -51,6 +54,9 @@ func queueTable(merges []croft.Merge, target string, to screen.Stream, now time.
 		} else if m.Reason != "" && m.Became == "" {
 			o := results.OfMerge(m, nil, to.Signs(), "")
 			kind, word = o.Kind, o.Word
+			if m.Reason == croft.ChecksUntrusted && m.Hint == driveCommand {
+				kind, word, detail = screen.Ready, "approved", screen.Cell{results.Command(m.Hint), {Text: " tries it again", Style: screen.Dim}}
+			}
 		}
 		mark := to.Signs().Of(kind)
 		if m.State == croft.MergeQueued && !m.IsHeld {
