@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/results"
 )
 
 // mergesResult is what became of the work. The exit status is 0 only if all of it reached what was
@@ -67,7 +68,7 @@ func (a *app) explainNewest(merges []croft.Merge) {
 		case m.State != croft.MergeDone:
 			a.explainMerge(m)
 		case m.Message != "" && m.Became == "" && newest[m.Workspace].ID == m.ID:
-			a.note("%s: %s", m.WorkspaceName, m.Message)
+			a.note("%s: %s", results.Subject(m), m.Message)
 		}
 	}
 }
@@ -89,7 +90,7 @@ func mergeStyle(m croft.Merge) style {
 // explainMerge says why a merge stays pending, and what else is worth knowing.
 func (a *app) explainMerge(m croft.Merge) {
 	if m.Message != "" {
-		a.note("%s: %s", m.WorkspaceName, m.Message)
+		a.note("%s: %s", results.Subject(m), m.Message)
 	}
 	if h := m.Hold; h != nil && m.State != croft.MergeDone {
 		why := ""

@@ -63,7 +63,7 @@ func queueTable(merges []croft.Merge, target string, to screen.Stream, now time.
 			mark = " "
 		}
 		t.Rows = append(t.Rows, []screen.Cell{
-			screen.Text("  "+mark, kind.Style()), screen.Text(screen.Printable(m.WorkspaceName), screen.Bold), screen.Text(word, kind.Style()), detail,
+			screen.Text("  "+mark, kind.Style()), screen.Text(screen.Printable(results.Subject(m)), screen.Bold), screen.Text(word, kind.Style()), detail,
 		})
 	}
 	sign := to.Signs().Cut

@@ -22,3 +22,16 @@ func TestQueueOfApproved(t *testing.T) {
 		}
 	}
 }
+
+// TestQueueOfReverts: a revert that stays pending is not taken for the work of the workspace whose merge it reverts.
+func TestQueueOfReverts(t *testing.T) {
+	m := croft.Merge{ID: "m1", Kind: croft.KindRevert, WorkspaceName: "a", Target: "main", State: croft.MergeDone, Status: croft.MergePending, Reason: croft.HostDirty, EndedAt: time.Unix(0, 0)}
+	queued, done := m, m
+	queued.State, queued.Reason = croft.MergeQueued, ""
+	done.Status, done.Reason = croft.MergeMerged, ""
+	for want, m := range map[string]croft.Merge{"! revert of a  blocked": m, "  revert of a  queued": queued, " a  reverted": done} {
+		if lines := Queue([]croft.Merge{m}, nil, screen.Stream{Width: 100}, time.Unix(60, 0)); len(lines) != 2 || !strings.Contains(lines[1], want) {
+			t.Errorf("%q, want %q", lines, want)
+		}
+	}
+}

@@ -112,6 +112,14 @@ func MergeWord(m croft.Merge) string {
 	}
 }
 
+// Subject names what a merge is about: a workspace, or the revert of its merge, which is not the workspace's own work.
+func Subject(m croft.Merge) string {
+	if m.Kind == croft.KindRevert && (m.State != croft.MergeDone || m.Status == croft.MergePending) {
+		return "revert of " + m.WorkspaceName
+	}
+	return m.WorkspaceName
+}
+
 // OfMerge says what became of a merge. tip is where its target is, if that is known.
 func OfMerge(m croft.Merge, work *croft.Work, signs screen.Signs, tip string) Outcome {
 	o := Outcome{Name: m.WorkspaceName}
