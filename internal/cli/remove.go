@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -73,15 +74,9 @@ workspace in which a process is at work is never removed.`,
 }
 
 func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveRequest, withWork consent, isMissingOK bool) error {
-	result, err := svc.Remove(ctx, req)
+	result, isDeclined, err := a.removeNamed(ctx, svc, req, withWork)
 	if err != nil {
 		return err
-	}
-	isDeclined := false
-	if withWork != consentNone && req.Mode == croft.RemoveSafe {
-		if isDeclined, err = a.removeKept(ctx, svc, req, result, withWork); err != nil {
-			return err
-		}
 	}
 	a.showRemoved(ctx, svc, *result)
 	unknownErr := a.tellUnknown(ctx, svc, result.Unknown, isMissingOK)
@@ -195,40 +190,67 @@ func isClean(s croft.Status) bool {
 	return s.Staged+s.Modified+s.Untracked+s.Conflicted+len(s.Paths)+s.Ahead == 0
 }
 
-// removeKept removes the workspaces that were kept for their uncommitted work, if
-// the user agrees to that. isDeclined is true if the user was asked and does not.
-func (a *app) removeKept(ctx context.Context, svc remover, req croft.RemoveRequest, result *croft.RemoveResult, how consent) (isDeclined bool, err error) {
-	var still []croft.Kept
+// removeNamed removes the workspaces of a request as one act, which one undo takes back. Those with uncommitted work go along if the user
+// agrees to that; isDeclined is true if the user was asked and does not, and nothing is removed then.
+func (a *app) removeNamed(ctx context.Context, svc remover, req croft.RemoveRequest, how consent) (result *croft.RemoveResult, isDeclined bool, err error) {
+	first, asks := req, how != consentNone && req.Mode == croft.RemoveSafe
+	isSeveral := len(req.Workspaces) > 1 || req.All == croft.ScopeAll
+	if asks && isSeveral { // two calls that remove would be two acts
+		first.DryRun = croft.DryRunOn
+	}
+	if result, err = svc.Remove(ctx, first); err != nil || !asks {
+		return result, false, err
+	}
 	var plan takePlan
+	var dirty, still []croft.Kept
 	for _, kept := range result.Kept {
 		if errors.Is(kept.Reason, croft.WorkspaceDirty) {
 			a.addToPlan(ctx, svc, &plan, croft.Removed{ID: kept.ID, Name: kept.Name})
+			dirty = append(dirty, kept)
 		} else {
 			still = append(still, kept)
 		}
 	}
-	if len(plan.list) == 0 {
-		return false, nil
+	if len(dirty) == 0 {
+		if isSeveral {
+			result, err = svc.Remove(ctx, req)
+		}
+		return result, false, err
+	}
+	for _, r := range result.Removed {
+		if how == consentAsk {
+			a.addToPlan(ctx, svc, &plan, croft.Removed{ID: r.ID, Name: r.Name})
+		} else {
+			plan.list = append(plan.list, taken{Removed: r})
+		}
 	}
 	if how == consentAsk {
 		yes, err := a.hasAgreedToTrash(ctx, how, plan, "")
 		if err != nil || !yes {
-			return true, err
+			return declined(*result, dirty[0].Reason), true, err
 		}
 	}
-	agreed := plan.agreed()
-	agreed.WithWork = agreed.Workspaces
-	again := croft.RemoveRequest{Repo: req.Repo, Branch: req.Branch, Agreed: agreed}
-	for _, id := range agreed.Workspaces {
-		again.Workspaces = append(again.Workspaces, string(id))
+	req.Agreed = plan.agreed()
+	for _, kept := range still { // the Service says again why they stay
+		req.Agreed.Workspaces = append(req.Agreed.Workspaces, kept.ID)
 	}
-	withWork, err := svc.Remove(ctx, again)
-	if err != nil {
-		return false, err
+	for _, kept := range dirty {
+		if !slices.Contains(req.Agreed.WithWork, kept.ID) {
+			req.Agreed.WithWork = append(req.Agreed.WithWork, kept.ID)
+		}
 	}
-	result.Removed = append(result.Removed, withWork.Removed...)
-	result.Kept = append(still, withWork.Kept...)
-	return false, nil
+	result, err = svc.Remove(ctx, req)
+	return result, false, err
+}
+
+// declined is the plan of a removal as its result, if the user does not agree: all that is there stays, for the reason about which
+// the user was asked.
+func declined(plan croft.RemoveResult, reason *croft.Error) *croft.RemoveResult {
+	for _, r := range plan.Removed {
+		plan.Kept = append(plan.Kept, croft.Kept{ID: r.ID, Name: r.Name, Reason: reason})
+	}
+	plan.Removed = nil
+	return &plan
 }
 
 // lossText says what a removal takes away and for how long it can be had back.

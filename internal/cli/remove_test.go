@@ -19,12 +19,17 @@ func dirtyService(asked *[]croft.RemoveRequest) *fake {
 	return &fake{
 		workspace: found(fixLogin()),
 		status: func(id croft.ID) (*croft.Status, error) {
+			if id == "b2" {
+				return &croft.Status{Workspace: id}, nil
+			}
 			return &croft.Status{Workspace: id, Staged: 1, Modified: 1, Untracked: 1, Ahead: 2}, nil
 		},
 		remove: func(req croft.RemoveRequest) (*croft.RemoveResult, error) {
 			*asked = append(*asked, req)
 			if req.Mode == croft.RemoveForce || req.Agreed != nil {
-				return &croft.RemoveResult{Removed: []croft.Removed{{ID: "a1", Name: "fix-login", Trash: "t1", Branch: "croft/fix-login"}}}, nil
+				return &croft.RemoveResult{Removed: []croft.Removed{
+					{ID: "b2", Name: "b", Trash: "t2"}, {ID: "a1", Name: "fix-login", Trash: "t1", Branch: "croft/fix-login"},
+				}}, nil
 			}
 			return &croft.RemoveResult{
 				Removed: []croft.Removed{{ID: "b2", Name: "b", Trash: "t2"}},
@@ -33,9 +38,6 @@ func dirtyService(asked *[]croft.RemoveRequest) *fake {
 		},
 	}
 }
-
-// shown is the agreement of a user who was shown workspaces with uncommitted work.
-func shown(ids ...croft.ID) *croft.Agreed { return &croft.Agreed{Workspaces: ids, WithWork: ids} }
 
 func TestRemoveKeepsWithoutATerminal(t *testing.T) {
 	var asked []croft.RemoveRequest
@@ -53,7 +55,8 @@ func TestRemoveKeepsWithoutATerminal(t *testing.T) {
 }
 
 func TestRemoveAsksOnATerminal(t *testing.T) {
-	const question = "  fix-login  3 files not committed, 2 commits not in main → trash, 7 days\nMove fix-login to the trash? [y/N] "
+	const question = "  fix-login  3 files not committed, 2 commits not in main → trash, 7 days\n" +
+		"  b          nothing that main lacks, clean\nMove 2 workspaces to the trash? [y/N] "
 	for answer, isRemoved := range map[string]bool{"y\n": true, "YES\n": true, "n\n": false, "\n": false, "": false, "yep\n": false} {
 		var asked []croft.RemoveRequest
 		r := newRun(dirtyService(&asked))
@@ -64,10 +67,10 @@ func TestRemoveAsksOnATerminal(t *testing.T) {
 			t.Errorf("%q: stderr %q, want the question first", answer, r.stderr.String())
 		}
 		if !isRemoved {
-			if r.exit != croft.ExitRefused || len(asked) != 1 {
-				t.Errorf("%q: exit %d after %d requests, want it kept", answer, r.exit, len(asked))
+			if r.exit != croft.ExitRefused || len(asked) != 1 || asked[0].DryRun != croft.DryRunOn {
+				t.Errorf("%q: exit %d after %+v, want both kept", answer, r.exit, asked)
 			}
-			if out := r.stderr.String(); !strings.HasSuffix(out, "kept fix-login\n") || strings.Contains(out, "hint") {
+			if out := r.stderr.String(); !strings.HasSuffix(out, "kept fix-login\nkept b\n") || strings.Contains(out, "hint") {
 				t.Errorf("%q: stderr %q, want no error for what the user declined", answer, out)
 			}
 			continue
@@ -75,7 +78,10 @@ func TestRemoveAsksOnATerminal(t *testing.T) {
 		if r.exit != croft.ExitOK || r.stdout.String() != "b          trash t2\nfix-login  trash t1  deleted croft/fix-login\n" {
 			t.Errorf("%q: exit %d, stdout %q", answer, r.exit, r.stdout.String())
 		}
-		agreed := croft.RemoveRequest{Repo: project, Workspaces: []string{"a1"}, Agreed: shown("a1"), Branch: croft.BranchKeep}
+		agreed := croft.RemoveRequest{
+			Repo: project, Workspaces: []string{"b", "fix-login"}, Branch: croft.BranchKeep,
+			Agreed: &croft.Agreed{Workspaces: []croft.ID{"a1", "b2"}, WithWork: []croft.ID{"a1"}},
+		}
 		if diff := cmp.Diff(agreed, asked[len(asked)-1]); diff != "" {
 			t.Errorf("%q: last request (-want +got):\n%s", answer, diff)
 		}
@@ -88,8 +94,8 @@ func TestRemoveAgreed(t *testing.T) {
 	r := newRun(dirtyService(&asked))
 	r.call(t, "remove", "b", "fix-login", "--yes")
 	want := []croft.RemoveRequest{
-		{Repo: project, Workspaces: []string{"b", "fix-login"}},
-		{Repo: project, Workspaces: []string{"a1"}, Agreed: shown("a1")},
+		{Repo: project, Workspaces: []string{"b", "fix-login"}, DryRun: croft.DryRunOn},
+		{Repo: project, Workspaces: []string{"b", "fix-login"}, Agreed: &croft.Agreed{Workspaces: []croft.ID{"a1", "b2"}, WithWork: []croft.ID{"a1"}}},
 	}
 	if diff := cmp.Diff(want, asked); diff != "" || r.exit != croft.ExitOK {
 		t.Errorf("exit %d, requests (-want +got):\n%s", r.exit, diff)
