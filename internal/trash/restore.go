@@ -33,6 +33,9 @@ func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref strin
 	}
 	_, name := croft.CutRef(ref)
 	if live, err := svc.Journal.LiveByName(ctx, r.ID, name); err == nil {
+		if err := svc.missingError(ctx, r, live); err != nil {
+			return journal.Record{}, err
+		}
 		return journal.Record{}, &croft.Error{
 			Code: croft.WorktreeNotFound, Workspace: live.Workspace.Name, Message: "the workspace is there already", Details: live.Workspace.Path,
 			Hint: "croft show " + live.Workspace.Name,
@@ -41,6 +44,20 @@ func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref strin
 	return journal.Record{}, &croft.Error{
 		Code: croft.WorktreeNotFound, Message: fmt.Sprintf("nothing in the trash is called %q", ref), Hint: "croft trash",
 	}
+}
+
+// missingError says of a live workspace whose directory is not there what brings it back, and is nil for others.
+func (svc *Trash) missingError(ctx context.Context, r *project.Project, rec journal.Record) error {
+	if r.Git == nil || rec.Workspace.Mode == croft.ModeLegacy || r.Trees.Health(project.SpecOf(rec)) != checkout.Missing {
+		return nil
+	}
+	if to := r.FindMoved(ctx, []journal.Record{rec})[0]; to != "" {
+		return r.BrokenNowError(ctx, rec, checkout.Missing)
+	}
+	err, name := croft.AsError("restore", project.BrokenError(rec, checkout.Missing)), shellword.Quote(rec.Workspace.Name)
+	err.Hint = "croft remove --force " + name
+	err.Details += "\nIf it was moved, bring it back; if it was deleted, croft restore " + name + " brings back what git has of it, after " + err.Hint
+	return err
 }
 
 // RestoreOne records a restoration in the journal and applies it. Once it is in the
