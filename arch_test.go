@@ -206,7 +206,7 @@ var mayImport = map[string][]string{
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
 		"internal/git/...", "internal/journal", "internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/owner", "internal/page", "internal/parallel", "internal/project", "internal/removal", "internal/rules",
-		"internal/run", "internal/work", "internal/workspace",
+		"internal/run", "internal/shellword", "internal/work", "internal/workspace",
 	},
 	"internal/resolve": {
 		".", "internal/checkout", "internal/failpoint", "internal/git/...", "internal/journal", "internal/merge", "internal/once", "internal/oplog",
