@@ -95,7 +95,11 @@ goes further back. An undo can be undone by its name; "croft history" shows all.
 					}
 				}
 				if key != "" && agreed == consentGiven { // what the first call found, which is not shown again
-					return a.undo(ctx, svc, req)
+					words := takingBack()
+					if cmd.CalledAs() == redoName {
+						words = doingAgain()
+					}
+					return a.undo(ctx, svc, req, words)
 				}
 				return a.runUndo(ctx, svc, req, agreed)
 			})
@@ -122,8 +126,12 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 	if err != nil {
 		return err
 	}
+	words := takingBack()
+	if plan.Operation.Kind == "undo" {
+		words = doingAgain()
+	}
 	if a.isShown() {
-		a.note("take back: %s, %s ago", a.actText(ctx, svc, req.Repo, plan.Operation), ageText(a.env.Now(), plan.Operation.StartedAt))
+		a.note("%s: %s, %s ago", words.plan, a.actText(ctx, svc, req.Repo, plan.Operation), ageText(a.env.Now(), plan.Operation.StartedAt))
 	} else {
 		a.note("%s of %s ago: %s", plan.Operation.Kind, ageText(a.env.Now(), plan.Operation.StartedAt), plan.Operation.WorkspaceName)
 	}
@@ -139,7 +147,7 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 	}
 	yes, err := a.hasAgreed(ctx, agreed, "Do that?")
 	if err == nil && !yes {
-		a.note("nothing was taken back")
+		a.note("%s", words.declined)
 	}
 	if err != nil || !yes {
 		return err
@@ -148,10 +156,18 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 	if agreed == consentAsk {
 		req.Stamps = plan.Stamps
 	}
-	return a.undo(ctx, svc, req)
+	return a.undo(ctx, svc, req, words)
 }
 
-// actText is an act as the history has it.
+// undoWords are how an undo is spoken of.
+type undoWords struct{ plan, done, declined string }
+
+func takingBack() undoWords { return undoWords{"take back", "undone", "nothing was taken back"} }
+
+// doingAgain are the words for an undo that is taken back.
+func doingAgain() undoWords { return undoWords{"do again", "redone", "nothing was done again"} }
+
+// actText is an act as the history has it, of an undo the act that it took back.
 func (a *app) actText(ctx context.Context, svc croft.History, repo croft.Ref, op croft.Operation) string {
 	var known []croft.Operation
 	if op.Undoes != "" {
@@ -159,10 +175,13 @@ func (a *app) actText(ctx context.Context, svc croft.History, repo croft.Ref, op
 			known = acts.Items
 		}
 	}
+	if op.Kind == "undo" && op.Undoes != "" {
+		return listing.AgainText(op, known)
+	}
 	return listing.ActText(op, known)
 }
 
-func (a *app) undo(ctx context.Context, svc croft.History, req croft.UndoRequest) error {
+func (a *app) undo(ctx context.Context, svc croft.History, req croft.UndoRequest, words undoWords) error {
 	done, err := svc.Undo(ctx, req)
 	if err != nil {
 		return err
@@ -175,14 +194,14 @@ func (a *app) undo(ctx context.Context, svc croft.History, req croft.UndoRequest
 		a.note("%s", note)
 	}
 	if a.isShown() {
-		a.printUndone(done, a.shortOperation(ctx, svc, done.ID))
+		a.printUndone(done, a.shortOperation(ctx, svc, done.ID), words.done)
 		return nil
 	}
 	if done.IsUndoable {
-		a.note("undone; croft undo %s takes that back", done.ID)
+		a.note("%s; croft undo %s takes that back", words.done, done.ID)
 		return nil
 	}
-	a.note("undone; nothing had to be changed")
+	a.note("%s; nothing had to be changed", words.done)
 	return nil
 }
 

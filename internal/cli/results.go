@@ -150,9 +150,9 @@ func (a *app) printTrash(result trashResult) {
 	a.remarkIndented(4, screen.Span{Text: total + "; ", Style: styleDim}, command("croft restore NAME"), screen.Span{Text: " brings one back", Style: styleDim})
 }
 
-// printUndone says on a terminal how an undo is taken back.
-func (a *app) printUndone(done *croft.Operation, short croft.ID) {
-	o := outcome{Kind: screen.Done, Name: "undone", Word: "nothing had to be changed", IsPlain: true}
+// printUndone says on a terminal how an undo is taken back; word is what was done.
+func (a *app) printUndone(done *croft.Operation, short croft.ID, word string) {
+	o := outcome{Kind: screen.Done, Name: word, Word: "nothing had to be changed", IsPlain: true}
 	if done.IsUndoable {
 		o.Word, o.Detail = "", []screen.Span{{Text: "to take that back: "}, command("croft undo " + string(short))}
 	}

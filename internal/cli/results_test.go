@@ -220,7 +220,7 @@ func TestTakenBackText(t *testing.T) {
 	known := []croft.Operation{
 		{ID: "u2", Kind: "undo", Undoes: "u1", WorkspaceName: "a"}, {ID: "u1", Kind: "undo", Undoes: "m1", WorkspaceName: "a"}, {ID: "m1", Kind: "merge", WorkspaceName: "a"},
 	}
-	for i, want := range []string{"took back: took back: merged a", "took back: merged a", "merged a"} {
+	for i, want := range []string{"did again: merged a", "took back: merged a", "merged a"} {
 		if got := listing.ActText(known[i], known); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

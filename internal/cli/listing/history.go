@@ -26,13 +26,26 @@ func ActText(op croft.Operation, known []croft.Operation) string {
 	switch {
 	case op.Kind == "undo" && op.Undoes != "":
 		if at := slices.IndexFunc(known, func(o croft.Operation) bool { return o.ID == op.Undoes }); at >= 0 {
-			return verb + ": " + ActText(known[at], slices.Delete(slices.Clone(known), at, at+1))
+			rest := slices.Delete(slices.Clone(known), at, at+1)
+			if undo := known[at]; undo.Kind == op.Kind && undo.Undoes != "" {
+				return "did again: " + AgainText(undo, rest)
+			}
+			return verb + ": " + ActText(known[at], rest)
 		}
 		return strings.TrimSpace(verb + " an act on " + wording.FewNames(names))
 	case len(names) == 0:
 		return verb
 	}
 	return verb + " " + wording.FewNames(names)
+}
+
+// AgainText is what is done again by taking back an undo.
+func AgainText(undo croft.Operation, known []croft.Operation) string {
+	at := slices.IndexFunc(known, func(o croft.Operation) bool { return o.ID == undo.Undoes })
+	if at < 0 {
+		return strings.TrimSpace("an act on " + wording.FewNames(strings.Fields(undo.WorkspaceName)))
+	}
+	return ActText(known[at], slices.Delete(slices.Clone(known), at, at+1))
 }
 
 // History are acts as sentences, below a heading.
