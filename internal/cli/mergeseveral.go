@@ -65,7 +65,7 @@ func whyNot(m croft.Merge) string {
 		return "in conflict with " + m.Target + " in " + fewNames(places)
 	case croft.HostDirty:
 		if files := results.ChangesInTheWay(m); len(files) > 0 {
-			return "your checkout of " + m.Target + " has changes in " + fewNames(files) + ": commit or stash them first"
+			return "your checkout of " + m.Target + " has changes in " + fewNames(files) + ": commit or stash them first (git stash -u)"
 		}
 	}
 	return m.Message

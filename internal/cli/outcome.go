@@ -108,7 +108,7 @@ func (a *app) remarkMerge(m croft.Merge) {
 	case m.Reason == croft.Conflict:
 		a.remarkConflicts(m.Conflicts)
 	case len(results.ChangesInTheWay(m)) > 0:
-		a.remarkText(prose("commit or stash it, then: "), command(nextOfMerge(m)))
+		a.remarkText(prose("commit or stash it (git stash -u), then: "), command(nextOfMerge(m)))
 	case m.Reason != "" && m.Reason != croft.CheckFailed:
 		a.remarkText(prose("%s", printable(m.Message)))
 		a.noteLines(personalDetails(m))

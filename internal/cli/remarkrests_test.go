@@ -31,7 +31,7 @@ func TestRemarkRests(t *testing.T) {
 	}))
 	if want := `  main moved outside of its lane
   f: in conflict with main in f1:3
-  g: your checkout of main has changes in src/a.go: commit or stash them first
+  g: your checkout of main has changes in src/a.go: commit or stash them first (git stash -u)
   h, i: a check failed
   a, b, e: not committed, because they look like secrets, are large or hidden: .env
   c d: not committed, because they look like secrets, are large or hidden: x.pem
