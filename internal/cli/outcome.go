@@ -152,8 +152,8 @@ func (a *app) remarkRest(m croft.Merge) {
 	if m.Kept != nil {
 		a.remarkText(prose("the workspace stays: %s", printable(m.Kept.Message)))
 		a.noteLines(m.Kept.Details)
-		if m.Kept.Hint != "" {
-			a.remarkNext(a.fromHere(m.Kept.Hint))
+		if hint := askingHint(*m.Kept); hint != "" {
+			a.remarkNext(a.fromHere(hint))
 		}
 	}
 }

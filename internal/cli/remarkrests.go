@@ -23,6 +23,9 @@ func addSaid(to []said, text, name string) []said {
 	return to
 }
 
+// askingHint is the hint of an error for a person at a terminal: the command in it asks about uncommitted work.
+func askingHint(e croft.Error) string { return strings.Replace(e.Hint, " --yes ", " ", 1) }
+
 // remarkRests says what else is worth knowing about several merges that have ended: what holds for more than one of
 // them is said once, with their names. It returns what can be run next.
 func (a *app) remarkRests(merges []croft.Merge) (hints []said) {
@@ -46,10 +49,10 @@ func (a *app) remarkRests(merges []croft.Merge) (hints []said) {
 			text += ": " + strings.Join(strings.Split(strings.TrimSpace(m.Kept.Details), "\n"), ", ")
 		}
 		kept = addSaid(kept, "the workspace stays: "+text, name)
-		if hint, is := strings.CutSuffix(m.Kept.Hint, " "+shellWord(name)); is {
+		if hint, is := strings.CutSuffix(askingHint(*m.Kept), " "+shellWord(name)); is {
 			hints = addSaid(hints, hint, shellWord(name))
-		} else if m.Kept.Hint != "" {
-			hints = append(hints, said{text: m.Kept.Hint})
+		} else if hint != "" {
+			hints = append(hints, said{text: hint})
 		}
 	}
 	for _, s := range moved { // it names the target

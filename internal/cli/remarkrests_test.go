@@ -37,7 +37,7 @@ func TestRemarkRests(t *testing.T) {
   c d: not committed, because they look like secrets, are large or hidden: x.pem
   a, b, e: the workspace stays: 1 file is not committed: .env
   c d: the workspace stays: sh is at work inside: sh (1), leave the directory
-  next: croft remove --yes a b
+  next: croft remove a b
   next: croft show 'c d'
   next: cd /elsewhere
 `; w.String() != want {
