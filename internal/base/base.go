@@ -30,7 +30,7 @@ func StartFor(ctx context.Context, s project.Location, l layout.Layout, req crof
 		return Start{}, err
 	}
 	if head == "" && req.Base == "" {
-		return Start{}, project.NoCommitsError()
+		return Start{}, s.NoCommitsError()
 	}
 	if req.Fetch == croft.FetchFirst {
 		if err := fetch(ctx, s, req.Base, branch); err != nil {

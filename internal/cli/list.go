@@ -16,6 +16,7 @@ type overviewer interface {
 	Worktrees(ctx context.Context, req croft.WorktreesRequest) (*croft.List[croft.Worktree], error)
 	Repos(ctx context.Context, req croft.ReposRequest) (*croft.List[croft.Repo], error)
 	repoFinder
+	CheckRepo(ctx context.Context, req croft.RepoRequest) (*croft.Repo, error)
 	Trash(ctx context.Context, req croft.TrashRequest) (*croft.List[croft.TrashItem], error)
 	History(ctx context.Context, req croft.HistoryRequest) (*croft.List[croft.Operation], error)
 }

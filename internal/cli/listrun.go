@@ -104,7 +104,9 @@ func (a *app) noteNoWorkspaces(ctx context.Context, svc overviewer, o listOption
 		where = "in " + name
 		if repo.Head == "" && repo.GitDir != "" && !repo.IsBare {
 			a.note("%s has no commit yet, and a workspace begins from one", name)
-			a.remarkCommand(`git commit --allow-empty -m "first commit"`)
+			if _, err := svc.CheckRepo(ctx, croft.RepoRequest{Repo: o.filter.Repo}); err != nil {
+				a.remarkCommand(croft.AsError("list", err).Hint)
+			}
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -305,7 +306,7 @@ func (p *Projects) DescribeRepo(ctx context.Context, s Location, _ croft.RepoReq
 func (p *Projects) CheckRepo(ctx context.Context, s Location, req croft.RepoRequest) (*croft.Repo, error) {
 	out, err := p.DescribeRepo(ctx, s, req)
 	if err == nil && out.Head == "" {
-		err = NoCommitsError()
+		err = s.NoCommitsError()
 	}
 	if err != nil {
 		return nil, err
@@ -313,12 +314,18 @@ func (p *Projects) CheckRepo(ctx context.Context, s Location, req croft.RepoRequ
 	return out, nil
 }
 
-// NoCommitsError says that a repository has no commit to start from.
-func NoCommitsError() error {
-	return &croft.Error{
+// NoCommitsError says that a repository has no commit to start from. The first commit has the files that lie there: a workspace
+// gets only what is committed.
+func (r *Project) NoCommitsError() error {
+	e := &croft.Error{
 		Code: croft.NotARepo, Message: "the repository has no commit to start from",
 		Hint: `git commit --allow-empty -m "first commit"`,
 	}
+	entries, _ := os.ReadDir(r.Path) // without them the hint is the one for an empty directory
+	if r.Path != r.CommonDir && slices.ContainsFunc(entries, func(f os.DirEntry) bool { return f.Name() != ".git" }) {
+		e.Hint = `git add -A && git commit -m "first commit"`
+	}
+	return e
 }
 
 // DescribeBranch reports whether a project has a local branch.

@@ -219,7 +219,7 @@ func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journa
 	if err != nil {
 		return nil, "", err
 	}
-	if committed, err = addWork(ctx, out, tree, found, attempts); err != nil {
+	if committed, err = addWork(ctx, r, out, tree, found, attempts); err != nil {
 		return nil, "", err
 	}
 	return out, committed, svc.setBase(ctx, rec, attempts, out)
@@ -243,7 +243,7 @@ func (svc *Reviews) reviewFor(ctx context.Context, r *project.Project, rec journ
 
 // addWork sets the commit of the uncommitted work that was found in a checkout. It returns the
 // commit that is checked out, which is the same one if all is committed.
-func addWork(ctx context.Context, out *croft.Review, tree *git.Worktree, found work.Uncommitted, attempts *mergetree.Session) (committed string, err error) {
+func addWork(ctx context.Context, r *project.Project, out *croft.Review, tree *git.Worktree, found work.Uncommitted, attempts *mergetree.Session) (committed string, err error) {
 	for _, p := range found.HeldBack {
 		out.HeldBack = append(out.HeldBack, merge.PathText(p))
 	}
@@ -251,7 +251,7 @@ func addWork(ctx context.Context, out *croft.Review, tree *git.Worktree, found w
 		return "", err
 	}
 	if out.Head, err = tree.WorkCommit(ctx, attempts, found.Request()); err == nil && out.Head == "" {
-		err = project.NoCommitsError()
+		err = r.NoCommitsError()
 	}
 	return committed, err
 }

@@ -173,7 +173,7 @@ func (svc *Reviews) findRemoved(ctx context.Context, r *project.Project, rec jou
 	out.Left = svc.Trash.WhatIsLeft(ctx, r, rec)
 	out.Head = svc.Removals.Archived(ctx, r, project.ArchiveRef(w.ID), rec.Trash.Tip)
 	if out.Head == "" {
-		return nil, "", project.NoCommitsError()
+		return nil, "", r.NoCommitsError()
 	}
 	committed = out.Head
 	if out.Left == croft.LeftDirectory && rec.Trash.Dir != "" {
@@ -182,7 +182,7 @@ func (svc *Reviews) findRemoved(ctx context.Context, r *project.Project, rec jou
 			if err != nil {
 				return err
 			}
-			committed, err = addWork(ctx, out, tree, found, attempts)
+			committed, err = addWork(ctx, r, out, tree, found, attempts)
 			return err
 		})
 	}
