@@ -373,6 +373,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"reap", "--older-than", "soon"}, "croft: invalid argument \"soon\" for \"--older-than\" flag: \"soon\" is no duration such as 90m, 24h, 7d or 2w\nhint: croft reap --help\n"},
 		{[]string{"new", "--mode", "magic"}, "croft: unknown mode \"magic\": auto, worktree, isolated or legacy\nhint: croft new --help\n"},
 		{[]string{"new", "a", "b", "--branch", "x"}, "croft: one branch cannot be checked out in 2 workspaces\nhint: croft new --help\n"},
+		{[]string{"watch"}, "croft: unknown command \"watch\"\nhint: croft list --watch\n"},
+		{[]string{"list", "--state", "dirt"}, "croft: unknown state \"dirt\"\nhint: croft list --state dirty\n"},
+		{[]string{"list", "--record", "redy"}, "croft: unknown word \"redy\"\nhint: croft list --record ready\n"},
 		{[]string{"list", "--set", "layout"}, "croft: --set needs KEY=VALUE, not \"layout\"\nhint: croft config\n"},
 	} {
 		r := newRun(&fake{})

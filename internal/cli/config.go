@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -185,6 +186,9 @@ func (a *app) runConfigGet(view ConfigView, key string) error {
 	e := &croft.Error{Code: croft.InvalidRequest, Op: "config get", Message: "there is no setting " + quoted(key), Hint: "croft config --all"}
 	if near := nearest(key, keys); near != "" {
 		e.Hint = "croft config get " + near
+	} else if table, _, is := strings.Cut(key, "."); is {
+		beside := slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, table+".") })
+		e.Details = strings.Join(beside, "\n")
 	}
 	return e
 }

@@ -151,7 +151,7 @@ func chooseStates(cmd *cobra.Command, f *croft.WorkspacesRequest, conditions, re
 	for _, word := range conditions {
 		word = strings.ReplaceAll(word, " ", "-") // as the column has it
 		if !slices.Contains(croft.Conditions(), croft.Condition(word)) {
-			return usageError(cmd, "unknown state "+quoted(word)+": "+strings.Join(wordsOf(croft.Conditions()), ", "))
+			return unknownWordError(cmd, "state", "--state", word, wordsOf(croft.Conditions()))
 		}
 		f.Conditions = append(f.Conditions, croft.Condition(word))
 	}
@@ -163,7 +163,7 @@ func chooseStates(cmd *cobra.Command, f *croft.WorkspacesRequest, conditions, re
 			f.MergeStatuses = append(f.MergeStatuses, croft.MergeStatus(word))
 		default:
 			known := append(wordsOf(workspaceStates()), wordsOf(mergeStatuses())...)
-			return usageError(cmd, "unknown word "+quoted(word)+": "+strings.Join(known, ", "))
+			return unknownWordError(cmd, "word", "--record", word, known)
 		}
 	}
 	return nil

@@ -120,7 +120,9 @@ func unknownCommandError(parent *cobra.Command, word string) *croft.Error {
 		e.Details, e.Hint = parent.CommandPath()+" logs NAME shows what a check or an agent printed", parent.CommandPath()+" history"
 		return e
 	}
-	if near := nearestCommand(parent, word); near != "" {
+	if word == "watch" && !parent.HasParent() {
+		e.Hint = parent.CommandPath() + " list --watch"
+	} else if near := nearestCommand(parent, word); near != "" {
 		e.Hint = parent.CommandPath() + " " + near
 	}
 	return e

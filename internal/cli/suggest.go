@@ -191,6 +191,17 @@ func (a *app) withNearestFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
+// unknownWordError is the error for a word that a flag does not have. It hints at the nearest, and names all only if none is near.
+func unknownWordError(cmd *cobra.Command, what, flag, word string, known []string) *croft.Error {
+	e := usageError(cmd, "unknown "+what+" "+quoted(word))
+	if near := nearest(word, known); near != "" {
+		e.Hint = cmd.CommandPath() + " " + flag + " " + near
+	} else {
+		e.Message += ": " + strings.Join(known, ", ")
+	}
+	return e
+}
+
 // namesLike are the names of what an error did not find.
 func (a *app) namesLike(ctx context.Context, svc croft.Service, code croft.Code) (names []string) {
 	switch code {

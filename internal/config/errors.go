@@ -135,6 +135,16 @@ func editDistance(from, to string) int {
 	return row[len(target)]
 }
 
+// keysBeside returns the names of the keys that are in the table of a name; none for a name without a table.
+func keysBeside(keys []Key, name string) (names []string) {
+	for _, key := range keys {
+		if table := key.table(); table != "" && strings.HasPrefix(name, table+".") {
+			names = append(names, key.Name)
+		}
+	}
+	return names
+}
+
 // fileKeys returns the keys that a configuration file, the user's or a repository's, may
 // have.
 func fileKeys(keys []Key) []Key {

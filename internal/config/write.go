@@ -65,6 +65,8 @@ func (s *Set) writable(c Change, file Source) (Key, any, error) {
 		e := refuse("is no setting", "croft config --all")
 		if near := nearest(fileKeys(s.keys), c.Key); near != "" {
 			e.Hint = "croft config get " + near
+		} else if beside := keysBeside(fileKeys(s.keys), c.Key); len(beside) > 0 {
+			e.Details = strings.Join(beside, "\n")
 		}
 		return key, nil, e
 	case key.Guard == GuardNoFile:
