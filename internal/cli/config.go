@@ -9,6 +9,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/listing"
+	"github.com/croft-sh/croft/internal/cli/wording"
 	"github.com/spf13/cobra"
 )
 
@@ -184,7 +185,7 @@ func (a *app) runConfigGet(view ConfigView, key string) error {
 		return nil
 	}
 	e := &croft.Error{Code: croft.InvalidRequest, Op: "config get", Message: "there is no setting " + quoted(key), Hint: "croft config --all"}
-	if near := nearest(key, keys); near != "" {
+	if near := wording.Nearest(key, keys); near != "" {
 		e.Hint = "croft config get " + near
 	} else if table, _, is := strings.Cut(key, "."); is {
 		beside := slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, table+".") })

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/wording"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -68,46 +69,7 @@ func nearestCommand(parent *cobra.Command, word string) string {
 			second = append(second, names...)
 		}
 	}
-	return nearest(word, append(first, second...))
-}
-
-// nearest is the first of the names that are nearest to a word, if it is near enough to be meant:
-// two changes at the most, and a third of the word.
-func nearest(word string, names []string) string {
-	found, least := "", min(2, len([]rune(word))/3)+1
-	for _, name := range names {
-		if d := editDistance(word, name); d < least && d > 0 {
-			found, least = name, d
-		}
-	}
-	return found
-}
-
-// editDistance is how many letters have to be put in, taken out, replaced or swapped with their
-// neighbours to make one word of another.
-func editDistance(from, to string) int {
-	a, b := []rune(from), []rune(to)
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
+	return wording.Nearest(word, append(first, second...))
 }
 
 // suggestName has an error about a name that nothing has hint at the same command line with the
@@ -125,7 +87,7 @@ func (a *app) suggestName(ctx context.Context, svc croft.Service, err error) err
 	if at < 0 {
 		return err
 	}
-	near := nearest(missing, a.namesLike(ctx, svc, e.Code))
+	near := wording.Nearest(missing, a.namesLike(ctx, svc, e.Code))
 	if near == "" {
 		return err
 	}
@@ -163,7 +125,7 @@ func (a *app) withNearestFlag(cmd *cobra.Command, err error) string {
 		}
 	})
 	name := unknown.GetSpecifiedName()
-	near := nearest(name, names)
+	near := wording.Nearest(name, names)
 	for _, same := range flagAliases()[name] {
 		if slices.Contains(names, same) {
 			near = same
@@ -194,7 +156,7 @@ func (a *app) withNearestFlag(cmd *cobra.Command, err error) string {
 // unknownWordError is the error for a word that a flag does not have. It hints at the nearest, and names all only if none is near.
 func unknownWordError(cmd *cobra.Command, what, flag, word string, known []string) *croft.Error {
 	e := usageError(cmd, "unknown "+what+" "+quoted(word))
-	if near := nearest(word, known); near != "" {
+	if near := wording.Nearest(word, known); near != "" {
 		e.Hint = cmd.CommandPath() + " " + flag + " " + near
 	} else {
 		e.Message += ": " + strings.Join(known, ", ")

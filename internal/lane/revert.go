@@ -13,7 +13,6 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
-	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // ShowRevert returns the merge that a revert would undo, the merges that came after it,
@@ -123,9 +122,7 @@ func (svc *Lanes) notMergedError(ctx context.Context, r *project.Project, m jour
 	}
 	switch len(earlier) {
 	case 0:
-		if m.Status == croft.MergeReverted {
-			why.Hint = svc.bringBackHint(ctx, r, m, why.Hint)
-		}
+		why.Hint = svc.BringBackHint(ctx, r, m, why.Hint)
 		return why
 	case 1:
 		why.Message = fmt.Sprintf("the last merge of %s into %s is %s; an earlier one is still in it", m.WorkspaceName, m.Target, m.Status)
@@ -135,25 +132,6 @@ func (svc *Lanes) notMergedError(ctx context.Context, r *project.Project, m jour
 	}
 	why.Hint = "croft revert " + earlier[0]
 	return why
-}
-
-// bringBackHint is what to run for work that was reverted: it comes back with another merge of its workspace.
-func (svc *Lanes) bringBackHint(ctx context.Context, r *project.Project, m journal.Merge, otherwise string) string {
-	rec, err := svc.Journal.Record(ctx, m.Workspace)
-	if err != nil {
-		return otherwise
-	}
-	name := shellword.Quote(rec.Workspace.Name)
-	if rec.Workspace.State != croft.Trashed {
-		return "croft merge " + name
-	}
-	if _, err := svc.Journal.LiveByName(ctx, r.ID, rec.Workspace.Name); err == nil {
-		name = string(rec.Workspace.ID) // another has its name
-	}
-	if !rec.IsRestorable() {
-		return "croft show " + name
-	}
-	return "croft restore " + name
 }
 
 // canRevert reports whether a merge is in its target and brought changes. It is false for a

@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // StateFile is a file at the top of a checkout that agents use as their own cache. It
@@ -52,6 +53,26 @@ func WorkspaceNotFoundError(op, ref string) *croft.Error {
 	return &croft.Error{
 		Code: croft.WorktreeNotFound, Op: op, Workspace: ref, Message: fmt.Sprintf("there is no workspace %q", ref), Hint: "croft list", Fields: map[string]string{"ref": ref},
 	}
+}
+
+// BringBackHint is what to run for work that was reverted: it comes back with another merge of its workspace. For other work it is
+// otherwise.
+func (p *Projects) BringBackHint(ctx context.Context, r *Project, m journal.Merge, otherwise string) string {
+	rec, err := p.Journal.Record(ctx, m.Workspace)
+	if err != nil || m.Status != croft.MergeReverted {
+		return otherwise
+	}
+	name := shellword.Quote(rec.Workspace.Name)
+	if rec.Workspace.State != croft.Trashed {
+		return "croft merge " + name
+	}
+	if _, err := p.Journal.LiveByName(ctx, r.ID, rec.Workspace.Name); err == nil {
+		name = string(m.Workspace) // another has its name
+	}
+	if !rec.IsRestorable() {
+		return "croft show " + name
+	}
+	return "croft restore " + name
 }
 
 // BranchMovesError says that other processes move a branch faster than Croft can commit
