@@ -206,7 +206,7 @@ var mayImport = map[string][]string{
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
 		"internal/git/...", "internal/journal", "internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/owner", "internal/page", "internal/parallel", "internal/project", "internal/removal", "internal/rules",
-		"internal/run", "internal/shellword", "internal/work", "internal/workspace",
+		"internal/run", "internal/work", "internal/workspace",
 	},
 	"internal/resolve": {
 		".", "internal/checkout", "internal/failpoint", "internal/git/...", "internal/journal", "internal/merge", "internal/once", "internal/oplog",
@@ -214,7 +214,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/review": {
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/git/...", "internal/journal", "internal/lane", "internal/merge",
-		"internal/once", "internal/page", "internal/project", "internal/removal", "internal/trash", "internal/work",
+		"internal/once", "internal/page", "internal/project", "internal/removal", "internal/shellword", "internal/trash", "internal/work",
 	},
 	"internal/push": {
 		".", "internal/failpoint", "internal/forge", "internal/git/...", "internal/journal", "internal/pattern", "internal/project", "internal/shellword", "internal/work",

@@ -28,6 +28,9 @@ func (svc *Reviews) ShowDiff(ctx context.Context, req croft.DiffRequest) (*croft
 		err = c.setFiles(ctx, req.Detail)
 	}
 	if err == nil {
+		err = svc.requirePaths(ctx, c, req.Paths)
+	}
+	if err == nil {
 		err = c.cutPage(state, req)
 	}
 	if err == nil && !c.isStored {
