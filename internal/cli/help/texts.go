@@ -107,7 +107,7 @@ func Notes() map[string]Note {
 		"lock":       {Ends: exitNoSuch},
 		"logs":       {Ends: "Exit 3: there is no such workspace, or nothing was printed."},
 		"mcp":        {Ends: "Exit 4: not in a repository or a workspace."},
-		"merge":      {Without: standIn, Ends: "Ctrl-C ends the waiting; the merge stays queued. croft revert takes it back.\nExit 3: conflict or check failed. 5: your own changes are in the way."},
+		"merge":      {Without: standIn, Ends: "Ctrl-C ends the waiting, and says what becomes of the merge. croft revert takes it back.\nExit 3: conflict or check failed. 5: your own changes are in the way."},
 		"meta":       {Ends: exitNoSuch},
 		"mounts":     {Without: standIn, Ends: exitNoSuch + " 4: git cannot work there in a container."},
 		"new":        {Without: "one, with an invented name", Ends: "Exit 3: the name, the branch or the path is taken. 4: no room on the disk. 5: limits.max_workers is reached. In each case none was made."},
