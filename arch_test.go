@@ -785,7 +785,7 @@ var packageLines = map[string]int{
 	"internal/config":     3_200,  // a few lines a setting, and how one is written
 	"internal/equip":      3_300,  // what comes in, from which of seven places, and what is in stock of it
 	"internal/fsx":        3_700,  // one small file for each way in which an agent could lead a write astray
-	"internal/git":        8_100,  // the statuses that are walked, remembered and watched among them
+	"internal/git":        8_200,  // the statuses that are walked, remembered and watched among them
 	"internal/lane":       3_600,  // one queue: what waits, what is tried, what is published
 	"internal/git/gitcmd": 3_250,  // the one door, and all that it does not believe
 	"internal/journal":    3_700,  // the rows of every noun, beside the protocol of transactions

@@ -211,7 +211,11 @@ func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
 	if err := c.unstagePaths(ctx, slices.Concat(gone, work.Without)); err != nil {
 		return "", err
 	}
-	if err := c.updatePaths(ctx, slices.Concat(work.Paths, paths)); err != nil {
+	paths = slices.Concat(work.Paths, paths)
+	if err := c.forgetFiles(paths); err != nil {
+		return "", err
+	}
+	if err := c.updatePaths(ctx, paths); err != nil {
 		return "", err
 	}
 	out, err := c.run(ctx, "", "write-tree")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/git/refs"
@@ -89,13 +90,14 @@ func (s *Statuses) Of(ctx context.Context, w *Worktree, untracked Untracked) ([]
 		return s.repo.status(ctx, at, untracked, RefreshNothing)
 	}
 	was, isKnown := s.recall(w, untracked)
-	if entries, ok := s.walked(ctx, w, untracked, head, was, isKnown); ok {
+	entries, seen, ok := s.walked(ctx, w, untracked, head, was, isKnown)
+	if ok {
 		return entries, ctx.Err()
 	}
 	if s.known == nil || untracked != UntrackedAll {
 		return s.repo.status(ctx, at, untracked, RefreshNothing)
 	}
-	return s.ask(ctx, w, at, head)
+	return s.ask(ctx, w, at, head, seen)
 }
 
 // repeated returns the status that is remembered of a checkout, if nothing has changed since. Of what headOf examines, it
@@ -117,12 +119,12 @@ func (s *Statuses) repeated(w *Worktree, untracked Untracked) ([]odb.StatusEntry
 }
 
 // walked walks a checkout, and returns its status if that is what was remembered of it, or if it is clean.
-func (s *Statuses) walked(ctx context.Context, w *Worktree, untracked Untracked, head string, was statusAnswer, isKnown bool) ([]odb.StatusEntry, bool) {
+func (s *Statuses) walked(ctx context.Context, w *Worktree, untracked Untracked, head string, was statusAnswer, isKnown bool) ([]odb.StatusEntry, *walk.Seen, bool) {
 	began := time.Now()
 	mark := s.begin(w, untracked)
 	defer mark.Drop()
 	if mark == nil && isKnown && s.isAsRemembered(w, was, head) {
-		return was.Entries, true
+		return was.Entries, nil, true
 	}
 	req := s.requestOf(w)
 	if isKnown {
@@ -132,22 +134,29 @@ func (s *Statuses) walked(ctx context.Context, w *Worktree, untracked Untracked,
 	seen, err := walk.Look(req)
 	switch {
 	case err != nil:
-		return nil, false
+		return nil, nil, false
 	case isKnown && seen.IsWhole && was.Key == s.keyOf(seen.Key, w, head):
 		was = s.retrace(w, seen, head, began, was)
 	case s.provesClean(ctx, seen, head):
 		was = s.remember(w, untracked, seen, head, began, statusAnswer{})
 	default:
-		return nil, false
+		return nil, seen, false
 	}
 	s.keep(mark, w, seen, head, was)
-	return was.Entries, true
+	return was.Entries, seen, true
 }
 
-// ask asks git, and walks the checkout once more, so that what git said can be remembered.
-func (s *Statuses) ask(ctx context.Context, w *Worktree, at checkoutAt, head string) ([]odb.StatusEntry, error) {
+// ask asks git, and walks the checkout once more, so that what git said can be remembered. before is a walk that came before; nil:
+// there was none.
+func (s *Statuses) ask(ctx context.Context, w *Worktree, at checkoutAt, head string, before *walk.Seen) ([]odb.StatusEntry, error) {
 	began := time.Now()
-	entries, ignored, err := s.repo.statusIgnoring(ctx, at, UntrackedAll, RefreshNothing, []string{"--ignored=matching"})
+	var overlooked []index.Entry
+	if before == nil || !before.IsWhole {
+		overlooked = s.repo.overlookedIn(at)
+	} else {
+		overlooked = overlookedOf(before)
+	}
+	entries, ignored, err := s.repo.statusIgnoring(ctx, at, UntrackedAll, RefreshNothing, []string{"--ignored=matching"}, overlooked)
 	if err != nil || s.rules.HasFilters {
 		return entries, err
 	}

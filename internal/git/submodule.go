@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
@@ -26,13 +27,14 @@ type checkoutAt struct {
 // git is told to compare only their commits, and Croft compares their files with a
 // repository and a host directory for each.
 func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh) ([]odb.StatusEntry, error) {
-	entries, _, err := r.statusIgnoring(ctx, at, untracked, refresh, nil)
+	entries, _, err := r.statusIgnoring(ctx, at, untracked, refresh, nil, r.overlookedIn(at))
 	return entries, err
 }
 
 // statusIgnoring is status with more options for git. It also returns the paths that git is told to
-// list as ignored; those of directories end in a slash.
-func (r *Repository) statusIgnoring(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh, options []string) (entries []odb.StatusEntry, ignored []string, err error) {
+// list as ignored; those of directories end in a slash. overlooked are the entries of files that git takes for
+// unchanged without reason.
+func (r *Repository) statusIgnoring(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh, options []string, overlooked []index.Entry) (entries []odb.StatusEntry, ignored []string, err error) {
 	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core(), GitDir: at.gitDir, Work: at.work}, gitcmd.Call{
 		Args:  append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=" + string(untracked), "--ignore-submodules=dirty"}, options...),
 		Locks: refresh == RefreshIndex, Inherit: at.inherit,
@@ -47,7 +49,9 @@ func (r *Repository) statusIgnoring(ctx context.Context, at checkoutAt, untracke
 			}
 		}
 	}
-	entries, err = r.withSpecial(ctx, at, untracked, out)
+	if entries, err = r.withSpecial(ctx, at, untracked, out); err == nil {
+		entries, err = r.withOverlooked(ctx, at, entries, overlooked)
+	}
 	return entries, ignored, err
 }
 

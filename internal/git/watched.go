@@ -140,7 +140,7 @@ func RenewWatched(ctx context.Context, w *watch.Watches, than time.Duration, mos
 		case !ok || ctx.Err() != nil:
 		case s.isAsRemembered(kept.of, kept.answer, head) && w.Renew(watchedAt(kept.of), old, began): // its directories are watched still
 		default:
-			_, _ = s.walked(ctx, kept.of, UntrackedAll, head, kept.answer, true)
+			_, _, _ = s.walked(ctx, kept.of, UntrackedAll, head, kept.answer, true)
 		}
 	}
 }

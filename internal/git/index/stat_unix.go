@@ -118,6 +118,12 @@ func isSameStat(a, b [10]uint32) bool {
 	return a == b
 }
 
+// isSameInSeconds compares what isSameStat does as git does, which ignores fractions of seconds.
+func isSameInSeconds(a, b [10]uint32) bool {
+	a[1], a[3], b[1], b[3] = 0, 0, 0, 0
+	return isSameStat(a, b)
+}
+
 // isSameMode compares the part of a mode that git keeps.
 func isSameMode(staged string, now fs.FileMode) bool {
 	switch staged {

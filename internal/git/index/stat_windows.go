@@ -46,6 +46,12 @@ func fileStat(info fs.FileInfo) FileStat {
 // isSameStat compares mtime and size: there is neither an inode nor a ctime.
 func isSameStat(a, b [10]uint32) bool { return a[2] == b[2] && a[3] == b[3] && a[9] == b[9] }
 
+// isSameInSeconds compares what isSameStat does as git does, which ignores fractions of seconds.
+func isSameInSeconds(a, b [10]uint32) bool {
+	a[3], b[3] = 0, 0
+	return isSameStat(a, b)
+}
+
 // isSameMode compares the part of a mode that git keeps here: whether it is a symbolic link.
 func isSameMode(staged string, now fs.FileMode) bool {
 	switch staged {

@@ -1,0 +1,56 @@
+package git
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/walk"
+)
+
+// overlookedIn returns the entries of a checkout's index whose files git takes for unchanged without reason; none if the index cannot
+// be read.
+func (r *Repository) overlookedIn(at checkoutAt) []index.Entry {
+	data, _, err := index.ReadFile(filepath.Join(at.gitDir, "index"))
+	if err != nil {
+		return nil
+	}
+	x, err := index.ParseFlat(data, r.ObjectFormat().NewHash())
+	if err != nil {
+		return nil
+	}
+	return x.Overlooked(at.work)
+}
+
+// overlookedOf returns those of a checkout that was walked.
+func overlookedOf(seen *walk.Seen) []index.Entry {
+	var list []index.Entry
+	for _, c := range seen.Changed {
+		if !c.Gone && c.Entry.IsOverlooked(c.Now) {
+			list = append(list, c.Entry.Forgotten())
+		}
+	}
+	return list
+}
+
+// withOverlooked returns a status with those of the overlooked files that differ.
+func (r *Repository) withOverlooked(ctx context.Context, at checkoutAt, entries []odb.StatusEntry, overlooked []index.Entry) ([]odb.StatusEntry, error) {
+	if len(overlooked) == 0 {
+		return entries, nil
+	}
+	edits, err := r.compareOnly(ctx, at, overlooked, time.Unix(1, 0))
+	for _, edit := range edits {
+		edit.Hidden = false
+		i := slices.IndexFunc(entries, func(e odb.StatusEntry) bool { return e.Path == edit.Path })
+		switch {
+		case i < 0:
+			entries = append(entries, edit)
+		case entries[i].Work == '.':
+			entries[i].Work = edit.Work
+		}
+	}
+	return entries, err
+}
