@@ -241,7 +241,7 @@ func (o *oracle) word(w croft.Workspace) croft.Condition {
 		return croft.ConditionBlocked
 	case isPending && m.Reason != "" && m.Reason != croft.Conflict && m.Reason != croft.TargetBroken && m.Reason != croft.Canceled:
 		return croft.ConditionStuck
-	case w.Finished != nil && w.Finished.Outcome != croft.Succeeded && w.Finished.Head == head && !(status[0] == "" && o.hasLanded(w, head)):
+	case w.Finished != nil && w.Finished.Outcome != croft.Succeeded && w.Finished.Head == head && (status[0] != "" || !o.hasLanded(w, head)):
 		return croft.Condition(w.Finished.Outcome)
 	case status[0] != "":
 		return croft.ConditionDirty

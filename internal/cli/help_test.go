@@ -81,7 +81,8 @@ workspace goes to the trash.
       --review ID         only if the work is that of the review with this id
       --key KEY           the same call again returns the same merge
 
-Ctrl-C ends the waiting, and says what becomes of the merge. croft revert takes it back.
+Ctrl-C ends the waiting, and says what becomes of the merge. croft revert
+takes it back.
 Exit 3: conflict or check failed. 5: your own changes are in the way.
 Also called: land.
 `

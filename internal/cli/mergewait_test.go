@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -48,7 +49,7 @@ func TestLeavingMerges(t *testing.T) {
 		waited := []croft.Merge{{ID: "1", WorkspaceName: "a"}, {ID: "2", WorkspaceName: "b"}}
 		c.a.WorkspaceName, c.b.WorkspaceName = "a", "b"
 		err := a.leaveMerges(ctx, mergesNow{"1": c.a, "2": c.b}, waited, context.Canceled)
-		if w.String() != c.wantNotes || err != error(statusError(croft.ExitCanceled)) {
+		if w.String() != c.wantNotes || !errors.Is(err, statusError(croft.ExitCanceled)) {
 			t.Errorf("%s: %v, %q; want %q", c.name, err, w.String(), c.wantNotes)
 		}
 	}
