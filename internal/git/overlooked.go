@@ -2,10 +2,12 @@ package git
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/git/walk"
@@ -36,9 +38,32 @@ func overlookedOf(seen *walk.Seen) []index.Entry {
 	return list
 }
 
+// differing returns the entries whose files do not have the staged bytes. Only git knows whether it would stage others.
+func (r *Repository) differing(at checkoutAt, entries []index.Entry) []index.Entry {
+	top, err := fsx.OpenDir(at.work)
+	if err != nil {
+		return entries
+	}
+	defer top.Close()
+	return slices.DeleteFunc(entries, func(e index.Entry) bool {
+		in, err := top.OpenBelow(filepath.FromSlash(path.Dir(e.Path)))
+		if err != nil {
+			return false
+		}
+		defer in.Close()
+		name := path.Base(e.Path)
+		now, err := index.Lstat(filepath.Join(at.work, filepath.FromSlash(e.Path)))
+		if err != nil {
+			return false
+		}
+		oid, err := r.hashFile(in, name, now)
+		return err == nil && oid == e.OID
+	})
+}
+
 // withOverlooked returns a status with those of the overlooked files that differ.
 func (r *Repository) withOverlooked(ctx context.Context, at checkoutAt, entries []odb.StatusEntry, overlooked []index.Entry) ([]odb.StatusEntry, error) {
-	if len(overlooked) == 0 {
+	if overlooked = r.differing(at, overlooked); len(overlooked) == 0 {
 		return entries, nil
 	}
 	edits, err := r.compareOnly(ctx, at, overlooked, time.Unix(1, 0))
