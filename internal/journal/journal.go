@@ -192,7 +192,8 @@ func explain(ctx context.Context, err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if e.Code() == sqlite3.SQLITE_IOERR_DELETE_NOENT { // another process sets the database aside just now
+	switch e.Code() { // another process sets the database aside just now
+	case sqlite3.SQLITE_IOERR_DELETE_NOENT, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_IN_PAGE:
 		return fmt.Errorf("%w: %w", ErrBusy, err)
 	}
 	switch e.Code() & 0xff {
