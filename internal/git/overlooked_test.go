@@ -6,11 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -25,11 +25,11 @@ func TestOverlookedEdit(t *testing.T) {
 	w := mainTree(t, r)
 	path, past := filepath.Join(r.Dir, "file"), time.Now().Add(-time.Minute).Truncate(time.Second)
 	changed := func() int64 {
-		var st syscall.Stat_t
-		if err := syscall.Stat(path, &st); err != nil {
+		st, err := index.Lstat(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return st.Ctim.Sec
+		return st.Changed().Unix()
 	}
 	edit := func(text string) int64 {
 		r.Write("file", text)
