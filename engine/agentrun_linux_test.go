@@ -182,6 +182,9 @@ func TestRunOfTheDead(t *testing.T) {
 		}
 		record(t, e, run, croft.RecordRunRequest{Supervisor: dead()})
 		_, isLeft := sleeper(t, run.ID)
+		if shown := mustShow(t, e, name).Activity; shown == nil || shown.State != croft.AgentWorking || !strings.Contains(shown.Note, "outlived") {
+			t.Errorf("%q, with a process that is left: %+v", status, shown)
+		}
 		now := record(t, e, run, croft.RecordRunRequest{})
 		if now.State != croft.RunEnded || now.How != want || isLeft() {
 			t.Errorf("%q: %+v, left: %v", status, now, isLeft())

@@ -55,8 +55,8 @@ func TestForecastIsACache(t *testing.T) {
 	for what, text := range map[string]string{
 		"empty":                 "",
 		"cut off":               string(whole[:len(whole)/2]),
-		"of another version":    sealed(strings.Replace(string(whole), `"version":3`, `"version":9`, 1)),
-		"of the version before": strings.Replace(string(whole), `"version":3`, `"version":2`, 1),
+		"of another version":    sealed(strings.Replace(string(whole), `"version":4`, `"version":9`, 1)),
+		"of the version before": sealed(strings.Replace(string(whole), `"version":4`, `"version":3`, 1)),
 		"of another git":        sealed(strings.Replace(string(whole), `"under":"`, `"under":"0`, 1)),
 		"with another commit":   strings.Replace(string(whole), `"a":"`, `"a":"0`, 1),
 	} {

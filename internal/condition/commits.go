@@ -25,6 +25,9 @@ func (f *Facts) undone() (Verdict, bool) {
 	if f.Presents != "" {
 		return toReview(f)
 	}
+	if f.Forecast.IsKnown && f.Forecast.Collides {
+		return f.verdictFor(croft.ConditionCollides, f.collisionText(), croft.ActionResolve)
+	}
 	return f.verdictFor(croft.ConditionPending, "its merge was undone", croft.ActionMerge)
 }
 

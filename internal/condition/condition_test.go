@@ -282,6 +282,10 @@ func tableOfWork() []line {
 			reverted(f)
 			f.IsMergeUndone, f.Commits = true, CommitFacts{IsTakenBack: true}
 		}), "pending", "its merge was undone", "croft merge x"},
+		{"merge undone, and collides", with(committed(), func(f *Facts) {
+			reverted(f)
+			f.IsMergeUndone, f.Forecast = true, Forecast{IsKnown: true, Collides: true, Paths: []string{"a.go"}, Count: 1}
+		}), "collides", "a.go", "croft merge --resolve x"},
 		{"merge undone, a result to review", with(committed(), func(f *Facts) { reverted(f); f.IsMergeUndone, f.Presents = true, "login-race" }), "to-review", "the result of login-race", "croft review x"},
 		{"merge undone, new files", with(committed(), func(f *Facts) { reverted(f); f.IsMergeUndone, f.Files.Changed = true, 1 }), "dirty", "1 file not committed", "croft diff x"},
 		{"reverted, new commit", with(committed(), func(f *Facts) { reverted(f); f.Workspace.Head, f.RevertedBy = "c1", "" }), "ahead", "2 commits", "croft merge x"},

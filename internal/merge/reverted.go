@@ -85,27 +85,40 @@ func (s *Stacker) IsBack(ctx context.Context, tip string, it Item) (bool, error)
 	return err == nil && !brings, err
 }
 
-// Meets returns the paths that a merge of an item would have in conflict with its target, and whether it would change a
-// file of that, or conflict.
-func (s *Stacker) Meets(ctx context.Context, tip string, it Item) (paths []string, brings bool, err error) {
+// Meeting is what a merge of an item would do to its target.
+type Meeting struct {
+	Paths  []string // in conflict
+	Brings bool     // it would change a file of the target, or conflict
+	Tree   string   // of the merge
+}
+
+// Meets finds out what a merge of an item would do to its target.
+func (s *Stacker) Meets(ctx context.Context, tip string, it Item) (Meeting, error) {
 	merged, err := s.merge(ctx, tip, it)
 	if err != nil {
-		return nil, false, err
+		return Meeting{}, err
 	}
+	met := Meeting{Tree: merged.Tree, Brings: true}
 	for _, c := range merged.Conflicts {
-		if !slices.Contains(paths, c.Path) {
-			paths = append(paths, c.Path)
+		if !slices.Contains(met.Paths, c.Path) {
+			met.Paths = append(met.Paths, c.Path)
 		}
 	}
 	if !merged.IsClean() {
-		return paths, true, nil
+		return met, nil
 	}
 	at, err := s.MergeTree.ReadCommit(ctx, tip)
-	return nil, err == nil && merged.Tree != at.Tree, err
+	met.Brings = err == nil && merged.Tree != at.Tree
+	return met, err
+}
+
+// Result makes a commit of the target as it would be after a merge without conflicts. It is never published.
+func (s *Stacker) Result(ctx context.Context, tip string, met Meeting) (string, error) {
+	return s.scratchCommit(ctx, met.Tree, tip, "merged")
 }
 
 // Brings reports whether to merge an item would change a file of its target, or conflict.
 func (s *Stacker) Brings(ctx context.Context, tip string, it Item) (bool, error) {
-	_, brings, err := s.Meets(ctx, tip, it)
-	return brings, err
+	met, err := s.Meets(ctx, tip, it)
+	return met.Brings, err
 }

@@ -16,7 +16,8 @@ type Reverts interface {
 // Again is what a merge does of work of which something has landed.
 type Again struct {
 	Does   AgainKind
-	Paths  []string     // in conflict
+	Commit string       // of the target with the work, if it BringsBack the work without a conflict
+	Paths  []string     // in conflict with the target
 	Reason croft.Reason // empty: Paths say it
 }
 
@@ -38,13 +39,14 @@ func (k Again) collision(w croft.Workspace) (c croft.Collision, collides bool) {
 
 // mergesAgain finds out what merges of those candidates do of which something has landed, as far as that is not what git's
 // merge of the two commits does: work that landed is not merged again, and a merge takes the reverts of its work back, too.
-// Work that git fails to merge collides.
+// A candidate of which reverts are taken back stands for the target with its work from then on. Work that git fails to
+// merge collides.
 func (r *Radar) mergesAgain(ctx context.Context, a *mergetree.Session, g *targetGroup) (map[croft.ID]Again, error) {
 	again := map[croft.ID]Again{}
 	if r.Reverts == nil || g.tip == "" {
 		return again, nil
 	}
-	for _, c := range g.candidates {
+	for i, c := range g.candidates {
 		if c.Workspace.MergeCommit == "" { // nothing of it has landed
 			continue
 		}
@@ -62,6 +64,9 @@ func (r *Radar) mergesAgain(ctx context.Context, a *mergetree.Session, g *target
 		}
 		if is.Does != MergesCommits {
 			again[c.Workspace.ID] = is
+		}
+		if is.Commit != "" { // the target has the work's own commits, which therefore collide with nobody's
+			g.candidates[i].Commit = is.Commit
 		}
 	}
 	return again, nil

@@ -48,12 +48,22 @@ func TestMergesAgain(t *testing.T) {
 	}
 	add("back", in, tip)         // reverted: it has something to merge again, and collides
 	add("broken", together, tip) // git fails to merge it
-	add("clean", in, tip)        // reverted: it has something to merge, and does not collide
+	add("clean", in, tip)        // reverted: it has something to merge, and collides with plain only
 	add("has", out, tip)         // the target has its work
 	add("new", out, "")          // nothing of it has landed
 	add("over", out, tip)        // collides no more if its revert is taken back, too
 	add("plain", alone, tip)     // git merges it as it is
 	s := Scanner{Attempts: attemptsIn(t, r), Workers: 2}
+	r.Git("checkout", "-q", "-B", "brought", tip)
+	r.Write("alone", "brought\n")
+	brought := r.Commit("brought") // the target with the work
+	of := &Radar{Reverts: agains{
+		"back": {Does: BringsBack, Paths: []string{"in"}}, "clean": {Does: BringsBack, Commit: brought}, "has": {Does: BringsNothing}, "over": {Does: BringsBack}, "plain": {},
+	}}
+	again, err := of.mergesAgain(t.Context(), s.Attempts, g)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var heads []string
 	for _, c := range g.candidates {
 		heads = append(heads, c.Commit)
@@ -62,11 +72,7 @@ func TestMergesAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := &Radar{Reverts: agains{
-		"back": {Does: BringsBack, Paths: []string{"in"}}, "clean": {Does: BringsBack}, "has": {Does: BringsNothing}, "over": {Does: BringsBack}, "plain": {},
-	}}
-	again, err := of.mergesAgain(t.Context(), s.Attempts, g)
-	if err != nil {
+	if res.Collisions, err = s.withoutTargets(t.Context(), res); err != nil {
 		t.Fatal(err)
 	}
 	var forecast croft.Forecast
@@ -75,10 +81,10 @@ func TestMergesAgain(t *testing.T) {
 	for _, p := range forecast.Pairs {
 		pairs = append(pairs, p.A+" "+p.B+" "+string(p.Reason)+filepath.Join(p.Paths...))
 	}
-	if want := []string{"back main in", "broken main unmergeable", "new main f"}; !slices.Equal(pairs, want) {
+	if want := []string{"back main in", "broken main unmergeable", "clean plain alone", "new main f"}; !slices.Equal(pairs, want) {
 		t.Errorf("pairs %q, want %q", pairs, want)
 	}
-	if want := []string{"clean", "over", "plain", "back", "broken", "new"}; !slices.Equal(forecast.Order, want) {
+	if want := []string{"over", "clean", "plain", "back", "broken", "new"}; !slices.Equal(forecast.Order, want) {
 		t.Errorf("order %q, want %q", forecast.Order, want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -20,8 +20,8 @@ import (
 // because a damaged disk may give another commit or path. The file is replaced as a whole by
 // each forecast. Without it everything is compared anew.
 
-// rememberedVersion is 3 since forecasts know reverts.
-const rememberedVersion = 3
+// rememberedVersion is 4 since forecasts compare work that was taken back with that of others.
+const rememberedVersion = 4
 
 // remembered is the part of a cached forecast that a listing needs.
 type remembered struct {

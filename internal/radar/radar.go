@@ -108,9 +108,14 @@ func (r *Radar) compare(ctx context.Context, a *mergetree.Session, candidates []
 		}
 	}
 	for _, g := range groups {
+		again, err := r.mergesAgain(ctx, a, g)
+		if err != nil {
+			return nil, next, err
+		}
 		commits[g.tip] = true
 		in := Input{Target: g.tip}
 		for _, c := range g.candidates {
+			commits[c.Commit] = true
 			in.Heads = append(in.Heads, c.Commit)
 		}
 		res, err := scanner.Scan(ctx, in, last.Scans[g.target])
@@ -119,10 +124,6 @@ func (r *Radar) compare(ctx context.Context, a *mergetree.Session, candidates []
 		}
 		next.Scans[g.target] = res
 		if res.Collisions, err = scanner.withoutTargets(ctx, res); err != nil {
-			return nil, next, err
-		}
-		again, err := r.mergesAgain(ctx, a, g)
-		if err != nil {
 			return nil, next, err
 		}
 		g.report(res, again, out)

@@ -29,9 +29,15 @@ func (svc *Views) MergeAgain(ctx context.Context, a *mergetree.Session, w croft.
 	if len(reverts) == 0 {
 		return radar.Again{}, nil
 	}
-	paths, brings, err := merge.Trial(a, time.Now).Meets(ctx, tip, merge.Item{Kind: croft.KindMerge, Head: commit, Reverts: reverts})
-	if err != nil || brings {
-		return radar.Again{Does: radar.BringsBack, Paths: paths}, err
+	// At the same time whenever it is made: what is remembered of the commit holds for the next forecast, too.
+	stack := merge.Trial(a, func() time.Time { return time.Unix(0, 0) })
+	met, err := stack.Meets(ctx, tip, merge.Item{Kind: croft.KindMerge, Head: commit, Reverts: reverts})
+	if err != nil || len(met.Paths) > 0 {
+		return radar.Again{Does: radar.BringsBack, Paths: met.Paths}, err
 	}
-	return radar.Again{Does: radar.BringsNothing}, nil
+	if !met.Brings {
+		return radar.Again{Does: radar.BringsNothing}, nil
+	}
+	result, err := stack.Result(ctx, tip, met)
+	return radar.Again{Does: radar.BringsBack, Commit: result}, err
 }

@@ -107,7 +107,7 @@ func (v *view) setConditions(records []journal.Record, list []croft.Workspace, s
 
 // forecastOf says whether the collisions of a listed workspace are all that there are.
 func forecastOf(w *croft.Workspace, f condition.Facts, last radar.Recalled) croft.ForecastState {
-	hasNothing := f.HasSeenCommits && f.Commits.Ahead == 0 && f.HasSeenFiles && f.Files.Changed == 0
+	hasNothing := f.HasSeenCommits && f.Commits.Ahead == 0 && !f.Commits.IsTakenBack && f.HasSeenFiles && f.Files.Changed == 0
 	switch {
 	case w.Mode == croft.ModeLegacy || w.State != croft.Ready && w.State != croft.Stopped:
 		return ""

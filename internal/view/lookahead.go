@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/condition"
+	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/radar"
 )
 
@@ -21,10 +22,10 @@ type targetForecast struct {
 	Reason   croft.Reason `json:",omitempty"`
 }
 
-// needsForecast reports whether a merge of the workspace's commits would be one that can have conflicts. Where a revert
-// is in force a merge also undoes that, which is not what a forecast merges.
+// needsForecast reports whether a merge of the workspace's commits would be one that can have conflicts: it brings the
+// target commits, or work that a revert took out of it.
 func (s *sight) needsForecast() bool {
-	return s.isCompared && s.tip != "" && s.commits.Ahead > 0 && !s.commits.IsIntegrated && len(s.reverts) == 0
+	return s.isCompared && s.tip != "" && !s.commits.IsIntegrated && (s.commits.Ahead > 0 || s.commits.IsTakenBack)
 }
 
 // recallForecasts sets what is known without a merge.
@@ -32,7 +33,7 @@ func (l *looker) recallForecasts() {
 	for i := range l.sights {
 		switch s := &l.sights[i]; {
 		case !s.needsForecast():
-		case s.work.Behind == 0: // the target has nothing that the head lacks
+		case s.work.Behind == 0 && len(s.reverts) == 0: // the target has nothing that the head lacks
 			s.setForecast(targetForecast{})
 		case s.isRemembered && l.compared.file != "":
 			if was := l.compared.known[l.list[i].ID].Forecast; was.Under != "" && was.Under == l.under() {
@@ -73,16 +74,19 @@ func (l *looker) forecastTargets(ctx context.Context) {
 func (l *looker) forecastTarget(ctx context.Context, tip string, of []int) {
 	in := radar.Input{Target: tip}
 	at := map[string][]int{}
+	var again []int // what was taken back: a merge undoes the reverts, too
 	for _, i := range of {
+		if len(l.sights[i].reverts) > 0 {
+			again = append(again, i)
+			continue
+		}
 		head := l.list[i].Head
 		in.Heads = append(in.Heads, head)
 		at[head] = append(at[head], i)
 	}
 	found := map[int]targetForecast{}
 	under := l.under()
-	scanner := radar.Scanner{Attempts: l.session, Workers: runtime.NumCPU()}
-	// What there was no time for, or git failed at, stays unknown.
-	_ = scanner.ScanTarget(ctx, in, func(head string, c *radar.Collision) {
+	tell := func(of []int, c *radar.Collision) {
 		f := targetForecast{Under: under}
 		if c != nil {
 			f.Collides, f.Reason, f.Count = true, c.Reason, len(c.Paths)
@@ -90,14 +94,38 @@ func (l *looker) forecastTarget(ctx context.Context, tip string, of []int) {
 				f.Paths = append(f.Paths, []byte(path))
 			}
 		}
-		for _, i := range at[head] {
+		for _, i := range of {
 			l.sights[i].setForecast(f)
 			found[i] = f
 		}
-	})
+	}
+	scanner := radar.Scanner{Attempts: l.session, Workers: runtime.NumCPU()}
+	// What there was no time for, or git failed at, stays unknown.
+	if len(in.Heads) > 0 {
+		_ = scanner.ScanTarget(ctx, in, func(head string, c *radar.Collision) { tell(at[head], c) })
+	}
+	l.forecastAgain(ctx, tip, again, tell)
 	if now, err := l.r.Git.MergeConditions(context.WithoutCancel(ctx)); err == nil && now == under {
 		for i, f := range found {
 			l.keepForecast(i, f)
+		}
+	}
+}
+
+// forecastAgain finds out which workspaces, of whose work reverts are in force, collide with their target.
+func (l *looker) forecastAgain(ctx context.Context, tip string, of []int, tell func(of []int, c *radar.Collision)) {
+	stack := merge.Trial(l.session, time.Now)
+	for _, i := range of {
+		met, err := stack.Meets(ctx, tip, l.itemOf(i, l.list[i].Head))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			tell([]int{i}, &radar.Collision{Reason: croft.Unmergeable})
+		case len(met.Paths) > 0:
+			tell([]int{i}, &radar.Collision{Paths: met.Paths})
+		default:
+			tell([]int{i}, nil)
 		}
 	}
 }

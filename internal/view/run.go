@@ -38,6 +38,8 @@ func (v *view) setRun(w *croft.Workspace, last *croft.Run) {
 	}
 	a := croft.Activity{Source: "process", Since: now.StartedAt, At: v.now}
 	switch {
+	case !isLive && now.EndedAt.IsZero() && len(run.Left(&now)) > 0:
+		a.State, a.Note = croft.AgentWorking, leftText(&now)
 	case !isLive:
 		a.State, a.Note = croft.AgentEnded, endText(&now)
 		a.Since, a.At = now.EndedAt, now.EndedAt
@@ -56,6 +58,11 @@ func (v *view) setRun(w *croft.Workspace, last *croft.Run) {
 // endText says how a run ended.
 func endText(r *croft.Run) string {
 	return run.Program(r) + " " + r.Ending()
+}
+
+// leftText says what becomes of processes whose run nobody looks after any more: whoever records its end ends them.
+func leftText(r *croft.Run) string {
+	return run.Program(r) + " outlived the croft processes that looked after it, which were killed; Croft ends it"
 }
 
 // lastLine returns the last line that an agent printed, as text.
