@@ -207,7 +207,7 @@ func crowdScreens(c crowd) map[string]func(ctx context.Context, a *app) error {
 		"merges go on": func(_ context.Context, a *app) error {
 			l := live.Merges{On: a.liveScreen(), Merges: c.oddMerges(), Works: works, Begun: noon}
 			a.printLines(l.Shown(noon))
-			l = live.Merges{On: a.liveScreen(), Merges: c.oddMerges()[9:10], Works: works, Begun: noon, Tip: "1234567890"}
+			l = live.Merges{On: a.liveScreen(), Merges: c.oddMerges()[9:10], Works: works, Begun: noon, Tip: "1234567890", Others: c.oddMerges()}
 			a.printLines(l.Shown(noon))
 			return nil
 		},

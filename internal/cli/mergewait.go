@@ -36,6 +36,7 @@ func (a *app) awaitMerges(ctx context.Context, svc merger, req croft.MergeReques
 		}
 	}
 	others := a.othersWaiting(ctx, svc, merges)
+	l.Others = others
 	landed := results.LandedBefore(merges)
 	stop := l.Follow(ctx)
 	for i, m := range merges {

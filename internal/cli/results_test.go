@@ -132,8 +132,15 @@ func TestLiveMerge(t *testing.T) {
 		fmt.Fprintf(&b, "== %s\n%s", what, w.String())
 		w.Reset()
 	}
+	l.Others = []croft.Merge{{WorkspaceName: "one"}, {WorkspaceName: "t\x1bwo"}, {WorkspaceName: "three"}, {WorkspaceName: "four"}}
+	show("queued, with others")
+	waited := l.Others[:1]
+	l.Others = nil
 	show("queued")
 	show("the first check has ended", attempt(1, croft.TryRunning, vet, running))
+	l.Others = waited
+	show("the first check has ended, with another", attempt(1, croft.TryRunning, vet, running))
+	l.Others = nil
 	show("it failed", attempt(1, croft.TryRunning, vet, first))
 	show("the second try", attempt(1, croft.TryRunning, vet, first, check("3", "go vet ./...", croft.TryPassed, time.Second, time.Second), second))
 	show("the target alone", attempt(1, croft.TryFailed, vet, first), attempt(0, croft.TryRunning, alone))

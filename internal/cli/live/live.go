@@ -51,7 +51,8 @@ type Merges struct {
 	Svc    Getter
 	Merges []croft.Merge // in the order in which they were asked for
 	Works  map[croft.ID]*croft.Work
-	Tip    string // where the target was, if that is known
+	Tip    string        // where the target was, if that is known
+	Others []croft.Merge // that waited in the queue before, and are merged along
 	Begun  time.Time
 
 	region screen.Region
@@ -216,17 +217,35 @@ func cutCell(c screen.Cell, room int, sign string) screen.Cell {
 // Lines are what is shown of merges that go on.
 func (l *Merges) Lines(to screen.Stream, now time.Time) []screen.Cell {
 	if len(l.Merges) > 1 {
-		return l.severalLines(to, now)
+		return append(l.severalLines(to, now), l.otherLines()...)
 	}
 	m := l.Merges[0]
-	lines := append([]screen.Cell{l.heading(to, m)}, l.checkLines(to, m, now)...)
-	if len(lines) == 1 {
+	checks := l.checkLines(to, m, now)
+	lines := slices.Concat([]screen.Cell{l.heading(to, m)}, l.otherLines(), checks)
+	if len(checks) == 0 {
 		lines = append(lines, screen.Cell{{Text: "  "}, results.MarkSpan(to, screen.Going), {Text: " " + l.waitText(m, now)}})
 	}
 	if l.last != "" {
 		lines = append(lines, screen.Text("      "+l.last, screen.Dim))
 	}
 	return lines
+}
+
+// otherLines name the first merges that go along although nobody waits for them here.
+func (l *Merges) otherLines() []screen.Cell {
+	const most = 3
+	if len(l.Others) == 0 {
+		return nil
+	}
+	var names []string
+	for _, m := range l.Others[:min(most, len(l.Others))] {
+		names = append(names, screen.Printable(m.WorkspaceName))
+	}
+	text := strings.Join(names, ", ")
+	if more := len(l.Others) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return []screen.Cell{screen.Text("  with "+text+" from the queue", screen.Dim)}
 }
 
 // heading says what is merged into what.
