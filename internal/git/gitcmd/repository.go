@@ -83,13 +83,25 @@ func (r *Repository) RunGit(ctx context.Context, args ...string) ([]byte, error)
 // Fatal is the exit status of git's fatal errors.
 const Fatal = 128
 
-// IsAncestor reports whether commit a is reachable from commit b.
+// IsAncestor reports whether commit a is reachable from commit b. A commit that is gone, as after a reset and git gc, is reachable
+// from none.
 func (r *Repository) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	if a == b {
 		return true, nil
 	}
-	_, err := r.RunGit(ctx, "merge-base", "--is-ancestor", "--end-of-options", a, b)
+	return AskAncestor(a, b, func(args ...string) error {
+		_, err := r.RunGit(ctx, args...)
+		return err
+	})
+}
+
+// AskAncestor has run ask git whether commit a is reachable from commit b, with what IsAncestor says of a commit that is gone.
+func AskAncestor(a, b string, run func(args ...string) error) (bool, error) {
+	err := run("merge-base", "--is-ancestor", "--end-of-options", a, b)
 	if ExitCode(err) == 1 {
+		return false, nil
+	}
+	if ExitCode(err) == Fatal && ExitCode(run("cat-file", "-e", "--end-of-options", a)) == 1 {
 		return false, nil
 	}
 	return err == nil, err

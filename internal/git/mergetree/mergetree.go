@@ -435,13 +435,12 @@ func (a *Session) CommitsBetween(ctx context.Context, base, head string, m Merge
 	return strings.Fields(out), err
 }
 
-// IsAncestor reports whether commit is an ancestor of the commit of.
+// IsAncestor reports whether commit is an ancestor of the commit of. One that is gone is none.
 func (a *Session) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
-	_, err := a.q.run(ctx, "merge-base", "--is-ancestor", commit, of)
-	if gitcmd.ExitCode(err) == 1 {
-		return false, nil
-	}
-	return err == nil, err
+	return gitcmd.AskAncestor(commit, of, func(args ...string) error {
+		_, err := a.q.run(ctx, args...)
+		return err
+	})
 }
 
 // MergeBase returns a best common ancestor of two commits, or "".
