@@ -145,7 +145,7 @@ var mayImport = map[string][]string{
 		".", "internal/checkout", "internal/fsx", "internal/git/...", "internal/journal", "internal/provision", "internal/snapshot",
 	},
 
-	"internal/attempt": {".", "internal/journal", "internal/merge"},
+	"internal/attempt": {".", "internal/journal", "internal/merge", "internal/shellword"},
 
 	// The rooms of the engine. An arrow points at a room that stands before it.
 	"internal/beside": {".", "internal/git/gitdir", "internal/journal", "internal/shellword"},
@@ -238,7 +238,7 @@ var mayImport = map[string][]string{
 		"internal/workspace",
 	},
 	"internal/history": {
-		".", "internal/actor", "internal/explain", "internal/journal", "internal/lane", "internal/once", "internal/owner", "internal/page", "internal/project", "internal/removal",
+		".", "internal/actor", "internal/explain", "internal/journal", "internal/lane", "internal/once", "internal/owner", "internal/page", "internal/project", "internal/removal", "internal/shellword",
 		"internal/rewind", "internal/trash", "internal/words",
 	},
 
@@ -780,13 +780,13 @@ const maxPackageLines = 3000
 var packageLines = map[string]int{
 	".":                   4_900,  // the contract in prose: half of it is comments
 	"engine":              1_175,  // a line or three a call, and what walks again what is watched
-	"internal/cli":        15_850, // one file a command; what they say is below it
+	"internal/cli":        16_200, // one file a command; what they say is below it
 	"internal/dashboard":  8_000,  // one file a page
 	"internal/config":     3_200,  // a few lines a setting, and how one is written
 	"internal/equip":      3_300,  // what comes in, from which of seven places, and what is in stock of it
 	"internal/fsx":        3_700,  // one small file for each way in which an agent could lead a write astray
 	"internal/git":        8_200,  // the statuses that are walked, remembered and watched among them
-	"internal/lane":       3_600,  // one queue: what waits, what is tried, what is published
+	"internal/lane":       3_700,  // one queue: what waits, what is tried, what is published
 	"internal/git/gitcmd": 3_250,  // the one door, and all that it does not believe
 	"internal/journal":    3_700,  // the rows of every noun, beside the protocol of transactions
 	"internal/proc":       3_050,  // the one door to processes, on each system

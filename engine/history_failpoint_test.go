@@ -5,6 +5,7 @@ package engine_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -178,4 +179,31 @@ func TestRestorationRolledBack(t *testing.T) {
 			wantState(t, r, e, recall(t, r, "first"))
 		})
 	}
+}
+
+// TestPlanAfterKilledRemoval: a plan to undo what was done last is about the act whose process was killed, if its recovery
+// finishes it, and about the act before it only if its recovery rolls it back.
+func TestPlanAfterKilledRemoval(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := company(t)
+		brief(t, r, func(e *engine.Engine) {
+			create(t, e, croft.CreateRequest{Name: "x"})
+			create(t, e, croft.CreateRequest{Name: "later"})
+		})
+		return r, task{Remove: &croft.RemoveRequest{Workspaces: []string{"x"}}}
+	}
+	eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+		e := kill(t, r, job, n)
+		plan, err := e.PlanUndo(t.Context(), croft.UndoRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "create"
+		if !slices.Contains(names(t, e), "x") {
+			want = "remove"
+		}
+		if plan.Operation.Kind != want {
+			t.Errorf("the plan is about %s of %s, with %v live", plan.Operation.Kind, plan.Operation.WorkspaceName, names(t, e))
+		}
+	})
 }

@@ -218,11 +218,6 @@ func (e *Engine) Operation(ctx context.Context, req croft.GetRequest) (*croft.Op
 	return doIn(ctx, e, call{op: "history", repo: req.Repo}, req, e.history.ShowOperation)
 }
 
-// PlanUndo returns the steps that Undo would take.
-func (e *Engine) PlanUndo(ctx context.Context, req croft.UndoRequest) (*croft.UndoPlan, error) {
-	return doIn(ctx, e, call{op: "undo", repo: req.Repo}, req, e.history.PlanUndoing)
-}
-
 // Undo undoes an act.
 func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operation, error) {
 	return doIn(ctx, e, call{op: "undo", repo: req.Repo, key: req.Key, needs: gitRepository, recovers: beforeActing}, req, e.history.UndoAct)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // CheckStrategy refuses an unknown strategy. A merge that an earlier version queued may
@@ -40,7 +41,9 @@ func StillWaitsError(m journal.Merge, code croft.Code, err error) error {
 
 // HeldError returns the error for a call that waits for a merge which is held.
 func HeldError(m croft.Merge) error {
-	err := &croft.Error{Code: croft.MergeHeld, Message: "the merge is held", Hint: "croft queue release " + m.WorkspaceName}
+	err := &croft.Error{
+		Code: croft.MergeHeld, Workspace: m.WorkspaceName, Message: "the merge is held", Hint: "croft queue release " + shellword.Quote(m.WorkspaceName),
+	}
 	if h := m.Hold; h != nil {
 		err.Message += " by " + h.Actor
 		err.Details = h.Reason

@@ -31,7 +31,7 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 		line := st.String()
 		switch {
 		case st.revert != nil:
-			if gone := svc.goneBefore(ctx, s.Project, *st.revert); gone != "" {
+			if gone := svc.goneBefore(ctx, s.Project, st); gone != "" {
 				line += ": " + gone
 			} else if plan.Refused != nil || s.Git == nil {
 				break
@@ -155,9 +155,10 @@ func hintForce(err error, undone croft.ID) error {
 	return &told
 }
 
-// goneBefore returns why the target has nothing of a merge to revert, or the empty
+// goneBefore returns why the target has nothing of a merge that a step would revert, or the empty
 // string if it has something or that is unknown.
-func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journal.Merge) string {
+func (svc *History) goneBefore(ctx context.Context, r *project.Project, st step) string {
+	m := *st.revert
 	if m.Commit == "" || m.Before == "" || r.Git == nil {
 		return ""
 	}
@@ -174,7 +175,7 @@ func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journa
 		return ""
 	case isEmpty:
 		return fmt.Sprintf("it changed nothing on %s", m.Target)
-	case m.Kind == croft.KindRevert:
+	case st.brings:
 		return fmt.Sprintf("%s has all of it again", m.Target)
 	}
 	return fmt.Sprintf("%s has nothing of it any more", m.Target)
@@ -204,8 +205,9 @@ func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []s
 		switch {
 		case st.revert != nil:
 			if err = svc.undoMerge(ctx, r, *st.revert, a); errors.Is(err, croft.NotMerged) {
-				if gone := svc.goneBefore(ctx, r, *st.revert); gone != "" {
-					notes, err = append(notes, st.name()+": "+gone), nil
+				if gone := svc.goneBefore(ctx, r, st); gone != "" {
+					_, err = svc.Lanes.RecordTakenBack(ctx, r, *st.revert, a)
+					notes = append(notes, st.name()+": "+gone)
 				}
 			}
 		case st.rewind != nil:

@@ -209,3 +209,14 @@ func (a *Session) IsOnMainline(ctx context.Context, commit, tip string) (bool, e
 	oldest := strings.Fields(out[strings.LastIndexByte(out, '\n')+1:])
 	return len(oldest) > 1 && oldest[1] == commit, nil
 }
+
+// Mainline lists the commits that came after commit on the line of first parents of tip, the oldest first. It is empty if
+// commit is not on that line.
+func (a *Session) Mainline(ctx context.Context, commit, tip string) ([]string, error) {
+	is, err := a.IsOnMainline(ctx, commit, tip)
+	if err != nil || !is {
+		return nil, err
+	}
+	out, err := a.q.run(ctx, "rev-list", "--first-parent", "--reverse", tip, "^"+commit)
+	return strings.Fields(out), err
+}
