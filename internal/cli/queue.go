@@ -7,6 +7,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/listing"
+	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -349,5 +350,20 @@ func (a *app) runQueueAction(ctx context.Context, svc queuer, req croft.QueueReq
 	default:
 		a.note("nothing waits")
 	}
-	return nil
+	if req.Action != croft.QueueHold && req.Action != croft.QueueCancel {
+		return nil
+	}
+	return a.tellTooLate(merges.Merges)
+}
+
+// tellTooLate says which merges could not be held or canceled, because they are being merged or checked.
+func (a *app) tellTooLate(merges []croft.Merge) error {
+	var err error
+	for _, m := range merges {
+		if m.State != croft.MergeQueued && m.State != croft.MergeDone {
+			a.note("%s is being merged or checked, and goes on", results.Subject(m))
+			err = statusError(croft.ExitRefused)
+		}
+	}
+	return err
 }

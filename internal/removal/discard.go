@@ -214,8 +214,8 @@ func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec jou
 			return err
 		}
 		for _, old := range waiting {
-			if old.State != croft.MergeQueued {
-				continue
+			if !svc.isCancelable(r, old) {
+				return landingError(old, w)
 			}
 			old.Discard(svc.Now())
 			if err := tx.PutMerge(&old); err != nil {
@@ -224,6 +224,11 @@ func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec jou
 		}
 		return errors.Join(d.writeKey(tx), tx.PutMerge(&m), tx.Emit(svc.MergeEvent(croft.EventMergeDiscarded, m)))
 	})
+	if errors.Is(err, croft.WorkspaceBusy) { // a driver has begun with it since
+		rec.Workspace.MergeStatus = w.MergeStatus
+		setKeptReason(&m.Merge, rec, err)
+		return &m.Merge, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -242,6 +247,15 @@ func (svc *Removals) guardDiscard(ctx context.Context, r *project.Project, rec j
 	}
 	if err := svc.Guard(ctx, r, rec, AgreedMode(agreed, rec, croft.RemoveForce)); err != nil {
 		return err
+	}
+	waiting, err := svc.Journal.WaitingOf(ctx, rec.Workspace.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range waiting { // also a part that is being applied
+		if !svc.isCancelable(r, m) {
+			return landingError(m, rec.Workspace)
+		}
 	}
 	return r.GuardLock(rec)
 }

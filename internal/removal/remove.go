@@ -256,8 +256,7 @@ func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, r *project.Project, w c
 		return refused, nil
 	}
 	for _, m := range waiting {
-		isQueued := m.State == croft.MergeQueued || m.Tried == "" && svc.Queues.IsUnrun(r, m.Target)
-		if !isWholeMerge(m) || !isQueued {
+		if !isWholeMerge(m) || !svc.isCancelable(r, m) {
 			continue
 		}
 		m.Cancel("its workspace was removed", "croft restore "+w.Name, svc.Now())
@@ -268,11 +267,11 @@ func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, r *project.Project, w c
 	return nil, nil
 }
 
-// guardMerges refuses to remove a workspace whose merge has not ended, unless mode is a
-// forced one.
+// guardMerges refuses to remove a workspace whose merge has not ended. In a forced mode one that waits is canceled with
+// the workspace; one that is being merged cannot be.
 func (svc *Removals) guardMerges(r *project.Project, waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMode) error {
 	if mode == croft.RemoveForce || mode == RemoveOccupied {
-		return nil
+		return svc.guardLanding(r, waiting, w, mode)
 	}
 	for _, m := range waiting {
 		switch {
@@ -287,12 +286,31 @@ func (svc *Removals) guardMerges(r *project.Project, waiting []journal.Merge, w 
 				Details: string(m.ID), Hint: "croft queue run, or croft queue cancel " + w.Name,
 			}
 		default:
-			return &croft.Error{
-				Code: croft.WorkspaceBusy, Workspace: w.Name, Message: "its work is being merged into " + m.Target, Details: string(m.ID), Hint: "croft queue",
-			}
+			return landingError(m, w)
 		}
 	}
 	return nil
+}
+
+// guardLanding refuses to remove or discard a workspace whose work a driver is merging or checking: it would land all the same.
+func (svc *Removals) guardLanding(r *project.Project, waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMode) error {
+	for _, m := range waiting {
+		if mode != RemoveOccupied && isWholeMerge(m) && !svc.isCancelable(r, m) {
+			return landingError(m, w)
+		}
+	}
+	return nil
+}
+
+// isCancelable reports whether a merge waits, or was interrupted before it could be published.
+func (svc *Removals) isCancelable(r *project.Project, m journal.Merge) bool {
+	return m.State == croft.MergeQueued || m.Tried == "" && svc.Queues.IsUnrun(r, m.Target)
+}
+
+func landingError(m journal.Merge, w croft.Workspace) error {
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Workspace: w.Name, Message: "its work is being merged into " + m.Target, Details: string(m.ID), Hint: "croft queue",
+	}
 }
 
 // isWholeMerge reports whether a merge brings all of a workspace's work. A part that was
