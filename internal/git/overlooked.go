@@ -15,16 +15,20 @@ import (
 
 // overlookedIn returns the entries of a checkout's index whose files git takes for unchanged without reason; none if the index cannot
 // be read.
-func (r *Repository) overlookedIn(at checkoutAt) []index.Entry {
+func (r *Repository) overlookedIn(ctx context.Context, at checkoutAt) []index.Entry {
 	data, _, err := index.ReadFile(filepath.Join(at.gitDir, "index"))
 	if err != nil {
 		return nil
 	}
 	x, err := index.ParseFlat(data, r.ObjectFormat().NewHash())
+	if err == nil {
+		return x.Overlooked(at.work)
+	}
+	whole, err := r.wholeIndex(ctx, at) // it may be split
 	if err != nil {
 		return nil
 	}
-	return x.Overlooked(at.work)
+	return whole.Overlooked(at.work)
 }
 
 // overlookedOf returns those of a checkout that was walked.

@@ -37,7 +37,7 @@ func (r *Repository) readSpecialEntries(ctx context.Context, at checkoutAt) (ind
 		}
 		return s, err
 	}
-	x, err := r.worktreeOf(worktree.Worktree{Path: at.work, Admin: at.gitDir, Inherit: at.inherit, IsPulled: true}).Index(ctx)
+	x, err := r.wholeIndex(ctx, at)
 	if err != nil {
 		return index.Special{}, err
 	}
@@ -46,6 +46,11 @@ func (r *Repository) readSpecialEntries(ctx context.Context, at checkoutAt) (ind
 		s.Add(e)
 	}
 	return s, nil
+}
+
+// wholeIndex reads an index that only git may be able to read.
+func (r *Repository) wholeIndex(ctx context.Context, at checkoutAt) (*index.Index, error) {
+	return r.worktreeOf(worktree.Worktree{Path: at.work, Admin: at.gitDir, Inherit: at.inherit, IsPulled: true}).Index(ctx)
 }
 
 // hiddenEdits lists the files that differ from the index although git was told not to

@@ -152,7 +152,7 @@ func (s *Statuses) ask(ctx context.Context, w *Worktree, at checkoutAt, head str
 	began := time.Now()
 	var overlooked []index.Entry
 	if before == nil || !before.IsWhole {
-		overlooked = s.repo.overlookedIn(at)
+		overlooked = s.repo.overlookedIn(ctx, at)
 	} else {
 		overlooked = overlookedOf(before)
 	}

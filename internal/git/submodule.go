@@ -27,7 +27,7 @@ type checkoutAt struct {
 // git is told to compare only their commits, and Croft compares their files with a
 // repository and a host directory for each.
 func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh) ([]odb.StatusEntry, error) {
-	entries, _, err := r.statusIgnoring(ctx, at, untracked, refresh, nil, r.overlookedIn(at))
+	entries, _, err := r.statusIgnoring(ctx, at, untracked, refresh, nil, r.overlookedIn(ctx, at))
 	return entries, err
 }
 

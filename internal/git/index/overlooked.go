@@ -18,6 +18,18 @@ func (e Entry) Forgotten() Entry {
 }
 
 // Overlooked returns the entries of the files of a checkout that git overlooks, [Entry.Forgotten].
+func (x *Index) Overlooked(top string) []Entry {
+	var list []Entry
+	for _, e := range x.Entries {
+		now, err := Lstat(filepath.Join(top, filepath.FromSlash(e.Path)))
+		if err == nil && e.IsOverlooked(now) {
+			list = append(list, e.Forgotten())
+		}
+	}
+	return list
+}
+
+// Overlooked returns the entries of the files of a checkout that git overlooks, [Entry.Forgotten].
 func (f *Flat) Overlooked(top string) []Entry {
 	var list []Entry
 	for i := range f.Len() {
