@@ -120,8 +120,7 @@ func (l *looker) forecastAgain(ctx context.Context, tip string, of []int, tell f
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil:
-			tell([]int{i}, &radar.Collision{Reason: croft.Unmergeable})
+		case err != nil: // it stays unknown
 		case len(met.Paths) > 0:
 			tell([]int{i}, &radar.Collision{Paths: met.Paths})
 		default:
@@ -148,7 +147,7 @@ func (s *sight) settleForecast(w *croft.Workspace, last condition.Forecast) cond
 	switch is := s.forecast.Collides; {
 	case is && !last.Collides:
 		w.Collides = slices.Insert(w.Collides, 0, w.Target)
-	case last.Collides && !is:
+	case last.Collides && !is && len(w.Collides) > 0: // of one that is shown alone, none is set
 		w.Collides = w.Collides[1:] // the target is the first
 	}
 	return s.forecast

@@ -18,6 +18,7 @@ func TestSettledForecast(t *testing.T) {
 		"found by the look":   {yes, condition.Forecast{}, []string{"other"}, []string{"main", "other"}},
 		"found by both":       {yes, yes, []string{"main", "other"}, []string{"main", "other"}},
 		"over since the last": {no, yes, []string{"main", "other"}, []string{"other"}},
+		"shown alone":         {no, yes, nil, nil},
 		"not looked at":       {condition.Forecast{}, yes, []string{"main"}, []string{"main"}},
 	} {
 		s := sight{forecast: c.look, work: croft.Work{Seen: []croft.Aspect{croft.AspectFiles}}}
