@@ -21,6 +21,8 @@ type app struct {
 
 	json bool
 
+	hasAnswered bool // an object was printed with --json
+
 	readOnly *croft.ReadOnlyState // how a state is read that cannot be written; nil: it can
 	plain    bool                 // no colour
 	color    colorFlag            // whether there is colour

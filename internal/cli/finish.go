@@ -71,6 +71,9 @@ func (a *app) runFinish(ctx context.Context, svc finisher, req croft.FinishReque
 	}
 	if m.State == croft.MergeDone {
 		a.tellFinished(ctx, svc, *m, req.Outcome, before)
+		if m.Reason != "" { // the same call again returns the merge that was refused
+			return mergesExitStatus([]croft.Merge{*m}, croft.MergeMerged)
+		}
 		return nil
 	}
 	if m, err = svc.WaitMerge(ctx, croft.WaitRequest{Merge: m.ID}); err != nil {

@@ -63,7 +63,7 @@ func (a *app) reportError(err error) int {
 	if a.silent {
 		return e.Code.ExitCode()
 	}
-	if a.json {
+	if a.json && !a.hasAnswered { // one object is printed: an answer says itself what failed in a part of it
 		a.emit(errorResult{*e})
 	}
 	a.printError(e)
@@ -99,7 +99,7 @@ func firstWord(args []string) string {
 		switch {
 		case arg == "--":
 			return ""
-		case arg == "--repo" || arg == "-C" || arg == "--set":
+		case slices.Contains([]string{"--repo", "-C", "--set", "--color"}, arg):
 			i++
 		case strings.HasPrefix(arg, "-"):
 		default:

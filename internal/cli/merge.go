@@ -177,7 +177,7 @@ func submitAll(ctx context.Context, svc merger, req croft.MergeRequest, names []
 	})
 	if errors.Is(err, croft.WorktreeNotFound) {
 		e := *croft.AsError("merge", err)
-		e.Details = strings.TrimSpace(e.Details + "\nNothing was merged.")
+		e.Details = strings.TrimSpace(e.Details + "\nnothing was merged")
 		e.Hint = cmp.Or(mergeOfRest(ctx, svc, req, names), e.Hint)
 		return nil, &e
 	}

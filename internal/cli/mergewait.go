@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/live"
@@ -39,18 +40,12 @@ func (a *app) awaitMerges(ctx context.Context, svc merger, req croft.MergeReques
 	l.Others = others
 	landed := results.LandedBefore(merges)
 	stop := l.Follow(ctx)
-	for i, m := range merges {
-		if m.State == croft.MergeDone {
-			continue
-		}
-		done, err := svc.WaitMerge(ctx, croft.WaitRequest{Merge: m.ID})
-		if err != nil {
-			stop()
-			return a.leaveMerges(ctx, svc, merges[i:], err)
-		}
-		merges[i] = *done
-	}
+	notMerged, err := a.waitEach(ctx, svc, merges)
 	stop()
+	if err != nil {
+		a.tellEnded(merges, works)
+		return a.leaveMerges(ctx, svc, merges, err)
+	}
 	a.remarkOthers(ctx, svc, others)
 	l.Merges = merges
 	if a.env.Width == 0 || a.json {
@@ -64,7 +59,41 @@ func (a *app) awaitMerges(ctx context.Context, svc merger, req croft.MergeReques
 		a.showMerged(ctx, svc, l, repo, mergedAs{req.After, landed})
 	}
 	a.startUpkeepAfter(ctx, svc)
+	if notMerged != nil {
+		return notMerged
+	}
 	return mergesExitStatus(merges, croft.MergeMerged)
+}
+
+// waitEach waits for each of the merges until it has ended. One that is held, or fails, does not keep the others: the first such
+// error is notMerged, if there are others. err ends the waiting for all.
+func (a *app) waitEach(ctx context.Context, svc merger, merges []croft.Merge) (notMerged, err error) {
+	for i, m := range merges {
+		if m.State == croft.MergeDone {
+			continue
+		}
+		done, err := svc.WaitMerge(ctx, croft.WaitRequest{Merge: m.ID})
+		if err == nil {
+			merges[i] = *done
+			continue
+		}
+		now, lost := svc.Merge(ctx, croft.GetRequest{Repo: a.dir(), Ref: string(m.ID)})
+		if len(merges) == 1 || lost != nil {
+			return nil, err
+		}
+		if merges[i] = *now; notMerged == nil {
+			notMerged = err
+		}
+	}
+	return notMerged, nil
+}
+
+// tellEnded says what became of those of several merges that had ended before the waiting for all of them did.
+func (a *app) tellEnded(merges []croft.Merge, works map[croft.ID]*croft.Work) {
+	ended := slices.DeleteFunc(slices.Clone(merges), func(m croft.Merge) bool { return m.State != croft.MergeDone })
+	if len(ended) > 0 && !a.json {
+		a.tellMerges(ended, works)
+	}
 }
 
 // noteLanded says of which merges nothing was left to do.

@@ -39,7 +39,7 @@ func TestLeavingMerges(t *testing.T) {
 		{"the daemon", checking, checking, nil, "no longer waiting; the daemon goes on with a, b" + shows},
 		{"the daemon, later", queued, queued, nil, "no longer waiting; the daemon goes on with a, b: croft queue cancel a b takes them out\n"},
 		{"the daemon, and one behind", checking, queued, nil, "no longer waiting; the daemon goes on with a, b: croft queue cancel b takes out what is not being checked\n"},
-		{"the daemon, and a held one", queued, croft.Merge{State: croft.MergeQueued, IsHeld: true}, nil, "no longer waiting; the daemon goes on with a: croft queue cancel a takes it out\nno longer waiting; b stays queued, and the next merge takes it along: croft queue run, or croft queue cancel b\n"},
+		{"the daemon, and a held one", queued, croft.Merge{State: croft.MergeQueued, IsHeld: true}, nil, "no longer waiting; the daemon goes on with a: croft queue cancel a takes it out\nno longer waiting; b is held: croft queue release b\n"},
 	} {
 		var w bytes.Buffer
 		a := &app{env: Env{Stderr: &w}}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/answer"
@@ -45,6 +47,7 @@ func (a *app) emit(v any) {
 		text = object.Bytes()
 	}
 	_, _ = a.out.Write(text) // output remembers a failure
+	a.hasAnswered = true
 }
 
 // emitLine prints a value like emit, on one line also for people: more follow.
@@ -116,6 +119,24 @@ func wrapSentence(to screen.Stream, lead, text string) []string {
 	return lines
 }
 
+// hasWord reports whether a text has a word, with no letter or digit before or after it.
+func hasWord(text, word string) bool {
+	isPart := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, word)
+		if !found {
+			return false
+		}
+		last, _ := utf8.DecodeLastRuneInString(text[:len(text)-len(rest)+len(before)])
+		next, _ := utf8.DecodeRuneInString(after)
+		if !isPart(last) && !isPart(next) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(word)
+		rest = rest[len(before)+size:]
+	}
+}
+
 // printError prints an error to stderr: what happened, the details, what to run next.
 func (a *app) printError(e *croft.Error) {
 	a.printErrorAs("croft: ", e)
@@ -126,7 +147,7 @@ func (a *app) printErrorAs(lead string, e *croft.Error) {
 	to := a.stderr()
 	e = wording.OfError(e, a.env.Now(), a.shownPath)
 	message := printable(e.Message)
-	if e.Workspace != "" && !strings.Contains(e.Message, e.Workspace) {
+	if e.Workspace != "" && !hasWord(e.Message, e.Workspace) {
 		message = printable(e.Workspace) + ": " + message
 	}
 	lines := wrapSentence(to, lead, message)

@@ -223,15 +223,15 @@ func (a *app) pushText(p *croft.Push) string {
 }
 
 // requireWorkspaces fails if one of several workspaces does not exist: a user who
-// misspelt a name may not want the others merged without it.
+// misspelt a name may not want the others pushed without it.
 func (a *app) requireWorkspaces(ctx context.Context, svc finder, names []string) error {
 	if len(names) == 1 {
 		return nil // the act itself finds out
 	}
 	for _, name := range names {
 		if _, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: name}); err != nil {
-			e := *croft.AsError("merge", err)
-			e.Details = strings.TrimSpace(e.Details + "\nNothing was merged.")
+			e := *croft.AsError("push", err)
+			e.Details = strings.TrimSpace(e.Details + "\nnothing was pushed")
 			return &e
 		}
 	}

@@ -13,6 +13,7 @@ import (
 // remover is the part of croft.Service that `croft remove` calls.
 type remover interface {
 	sweeper
+	namer
 	Remove(ctx context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error)
 }
 
@@ -142,25 +143,27 @@ func (a *app) showRemoved(ctx context.Context, svc repoFinder, result croft.Remo
 	}
 }
 
-// tellUnknown remarks names that are not there, and makes them visible in the exit status. One that is in the trash was
-// probably meant to be restored, or is removed already.
-func (a *app) tellUnknown(ctx context.Context, svc finder, names []string, isMissingOK bool) error {
-	hint := "croft list"
+// tellUnknown says which names are not there, and makes them visible in the exit status. One that is in the trash was
+// probably meant to be restored, or is removed already; another one may be mistyped.
+func (a *app) tellUnknown(ctx context.Context, svc remover, names []string, isMissingOK bool) error {
 	for _, name := range names {
-		if !isMissingOK {
-			_, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: name})
-			if e, ok := errors.AsType[*croft.Error](err); ok && strings.HasPrefix(e.Hint, "croft restore ") {
-				a.note("%s", e.Message)
-				hint = e.Hint
-				continue
-			}
+		if isMissingOK {
+			a.note("no workspace %s, nothing to remove", quoted(name))
+			continue
 		}
-		a.note("no workspace %s, nothing to remove", quoted(name))
+		e := &croft.Error{Code: croft.WorktreeNotFound, Message: "there is no workspace " + quoted(name), Hint: "croft list"}
+		_, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: name})
+		if found, ok := errors.AsType[*croft.Error](err); ok && found.Code == croft.WorktreeNotFound && found.Message != "" {
+			e = found
+		}
+		if near := a.nearestName(ctx, svc, e); near != "" {
+			e.Hint = "croft remove " + shellWord(near)
+		}
+		a.printError(e)
 	}
 	if len(names) == 0 || isMissingOK {
 		return nil
 	}
-	a.note("hint: %s", hint)
 	return statusError(croft.WorktreeNotFound.ExitCode())
 }
 

@@ -147,7 +147,7 @@ func TestRemoveUnknown(t *testing.T) {
 	}}
 	r := newRun(svc)
 	const answer = `{"version":1,"removed":[],"kept":[],"unknown":["gone"]}`
-	r.call(t, "remove", "gone").want(t, croft.ExitConflict, "", "no workspace \"gone\", nothing to remove\nhint: croft list\n")
+	r.call(t, "remove", "gone").want(t, croft.ExitConflict, "", "croft: there is no workspace \"gone\"\nhint: croft list\n")
 	r.call(t, "remove", "gone", "--json").wantJSON(t, croft.ExitConflict, answer)
 	r.call(t, "remove", "gone", "--missing-ok").want(t, croft.ExitOK, "", "no workspace \"gone\", nothing to remove\n")
 	r.call(t, "remove", "gone", "--missing-ok", "--json").wantJSON(t, croft.ExitOK, answer)

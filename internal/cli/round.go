@@ -73,7 +73,7 @@ func newRoundStart(a *app) *cobra.Command {
 	flags.IntVar(&opts.req.Number, "number", 0, "the round's number; one that was started before is shown again (default: the next)")
 	flags.StringVar((*string)(&opts.req.Mode), "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
 	flags.StringVar(&opts.req.Base, "base", "", "start from this `commit`, branch or tag (default: what is checked out)")
-	flags.StringArrayVar(&opts.req.Repos, "repo", nil, "a project's `directory`; may be given several times (default: the session's)")
+	flags.StringArrayVarP(&opts.req.Repos, "repo", "C", nil, "a project's `directory`; may be given several times (default: the session's)")
 	addWordFlag(cmd, &opts.req.Carry, croft.CarryDirty, "carry", "", "start from the project's uncommitted changes too")
 	flags.StringArrayVar(&opts.homes, "home", nil, "`AGENT=DIR`: the directory that an agent's checkouts and archives lie in")
 	flags.StringArrayVar(&opts.branches, "branch", nil, "`AGENT=BRANCH`: an explicit name of an agent's branch")

@@ -130,8 +130,9 @@ func cardWork(ws croft.Workspace, status *croft.Status, signs screen.Signs) []sc
 	}
 	var spans []screen.Span
 	if w := ws.Work; w.Has(croft.AspectFiles) && w.Changed > 0 {
-		spans = results.WorkSpans(w, signs)[1:]
-		spans = append(spans, prose(", "))
+		if spans = results.WorkSpans(w, signs); len(spans) > 0 {
+			spans = append(spans[1:], prose(", "))
+		}
 	}
 	switch {
 	case status.Dirty():

@@ -74,20 +74,19 @@ func nearestCommand(parent *cobra.Command, word string) string {
 
 // suggestName has an error about a name that nothing has hint at the same command line with the
 // nearest name that something has. Nothing is run by guess.
-func (a *app) suggestName(ctx context.Context, svc croft.Service, err error) error {
+func (a *app) suggestName(ctx context.Context, svc namer, err error) error {
 	e, ok := errors.AsType[*croft.Error](err)
 	switch {
 	case ok && e.Code == croft.NotARepo && e.Hint == outsideHint:
 		return a.suggestProjects(ctx, svc, *e)
-	case !ok || e.Fields["ref"] == "":
+	case !ok:
 		return err
 	}
-	missing := e.Fields["ref"]
-	at := slices.Index(a.env.Args, missing)
+	at := slices.Index(a.env.Args, e.Fields["ref"])
 	if at < 0 {
 		return err
 	}
-	near := wording.Nearest(missing, a.namesLike(ctx, svc, e.Code))
+	near := a.nearestName(ctx, svc, e)
 	if near == "" {
 		return err
 	}
@@ -101,11 +100,27 @@ func (a *app) suggestName(ctx context.Context, svc croft.Service, err error) err
 	return &suggested
 }
 
+// nearestName is the name that something has which is nearest to the one that an error did not find; empty: none. What is in the
+// trash was not mistyped.
+func (a *app) nearestName(ctx context.Context, svc namer, e *croft.Error) string {
+	if e.Fields["ref"] == "" || e.Fields["removed"] != "" {
+		return ""
+	}
+	return wording.Nearest(e.Fields["ref"], a.namesLike(ctx, svc, e.Code))
+}
+
+// namer is the part of croft.Service that has the names of things.
+type namer interface {
+	Repos(ctx context.Context, req croft.ReposRequest) (*croft.List[croft.Repo], error)
+	Workspaces(ctx context.Context, req croft.WorkspacesRequest) (*croft.List[croft.Workspace], error)
+	Sessions(ctx context.Context, req croft.SessionsRequest) (*croft.List[croft.Session], error)
+}
+
 // outsideHint is the hint of the Service outside of a git repository.
 const outsideHint = "git init"
 
 // suggestProjects has the error outside of a repository hint at the list of all projects, if one is known.
-func (a *app) suggestProjects(ctx context.Context, svc croft.Service, e croft.Error) error {
+func (a *app) suggestProjects(ctx context.Context, svc namer, e croft.Error) error {
 	if known, err := svc.Repos(ctx, croft.ReposRequest{Page: croft.Page{Limit: 1}}); err == nil && len(known.Items) > 0 && e.Op != "new" {
 		e.Hint = a.env.Program + " list -A"
 	}
@@ -165,7 +180,7 @@ func unknownWordError(cmd *cobra.Command, what, flag, word string, known []strin
 }
 
 // namesLike are the names of what an error did not find.
-func (a *app) namesLike(ctx context.Context, svc croft.Service, code croft.Code) (names []string) {
+func (a *app) namesLike(ctx context.Context, svc namer, code croft.Code) (names []string) {
 	switch code {
 	case croft.WorktreeNotFound:
 		live, err := svc.Workspaces(ctx, croft.WorkspacesRequest{Repo: a.dir()})

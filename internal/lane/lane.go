@@ -79,6 +79,9 @@ func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.Dr
 		}
 		svc.Rules.NoticeChecks(ctx, s.Project, m.Target)
 		done, err := svc.AwaitMerge(ctx, m.ID)
+		if errors.Is(err, croft.MergeHeld) && ctx.Err() == nil { // meanwhile
+			continue
+		}
 		if err != nil {
 			return out, explain.WithWorkspace(m.WorkspaceName, err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // SpecOf describes the checkout of a workspace.
@@ -174,7 +175,8 @@ func (p *Projects) notLiveError(ctx context.Context, r *Project, ref string) err
 	case croft.MergeMerged, croft.MergeDiscarded, croft.MergeReverted:
 		what = string(status)
 	}
-	out.Message, out.Hint = fmt.Sprintf("workspace %q was %s, and is in the trash", ref, what), "croft restore "+ref
+	out.Message, out.Hint = fmt.Sprintf("workspace %q was %s, and is in the trash", ref, what), "croft restore "+shellword.Quote(ref)
+	out.Fields["removed"] = list[0].Trash.RemovedAt.UTC().Format(time.RFC3339)
 	return out
 }
 

@@ -10,14 +10,16 @@ import (
 // LeftText says what becomes of merges that nobody waits for any more: who goes on with them, and which of them can be
 // canceled. Those that have ended are left out.
 func LeftText(merges []croft.Merge, hasDaemon bool) []string {
-	var goOn, cancelable, stay []string
+	var goOn, cancelable, stay, held []string
 	for _, m := range merges {
 		name := wording.ShellWord(m.WorkspaceName)
 		switch {
 		case m.State == croft.MergeDone:
 		case m.State != croft.MergeQueued:
 			goOn = append(goOn, name)
-		case hasDaemon && !m.IsHeld:
+		case m.IsHeld:
+			held = append(held, name)
+		case hasDaemon:
 			goOn, cancelable = append(goOn, name), append(cancelable, name)
 		default:
 			stay = append(stay, name)
@@ -38,6 +40,13 @@ func LeftText(merges []croft.Merge, hasDaemon bool) []string {
 			verb = "stay"
 		}
 		out = append(out, lead+strings.Join(stay, ", ")+" "+verb+" queued, and the next merge takes "+itOrThem(stay)+" along: croft queue run, or croft queue cancel "+strings.Join(stay, " "))
+	}
+	if len(held) > 0 {
+		verb := "is"
+		if len(held) > 1 {
+			verb = "are"
+		}
+		out = append(out, lead+strings.Join(held, ", ")+" "+verb+" held: croft queue release "+strings.Join(held, " "))
 	}
 	if len(out) == 0 {
 		out = append(out, lead+"nothing is queued any more: croft list")

@@ -128,13 +128,15 @@ func OfMerge(m croft.Merge, work *croft.Work, signs screen.Signs, tip string) Ou
 		if m.State != croft.MergeDone {
 			o.Word += " → " + m.Target
 		}
-		switch o.Word {
-		case "merged", "applied":
+		switch isRevert := m.Kind == croft.KindRevert; {
+		case o.Word == "merged", o.Word == "applied":
 			o.Word += " → " + m.Target
 			o.Detail = append([]screen.Span{{Text: wording.ShortCommit(m.Commit)}}, WorkSpans(work, signs)...)
-		case "reverted":
+		case o.Word == "reverted" && isRevert:
 			o.Detail = []screen.Span{Prose("%s is now %s", m.Target, wording.ShortCommit(m.Commit))}
-		case "empty":
+		case o.Word == "reverted":
+			o.Detail = []screen.Span{Prose("since; it was merged into %s as %s", m.Target, wording.ShortCommit(m.Commit))}
+		case o.Word == "empty":
 			o.Detail = []screen.Span{{Text: "nothing to merge; the workspace stays", Style: screen.Dim}}
 		}
 		return o
