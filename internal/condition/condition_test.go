@@ -139,6 +139,11 @@ func tableOfRecord() []line {
 			lost(f)
 			f.Workspace.Run.How, f.Workspace.Run.Unfinished = croft.RunDone, "a lock"
 		}), "stuck", "its agent has ended, and its work could not be finished: a lock", "croft finish x"},
+		{"its work could not be finished, and was since", with(fresh(), func(f *Facts) {
+			lost(f)
+			f.Workspace.Run.How, f.Workspace.Run.Unfinished = croft.RunDone, "a lock"
+			f.Workspace.Finished = &croft.Finished{At: f.Workspace.Run.EndedAt.Add(time.Second)}
+		}), "dirty", "1 file not committed", "croft diff x"},
 		{"imported", with(fresh(), func(f *Facts) { f.Workspace.BaseRef = "" }), "ahead", "imported, what it started from is not known", "croft sh x"},
 	}
 }
@@ -179,9 +184,12 @@ func tableOfMerges() []line {
 		{"unapproved", func() Facts { return pending(croft.ChecksUntrusted) }, "unapproved", "a message", "croft config trust --target main"},
 		{"unapproved, for an odd target", with(pending(croft.ChecksUntrusted), func(f *Facts) { f.Workspace.Target = "a;b" }), "unapproved", "a message", "croft config trust --target 'a;b'"},
 		{"approved since", with(pending(croft.ChecksUntrusted), func(f *Facts) { f.Approved = "approved now" }), "pending", "approved now", "croft merge x"},
+		{"approved since, new commit", with(pending(croft.ChecksUntrusted), func(f *Facts) { f.Approved, f.Workspace.Head = "approved now", "c1" }), "ahead", "2 commits", "croft merge x"},
 		{"blocked", with(pending(croft.HostDirty), func(f *Facts) { f.Merge.Details = "src/f1.txt\nb" }), "blocked", "your src/f1.txt and 1 more would be overwritten", "croft merge x"},
 		{"stuck", with(pending(croft.GitFailed), func(f *Facts) { f.Merge.Hint = "git log main" }), "stuck", "a message", "croft merge x"},
 		{"stuck, with a command", with(pending(croft.TargetMoved), func(f *Facts) { f.Merge.Hint = "croft queue accept main" }), "stuck", "a message", "croft queue accept main"},
+		{"stuck, for want of a driver", with(pending(croft.GitFailed), func(f *Facts) { f.Merge.Hint = "croft queue run" }), "stuck", "a message", "croft queue run"},
+		{"stuck, to be looked into", with(pending(croft.GitFailed), func(f *Facts) { f.Merge.Hint = "croft doctor" }), "stuck", "a message", "croft doctor"},
 		{"stuck hides dirt", with(pending(croft.GitFailed), func(f *Facts) { f.Files.Changed = 1 }), "stuck", "a message", "croft merge x"},
 	}
 }
@@ -218,6 +226,18 @@ func tableOfWork() []line {
 			f.Workspace.Lease, f.Workspace.Run = &croft.Lease{ID: "l2", Process: "make"}, &croft.Run{Lease: "l1", Command: []string{"claude"}}
 		}), "working", "make", ""},
 		{"leased elsewhere", with(committed(), func(f *Facts) { f.Workspace.Lease = &croft.Lease{Owner: croft.Owner{PID: 7, Host: "far"}} }), "working", "process 7 on far", ""},
+		{"leased, and its agent has ended", with(committed(), func(f *Facts) {
+			activity(croft.AgentEnded, "", "")(f)
+			f.Workspace.Lease = &croft.Lease{Process: "make"}
+		}), "working", "make", ""},
+		{"leased by a subagent", with(committed(), func(f *Facts) {
+			activity(croft.AgentIdle, "", "")(f)
+			f.Workspace.Role, f.Workspace.Lease = croft.RoleSubagent, &croft.Lease{Process: "claude"}
+		}), "working", "claude", ""},
+		{"leased by the session of a subagent that has ended", with(committed(), func(f *Facts) {
+			activity(croft.AgentEnded, "", "")(f)
+			f.Workspace.Role, f.Workspace.Lease = croft.RoleSubagent, &croft.Lease{Process: "claude"}
+		}), "ahead", "2 commits", "croft merge x"},
 		{"process inside", with(committed(), func(f *Facts) { f.Inside = []string{"vim", "bash", "git"} }), "working", "vim, bash and 1 more", ""},
 		{"round", with(committed(), func(f *Facts) { f.RoundOn = 2 }), "working", "round 2", ""},
 		{"says that it works", with(committed(), activity(croft.AgentWorking, "", "")), "working", "its agent says so", ""},
@@ -251,6 +271,7 @@ func tableOfWork() []line {
 		{"reverted orphan", with(committed(), func(f *Facts) { reverted(f); f.IsOrphan, f.Commits = true, CommitFacts{} }), "orphan", "its agent has ended without saying how", "croft diff x"},
 		{"empty orphan", with(fresh(), func(f *Facts) { f.IsOrphan, f.HasSeenFiles, f.HasSeenCommits = true, true, true }), "orphan", "its agent has ended without saying how", "croft remove x"},
 		{"orphan, not looked at", with(fresh(), func(f *Facts) { f.IsOrphan = true }), "orphan", "its agent has ended without saying how", "croft diff x"},
+		{"orphan, merged by the record", with(committed(), func(f *Facts) { merged(f); f.IsOrphan, f.HasSeenCommits = true, false }), "orphan", "its agent has ended without saying how", "croft remove x"},
 		{"resolving", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{Changed: 3, Unmerged: 2}, true }), "resolving", "2 files to resolve", "croft sh x"},
 		{"dirty, and collides", with(committed(), func(f *Facts) { f.Files.Changed, f.Forecast = 2, Forecast{IsKnown: true, Collides: true} }), "dirty", "2 files not committed, and it collides with main", "croft merge --resolve x"},
 		{"canceled", with(pending(croft.Canceled), func(f *Facts) {}), "pending", "its merge was canceled", "croft merge x"},
@@ -267,6 +288,14 @@ func tableOfWork() []line {
 			ends(croft.Failed)(f)
 			f.Workspace.Run = &croft.Run{State: croft.RunEnded, How: croft.RunFailed, StartedAt: f.Workspace.Finished.At.Add(time.Second)}
 		}), "failed", "the agent failed", "croft diff x"},
+		{"failed, in a run that ended well", with(fresh(), func(f *Facts) {
+			ends(croft.Failed)(f)
+			f.Workspace.Run = &croft.Run{State: croft.RunEnded, How: croft.RunDone}
+		}), "failed", "the agent failed", "croft diff x"},
+		{"failed, without work", with(fresh(), func(f *Facts) {
+			ends(croft.Failed)(f)
+			f.Workspace.Name, f.Workspace.Run = "x;y", &croft.Run{State: croft.RunEnded, How: croft.RunFailed, Status: 3}
+		}), "failed", "the agent failed with status 3", "croft logs --agent 'x;y'"},
 		{"killed", with(committed(), ends(croft.Killed)), "killed", "the agent was killed", "croft diff x"},
 		{"killed, after all of it was merged", with(committed(), landed(croft.Killed)), "merged", "as 2527144", "croft remove x"},
 		{"killed, after a part of it was merged", with(committed(), func(f *Facts) { landed(croft.Killed)(f); f.Files.Changed = 1 }), "killed", "the agent was killed", "croft diff x"},
@@ -294,6 +323,8 @@ func tableOfWork() []line {
 		{"squashed, reverted, and finished since", with(pending(""), func(f *Facts) { f.RevertedBy, f.IsAsMerged, f.Commits.IsTakenBack = "859d7ad00", true, true }), "reverted", "as 859d7ad", "croft diff x"},
 		{"reverted, and finished since, by the record", with(pending(""), func(f *Facts) { f.RevertedBy, f.IsAsMerged, f.HasSeenCommits = "859d7ad00", true, false }), "reverted", "as 859d7ad", "croft diff x"},
 		{"squashed, reverted, new commit", with(committed(), func(f *Facts) { f.RevertedBy, f.Commits.IsTakenBack = "859d7ad00", true }), "ahead", "2 commits", "croft merge x"},
+		{"reverted, new commit, by the record", with(committed(), func(f *Facts) { f.RevertedBy, f.HasSeenCommits = "859d7ad00", false }), "ahead", "commits", "croft merge x"},
+		{"reverted, and not in the target any more, nor its revert", with(committed(), func(f *Facts) { f.RevertedBy, f.IsAsMerged = "859d7ad00", true }), "ahead", "2 commits", "croft merge x"},
 		{"reverted, and the revert brought into it", with(committed(), func(f *Facts) { f.RevertedBy, f.Commits = "859d7ad00", CommitFacts{} }), "empty", "", "croft sh x"},
 		{"reverted, and in conflict since", with(pending(croft.Conflict), func(f *Facts) {
 			f.RevertedBy, f.Commits, f.Forecast = "859d7ad00", CommitFacts{IsTakenBack: true}, Forecast{}
@@ -311,6 +342,7 @@ func tableOfWork() []line {
 		{"merged by others", with(committed(), func(f *Facts) { f.Commits = CommitFacts{IsIntegrated: true} }), "merged", "", "croft remove x"},
 		{"merged, reverted, and brought by another way", with(committed(), func(f *Facts) { merged(f); f.Merge.Commit, f.Commits = "", CommitFacts{} }), "merged", "as 2527144", "croft remove x"},
 		{"merged, by the record", with(committed(), func(f *Facts) { merged(f); f.HasSeenCommits = false }), "merged", "as 2527144", "croft remove x"},
+		{"merged, and pending again, by the record", with(committed(), func(f *Facts) { merged(f); f.Workspace.MergeStatus, f.HasSeenCommits = croft.MergePending, false }), "ahead", "commits", "croft merge x"},
 		{"merged, and not in the target any more", with(committed(), func(f *Facts) { merged(f); f.Commits = CommitFacts{Ahead: 2} }), "ahead", "merged, and not in main any more", "croft merge x"},
 		{"merged, and nothing proves it", with(committed(), func(f *Facts) { merged(f); f.Merge.Commit, f.Commits = "252714400", CommitFacts{} }), "empty", "", "croft sh x"},
 		{"merged, new commits", with(committed(), func(f *Facts) {
@@ -324,6 +356,9 @@ func tableOfWork() []line {
 		{"collides on many paths", with(committed(), func(f *Facts) {
 			f.Forecast = Forecast{IsKnown: true, Collides: true, Paths: []string{"a", "b"}, Count: 5}
 		}), "collides", "a, b and 3 more", "croft merge --resolve x"},
+		{"collides on one path more", with(committed(), func(f *Facts) {
+			f.Forecast = Forecast{IsKnown: true, Collides: true, Paths: []string{"a", "b"}, Count: 3}
+		}), "collides", "a, b and 1 more", "croft merge --resolve x"},
 		{"collides without a path", with(committed(), func(f *Facts) {
 			f.Forecast = Forecast{IsKnown: true, Collides: true, Reason: croft.Unrelated}
 		}), "collides", "with main: unrelated", "croft merge --resolve x"},
