@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
+	"github.com/google/go-cmp/cmp"
 )
 
 // acting counts the calls that change something, apart from those that only read.
@@ -206,5 +207,63 @@ func TestCancelTakesWhatStillWaits(t *testing.T) {
 	r.call(t, "queue", "cancel")
 	if r.exit != croft.ExitOK || strings.Join(svc.taken, " ") != "2" || !strings.Contains(r.stderr.String(), "a does not wait any more\n") {
 		t.Errorf("exit %d, taken out %q, stderr %q", r.exit, svc.taken, r.stderr.String())
+	}
+}
+
+// cancelable is a queue in which one merge is being checked, and one has ended and is tried again.
+type cancelable struct {
+	acting
+	taken []string
+}
+
+func (s *cancelable) ChangeQueue(_ context.Context, req croft.QueueRequest) (*croft.QueueResult, error) {
+	all := []croft.Merge{
+		{ID: "1", WorkspaceName: "a", State: croft.MergeQueued}, {ID: "2", WorkspaceName: "b", State: croft.MergeChecking},
+		{ID: "3", WorkspaceName: "c", State: croft.MergeDone, Status: croft.MergePending},
+	}
+	if req.DryRun == croft.DryRunOff {
+		s.taken = req.Merges
+	}
+	return &croft.QueueResult{Merges: all}, nil
+}
+
+// TestCancelLeavesWhatIsMerged: what is being merged cannot be taken out, and is not asked about.
+func TestCancelLeavesWhatIsMerged(t *testing.T) {
+	svc, r := &cancelable{}, newRun(nil)
+	r.env.Open = func(context.Context, string, map[string]string) (croft.Service, error) { return svc, nil }
+	r.env.Terminal, r.stdin = TerminalInteractive, "y\n"
+	r.call(t, "queue", "cancel")
+	if out := r.stderr.String(); strings.Join(svc.taken, " ") != "1 3" || !strings.Contains(out, "kept b: it is being merged\n") || !strings.Contains(out, "Take 2 merges out of the queue? [y/N]") {
+		t.Errorf("exit %d, taken out %q, stderr %q", r.exit, svc.taken, out)
+	}
+}
+
+// shown keeps what a user has agreed to.
+type shown struct {
+	acting
+	agreed *croft.Agreed
+}
+
+func (s *shown) Discard(_ context.Context, req croft.DiscardRequest) (*croft.DiscardResult, error) {
+	s.agreed = req.Agreed
+	return &croft.DiscardResult{Merges: []croft.Merge{
+		{Workspace: "a1", WorkspaceName: "a", State: croft.MergeDone, Status: croft.MergeDiscarded},
+		{Workspace: "b2", WorkspaceName: "b", State: croft.MergeDone, Status: croft.MergePending, Reason: croft.WorkspaceLocked, Message: "b is locked"},
+	}}, nil
+}
+
+func (s *shown) Status(_ context.Context, req croft.StatusRequest) (*croft.Status, error) {
+	return &croft.Status{Ahead: 2, Stamp: "seen"}, nil
+}
+
+// TestDiscardIsOfWhatWasShown: only what was shown is discarded; commits are no uncommitted work; what stays is in the exit status.
+func TestDiscardIsOfWhatWasShown(t *testing.T) {
+	svc, r := &shown{}, newRun(nil)
+	r.env.Open = func(context.Context, string, map[string]string) (croft.Service, error) { return svc, nil }
+	r.env.Terminal, r.stdin = TerminalInteractive, "y\n"
+	r.call(t, "discard", "--all-pending")
+	want := &croft.Agreed{Workspaces: []croft.ID{"a1"}, Stamps: map[croft.ID]string{"a1": "seen"}}
+	if diff := cmp.Diff(want, svc.agreed); diff != "" || r.exit != croft.ExitRefused {
+		t.Errorf("exit %d, stderr %q, agreed (-want +got):\n%s", r.exit, r.stderr.String(), diff)
 	}
 }

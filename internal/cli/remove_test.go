@@ -70,8 +70,8 @@ func TestRemoveAsksOnATerminal(t *testing.T) {
 			if r.exit != croft.ExitRefused || len(asked) != 1 || asked[0].DryRun != croft.DryRunOn {
 				t.Errorf("%q: exit %d after %+v, want both kept", answer, r.exit, asked)
 			}
-			if out := r.stderr.String(); !strings.HasSuffix(out, "kept fix-login\nkept b\n") || strings.Contains(out, "hint") {
-				t.Errorf("%q: stderr %q, want no error for what the user declined", answer, out)
+			if out := r.stderr.String(); !strings.HasSuffix(out, "kept fix-login\nkept b\n") || strings.Contains(out, "hint") || r.stdout.Len() > 0 {
+				t.Errorf("%q: stdout %q, stderr %q, want no error for what the user declined, and nothing removed", answer, r.stdout.String(), out)
 			}
 			continue
 		}
@@ -110,6 +110,110 @@ func TestRemoveNeverAsksAProgram(t *testing.T) {
 	r.call(t, "remove", "fix-login", "--json")
 	if r.exit != croft.ExitRefused || len(asked) != 1 || strings.Contains(r.stderr.String(), "[y/N]") {
 		t.Errorf("exit %d, %d requests, stderr %q", r.exit, len(asked), r.stderr.String())
+	}
+}
+
+var errLocked = &croft.Error{Code: croft.WorkspaceLocked, Op: "remove", Workspace: "kept", Message: "kept is locked"}
+
+// lockedService has fix-login with uncommitted work, b, and one that is locked.
+func lockedService(asked *[]croft.RemoveRequest) *fake {
+	svc := dirtyService(asked)
+	status, remove := svc.status, svc.remove
+	svc.status = func(id croft.ID) (*croft.Status, error) {
+		st, err := status(id)
+		st.Stamp = "stamp-" + string(id)
+		if id == "a1" {
+			st.Conflicted = 1
+		}
+		return st, err
+	}
+	svc.remove = func(req croft.RemoveRequest) (*croft.RemoveResult, error) {
+		result, err := remove(req)
+		if req.Agreed == nil { // else only what was agreed to is told of
+			result.Kept = append(result.Kept, croft.Kept{ID: "c3", Name: "kept", Reason: errLocked})
+		}
+		return result, err
+	}
+	return svc
+}
+
+// TestRemoveAllAsks: what the user was shown is what goes, and a workspace that stays is in the exit status.
+func TestRemoveAllAsks(t *testing.T) {
+	var asked []croft.RemoveRequest
+	r := newRun(lockedService(&asked))
+	r.env.Terminal, r.stdin = TerminalInteractive, "y\n"
+	r.call(t, "remove", "--all")
+	want := []croft.RemoveRequest{
+		{Repo: project, Workspaces: []string{}, All: croft.ScopeAll, DryRun: croft.DryRunOn},
+		{Repo: project, Workspaces: []string{}, All: croft.ScopeAll, Agreed: &croft.Agreed{
+			Workspaces: []croft.ID{"b2", "a1"}, WithWork: []croft.ID{"a1"}, Stamps: map[croft.ID]string{"a1": "stamp-a1", "b2": "stamp-b2"},
+		}},
+	}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if want := errLocked.Code.ExitCode(); r.exit != want || !strings.Contains(r.stderr.String(), "kept kept: kept is locked\n") || !strings.Contains(r.stderr.String(), "  4 files not committed, 2 commits") {
+		t.Errorf("exit %d, want %d, stderr %q", r.exit, want, r.stderr.String())
+	}
+
+	r = newRun(&fake{remove: func(croft.RemoveRequest) (*croft.RemoveResult, error) {
+		return &croft.RemoveResult{Kept: []croft.Kept{{ID: "c3", Name: "kept", Reason: errLocked}}}, nil
+	}})
+	r.env.Terminal = TerminalInteractive
+	r.call(t, "remove", "--all")
+	if want := errLocked.Code.ExitCode(); r.exit != want || strings.Contains(r.stderr.String(), "[y/N]") {
+		t.Errorf("with nothing to ask about: exit %d, want %d, stderr %q", r.exit, want, r.stderr.String())
+	}
+}
+
+// TestRemoveOfWhatCannotBeRead: a workspace whose files nobody could look at may have uncommitted work, and goes as one that has.
+func TestRemoveOfWhatCannotBeRead(t *testing.T) {
+	var asked []croft.RemoveRequest
+	svc := dirtyService(&asked)
+	svc.status = func(croft.ID) (*croft.Status, error) { return nil, &croft.Error{Code: croft.GitFailed} }
+	r := newRun(svc)
+	r.env.Terminal, r.stdin = TerminalInteractive, "y\n"
+	r.call(t, "remove", "--all")
+	if last := asked[len(asked)-1]; last.Agreed == nil || cmp.Diff([]croft.ID{"b2", "a1"}, last.Agreed.WithWork) != "" {
+		t.Errorf("exit %d after %+v", r.exit, last)
+	}
+}
+
+// TestRemoveDeclinedTellsTheRest: an answer is about uncommitted work; why another workspace stays is told nevertheless.
+func TestRemoveDeclinedTellsTheRest(t *testing.T) {
+	var asked []croft.RemoveRequest
+	r := newRun(lockedService(&asked))
+	r.env.Terminal, r.stdin = TerminalInteractive, "n\n"
+	r.call(t, "remove", "b", "fix-login", "kept")
+	if out := r.stderr.String(); !strings.Contains(out, "kept fix-login\n") || !strings.Contains(out, "croft: kept is locked\n") {
+		t.Errorf("stderr %q", out)
+	}
+}
+
+// TestRemoveWithAKeyDoesNotAsk: the same call again could not show what the first one has done.
+func TestRemoveWithAKeyDoesNotAsk(t *testing.T) {
+	var asked []croft.RemoveRequest
+	r := newRun(dirtyService(&asked))
+	r.env.Terminal, r.stdin = TerminalInteractive, "y\n"
+	r.call(t, "remove", "fix-login", "--key", "k")
+	if r.exit != croft.ExitRefused || len(asked) != 1 || asked[0].DryRun != croft.DryRunOff || strings.Contains(r.stderr.String(), "[y/N]") {
+		t.Errorf("exit %d after %+v, stderr %q", r.exit, asked, r.stderr.String())
+	}
+	asked = nil
+	if r.call(t, "remove", "fix-login", "--key", "k", "--yes"); r.exit != croft.ExitUsage || len(asked) > 0 {
+		t.Errorf("with --yes: exit %d after %+v", r.exit, asked)
+	}
+}
+
+// TestRemoveAgreedToWorkThatIsNotSeen: --yes agrees to uncommitted work also where a look at the files does not see it by then.
+func TestRemoveAgreedToWorkThatIsNotSeen(t *testing.T) {
+	var asked []croft.RemoveRequest
+	svc := dirtyService(&asked)
+	svc.status = func(id croft.ID) (*croft.Status, error) { return &croft.Status{Workspace: id}, nil }
+	r := newRun(svc)
+	r.call(t, "remove", "fix-login", "--yes")
+	if last := asked[len(asked)-1]; r.exit != croft.ExitOK || last.Agreed == nil || cmp.Diff([]croft.ID{"a1"}, last.Agreed.WithWork) != "" {
+		t.Errorf("exit %d after %+v", r.exit, last)
 	}
 }
 
