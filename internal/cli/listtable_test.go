@@ -237,6 +237,10 @@ func TestListOrders(t *testing.T) {
 	r.env.Width = 80
 	r.call(t, "list", "--names").want(t, croft.ExitOK, "rate-limit\ndark-mode\ndb-migration\n", "")
 	r.call(t, "list", "--names", "--sort", "age").want(t, croft.ExitOK, "db-migration\nrate-limit\ndark-mode\n", "")
+	r.call(t, "list", "--json")
+	if out := r.stdout.String(); strings.Index(out, "db-migration") > strings.Index(out, "rate-limit") {
+		t.Errorf("with --json the order is that of a terminal: %s", out)
+	}
 	r.call(t, "list", "--sort", "size").want(t, croft.ExitUsage, "", "croft: unknown order \"size\": kind, age or name\nhint: croft list --help\n")
 }
 
@@ -264,6 +268,9 @@ func TestWatch(t *testing.T) {
 			go func() { events <- struct{}{} }()
 		case 2:
 			list[0].Status = croft.ConditionQueued
+			if len(list) > 1 { // of those that there is room for
+				list[1].Status = croft.ConditionConflict
+			}
 		case 3:
 			stop()
 		}
@@ -294,7 +301,7 @@ func TestWatch(t *testing.T) {
 	if len(frames) != 2 {
 		t.Fatalf("%d frames", len(frames))
 	}
-	if !strings.Contains(frames[0], "\x1b[34mworking") && strings.Contains(frames[1], "\x1b[1;34mqueued") {
+	if strings.Contains(frames[0], "\x1b[1;31m") || strings.Count(frames[1], "\x1b[1;31m") != 1 || !strings.Contains(frames[1], "\x1b[1;31mconflict") {
 		t.Errorf("what has changed does not stand out: %q", frames)
 	}
 	for i, frame := range frames {
@@ -308,6 +315,43 @@ func TestWatch(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(watch("list", "--watch", "--json")), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], `"status":"working"`) || !strings.Contains(lines[1], `"status":"queued"`) {
 		t.Errorf("with --json: %q", lines)
+	}
+	changed := list[0]
+	changed.Status, changed.Why = croft.ConditionQueued, "2nd"
+	svc.workspaces = func(croft.WorkspacesRequest) ([]croft.Workspace, error) {
+		switch looks++; looks {
+		case 1:
+			go func() { events <- struct{}{} }()
+			first := changed
+			first.Why = "1st"
+			return []croft.Workspace{first}, nil
+		case 2:
+			go func() { events <- struct{}{} }()
+			return []croft.Workspace{changed}, nil
+		case 4:
+			stop()
+		}
+		return nil, nil
+	}
+	lines = strings.Split(strings.TrimSpace(watch("list", "--watch", "--json")), "\n")
+	if len(lines) != 3 || !strings.Contains(lines[1], `"why":"2nd"`) || !strings.Contains(lines[2], `"gone":["`+string(changed.ID)+`"]`) {
+		t.Errorf("another reason, and gone: %q", lines)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // what is not refused ends at once
+	refused := func(args ...string) {
+		t.Helper()
+		r.stderr.Reset()
+		r.env.Args, r.env.Stdout, r.env.Stderr = append([]string{"list", "--watch"}, args...), &r.stdout, &r.stderr
+		if exit := Main(ctx, r.env); exit != croft.ExitUsage || !strings.HasPrefix(r.stderr.String(), "croft: --watch ") {
+			t.Errorf("%v: exit %d, stderr %q", args, exit, r.stderr.String())
+		}
+	}
+	r.env.IsDumb = true
+	refused()
+	r.env.IsDumb = false
+	for _, flag := range []string{"--names", "--foreign", "--limit=2"} {
+		refused("--json", flag)
 	}
 	r.env.Width = 0
 	r.call(t, "list", "--watch").want(t, croft.ExitUsage, "", "croft: --watch needs a terminal that can be written over; with --json it prints each change\nhint: croft list --help\n")

@@ -20,3 +20,13 @@ func TestKindOfWhatWaits(t *testing.T) {
 		}
 	}
 }
+
+// TestInside: one stands in the innermost of the workspaces around one, and not beside one whose name begins another's.
+func TestInside(t *testing.T) {
+	list := []croft.Workspace{{Path: "/p/a/in/b"}, {Path: "/p/a"}, {Path: "/p/abc"}}
+	for dir, want := range map[string]string{"/p/a": "/p/a", "/p/a/x": "/p/a", "/p/a/in/b/c": "/p/a/in/b", "/p/ab": "", "/p/abcd": "", "/p": "", "/p/abc/x": "/p/abc"} {
+		if s := Show(list, screen.Stream{}, At{Dir: dir}); s.inside != want {
+			t.Errorf("in %s: %q, want %q", dir, s.inside, want)
+		}
+	}
+}
