@@ -274,6 +274,7 @@ func tableOfWork() []line {
 		{"orphan, merged by the record", with(committed(), func(f *Facts) { merged(f); f.IsOrphan, f.HasSeenCommits = true, false }), "orphan", "its agent has ended without saying how", "croft remove x"},
 		{"resolving", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{Changed: 3, Unmerged: 2}, true }), "resolving", "2 files to resolve", "croft sh x"},
 		{"dirty, and collides", with(committed(), func(f *Facts) { f.Files.Changed, f.Forecast = 2, Forecast{IsKnown: true, Collides: true} }), "dirty", "2 files not committed, and it collides with main", "croft merge --resolve x"},
+		{"dirty, and does not collide", with(committed(), func(f *Facts) { f.Files.Changed, f.Forecast = 2, Forecast{IsKnown: true} }), "dirty", "2 files not committed", "croft diff x"},
 		{"canceled", with(pending(croft.Canceled), func(f *Facts) {}), "pending", "its merge was canceled", "croft merge x"},
 		{"resolving, staged with markers", with(pending(croft.Conflict), func(f *Facts) { f.Files, f.InMerge = FileFacts{Changed: 3, Unmerged: 1, Marked: 1}, true }), "resolving", "2 files to resolve", "croft sh x"},
 		{"resolving, committed with markers", with(committed(), func(f *Facts) { f.Files.Marked = 1 }), "resolving", "1 file to resolve", "croft sh x"},
