@@ -21,7 +21,7 @@ and so on, whoever did it. With --json each line is one object, and its cursor i
 where a program goes on later: --after CURSOR lists what happened since. If that is not
 kept any more, the code is CURSOR_EXPIRED; "croft list --json" has a cursor, too.`,
 		Example: `  croft events --follow
-  croft events --json --after "$cursor" --kinds merge.merged,merge.pending`,
+  croft events --json --after "$cursor" --kinds merge.merged`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if after != "" && isNow {

@@ -42,7 +42,8 @@ is safer: what these arguments open is said with them.`,
 		Example: `  eval "docker run --rm -it $(croft mounts fix-login) my-image"
   croft mounts fix-login --format compose >compose.override.yaml
   croft new fix-login --branch croft/fix-login/work
-  eval "croft run fix-login -- codex $(croft mounts fix-login --format codex) exec 'fix the login'"`,
+  eval "croft run fix-login -- codex \
+    $(croft mounts fix-login --format codex) exec 'fix the login'"`,
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {

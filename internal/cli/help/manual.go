@@ -1,7 +1,9 @@
 package help
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -47,10 +49,7 @@ func Page(cmd *cobra.Command, version string) string {
 		page.heading("EXAMPLES")
 		page.prose(cmd.Example)
 	}
-	if ends := commandEnds(cmd); ends != "" {
-		page.heading("EXIT STATUS")
-		page.prose(ends)
-	}
+	page.ends(cmd)
 	page.heading("SEE ALSO")
 	page.text(strings.Join(seeAlso(cmd), ", "))
 	return page.String()
@@ -100,11 +99,79 @@ func (r *roff) usage(row line) {
 	}
 }
 
-// prose writes paragraphs. Lines that are indented stay as they are.
+// ends writes with which statuses a command ends, and apart from that what else its help says at its end.
+func (r *roff) ends(cmd *cobra.Command) {
+	var exits, notes []string
+	for line := range strings.SplitSeq(commandEnds(cmd), "\n") {
+		if strings.HasPrefix(line, "Exit") {
+			exits = append(exits, line)
+		} else if line != "" {
+			notes = append(notes, line)
+		}
+	}
+	switch {
+	case !cmd.HasParent():
+		r.statuses()
+	case len(exits) > 0:
+		r.heading("EXIT STATUS")
+		r.prose(strings.Join(exits, "\n"))
+	}
+	if len(notes) > 0 {
+		r.heading("NOTES")
+		r.prose(strings.Join(notes, "\n\n"))
+	}
+}
+
+// statuses writes what the exit statuses of all commands mean.
+func (r *roff) statuses() {
+	r.heading("EXIT STATUS")
+	for _, row := range []line{
+		{"0", "all that was asked for is done"},
+		{"1", "a part of it failed, or something is left to mend"},
+		{"2", "the call is wrong"},
+		{"3", "something exists already, does not exist, or collides"},
+		{"4", "the machine, the configuration or a remote is not ready"},
+		{"5", "refused, to protect work, or because nobody could be asked"},
+		{"6", "with --check, something differs"},
+		{"130", "interrupted"},
+	} {
+		r.usage(row)
+	}
+	r.line(".PP")
+	r.text(escapeRoff("croft run and croft sh end with the status of the agent or the shell. The page of a command says which it has."))
+}
+
+// inColumns are the indented lines that a text begins with, as rows, if they are in two columns and one is too wide for
+// a page: of the 80 columns of a terminal, indented lines have those from the fifteenth on.
+func inColumns(lines []string) (rows []line, n int) {
+	const room = 80 - 14
+	isTooWide := false
+	for ; n < len(lines) && strings.HasPrefix(lines[n], "  "); n++ {
+		text := lines[n][2:]
+		isTooWide = isTooWide || utf8.RuneCountInString(text) > room
+		words, meaning, isTwo := strings.Cut(text, "  ")
+		switch {
+		case words == "" && n > 0:
+			rows[n-1].text += " " + strings.TrimSpace(text)
+			rows = append(rows, line{})
+		case !isTwo:
+			return nil, 0
+		default:
+			rows = append(rows, line{words, strings.TrimSpace(meaning)})
+		}
+	}
+	if !isTooWide {
+		return nil, 0
+	}
+	return slices.DeleteFunc(rows, func(row line) bool { return row == line{} }), n
+}
+
+// prose writes paragraphs. Lines that are indented stay as they are, unless they are too wide.
 func (r *roff) prose(text string) {
 	isAsItIs := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
 		isIndented := strings.HasPrefix(line, " ")
 		switch {
 		case line == "" && isAsItIs:
@@ -114,6 +181,13 @@ func (r *roff) prose(text string) {
 			r.line(".PP")
 			continue
 		case isIndented && !isAsItIs:
+			if rows, n := inColumns(lines[i:]); len(rows) > 0 {
+				for _, row := range rows {
+					r.usage(row)
+				}
+				i += n - 1
+				continue
+			}
 			r.line(".PP")
 			r.line(".nf")
 			r.line(".RS")
@@ -148,6 +222,7 @@ func (r *roff) commands(root *cobra.Command) {
 			r.usage(line{"croft " + cmd.Name(), lowerFirst(cmd.Short)})
 		}
 	}
+	r.usage(line{"croft help " + TopicRemoving, "which command takes what away, and where it goes"})
 }
 
 // surroundings writes what Croft reads and keeps outside of a repository.
@@ -157,6 +232,7 @@ func (r *roff) surroundings() {
 		{"croft.toml", "the settings of a repository, in its root; croft init writes one with every setting explained"},
 		{"~/.config/croft/config.toml", "your own settings"},
 		{"~/.local/state/croft", "what Croft keeps of this host; CROFT_STATE_DIR names another place"},
+		{"~/.local/share/croft", "the second copy of that, and workspaces that cannot lie beside their repository; CROFT_DATA_DIR names another place"},
 	} {
 		r.usage(row)
 	}
@@ -164,7 +240,7 @@ func (r *roff) surroundings() {
 	for _, row := range []line{
 		{"CROFT_...", "each setting, by its name in capitals with _ for the dot: CROFT_POOL_SIZE"},
 		{"NO_COLOR, CLICOLOR, CLICOLOR_FORCE", "whether there is colour"},
-		{"CROFT_WORKSPACE", "set for what runs in a workspace: its name"},
+		{"CROFT_WORKSPACE, CROFT_WORKSPACE_NAME", "set for what runs in a workspace: its ID, and its name; croft env prints all of them"},
 	} {
 		r.usage(row)
 	}

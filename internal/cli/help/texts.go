@@ -34,7 +34,7 @@ func rootSections() []group {
 			{"show, diff, logs", "how it stands, what it did, what was printed"},
 			{"conflicts", "who will collide with whom"},
 			{"merge NAME...", "bring work to its branch, checked"},
-			{"remove NAME...", "move workspaces to the trash"},
+			{"remove NAME...", "to the trash; what takes what away: help removing"},
 		}},
 		{"Choose", []line{
 			{"finish, save NAME", "say that its agent has ended; commit in between"},
@@ -64,7 +64,7 @@ func rootRows() []line {
 // NamedElsewhere are the commands that the help of the program leaves out: what calls them
 // has their names, or the help of another command.
 func NamedElsewhere() []string {
-	return []string{"adopt", "help", "hook", "repos", "schema", "uninstall", "version"}
+	return []string{"adopt", "hook", "repos", "schema", "uninstall", "version"}
 }
 
 // Note is what the help of a command says beside its text and its flags.
@@ -85,9 +85,9 @@ const (
 // Notes are the notes of the commands, by their names.
 func Notes() map[string]Note {
 	notes := map[string]Note{
-		"adopt":      {Without: "the worktree here", Ends: "Exit 3: it is a workspace already. 5: it is not the project's, or is broken."},
+		"adopt":      {Without: "the worktree here", Ends: "Exit 0, also for what is a workspace already. 1: git has no such worktree, it is broken, or its name is taken."},
 		"apply":      {Ends: "croft revert takes it back.\nExit 3: the target has changed a chosen file, or a check failed. 5: your own changes are in the way."},
-		"cd":         {Without: standIn, Ends: exitNoSuch},
+		"cd":         {Without: standIn, Ends: "Exit 2: the shell has not its function. 3: there is no workspace of that name."},
 		"clean":      {Ends: comesBack + "\n" + exitNotAsked},
 		"completion": {Ends: "Exit 2: no such shell."},
 		"conflicts":  {Ends: "Exit 0, also if workspaces will collide: --json has the pairs."},
@@ -96,13 +96,13 @@ func Notes() map[string]Note {
 		"doctor":     {Ends: "Exit 0: nothing is left to mend. 1: something is."},
 		"env":        {Without: standIn, Ends: exitNoSuch},
 		"events":     {Ends: "Ctrl-C ends --follow.\nExit 3: the events after that cursor are not kept any more."},
-		"finish":     {Without: standIn, Ends: "Exit 3: there is no workspace of that name, or its merge came to a conflict or a failing check."},
+		"finish":     {Without: standIn, Ends: "Exit 3: there is no workspace of that name, or its merge came to a conflict or a failing check. 5: something is in progress there."},
 		"gc":         {Ends: "Exit 0, also if nothing was to be deleted."},
 		"help":       {Without: "the help of the program", Ends: "Exit 2: no such command or topic."},
 		"history":    {Ends: "croft undo takes back the first, croft undo ID another one."},
 		"hold":       {Without: standIn, Ends: "Exit 3: there is no such workspace or lease."},
 		"hook":       {Ends: "Exit 0, whatever happens, but for \"create\"."},
-		"init":       {Ends: "Exit 3: the file is there already. 4: a file cannot be read or written."},
+		"init":       {Ends: "Exit 0, also if a file is there already, which is left as it is. 4: a file cannot be read or written."},
 		"list":       {Ends: "Exit 0, also if there is none. 4: not in a git repository."},
 		"lock":       {Ends: exitNoSuch},
 		"logs":       {Ends: "Exit 3: there is no such workspace, or nothing was printed."},
@@ -114,8 +114,8 @@ func Notes() map[string]Note {
 		"path":       {Without: standIn, Ends: exitNoSuch},
 		"pool":       {Ends: "Exit 4: not in a git repository."},
 		"ports":      {Without: "those of all workspaces", Ends: exitNoSuch},
-		"provision":  {Without: standIn, Ends: "Exit 1: a step failed. 5: commands wait for approval. 6: with --check, something differs."},
-		"push":       {Without: standIn, Ends: "Exit 4: the remote or the tool is not there. 5: the remote refuses, or has commits that the workspace lacks."},
+		"provision":  {Without: standIn, Ends: "Exit 1: a step failed, or commands wait for approval. 6: with --check, something differs."},
+		"push":       {Without: standIn, Ends: "Exit 3: there is no workspace or remote of that name. 4: the remote does not answer, or the tool is not there. 5: nobody has accepted the remote, or it refuses, or has commits that the workspace lacks."},
 		"reap":       {Ends: comesBack + "\n" + exitNotAsked},
 		"remove":     {Ends: comesBack + " \"croft help removing\" says which command takes what away.\n" + exitRefused},
 		"repos":      {Ends: "Exit 0."},
@@ -153,14 +153,14 @@ func notesOfGroups() map[string]Note {
 		"config set":    {Ends: "Exit 4: there is no such setting, or it cannot be that there; or the file cannot be read or written."},
 		"config trust":  {Without: "the checks of the project", Ends: "Exit 5: they are not approved."},
 		"queue":         {Without: "list what waits", Ends: "Exit 0, also if nothing waits."},
-		"queue accept":  {Ends: "Exit 3: there is no such branch. 5: called from inside of a workspace."},
+		"queue accept":  {Ends: "Exit 3: there is no such branch, or it is called from inside of a workspace."},
 		"queue cancel":  {Without: "all that wait", Ends: "Exit 3: nothing of that name waits. 5: nobody could be asked."},
 		"queue first":   {Ends: "Exit 3: nothing of that name waits."},
 		"queue hold":    {Without: "all that wait", Ends: "Exit 3: nothing of that name waits."},
 		"queue release": {Without: "all that are held", Ends: "Exit 3: nothing of that name waits."},
 		"queue run":     {Ends: "Ctrl-C ends the driving; what waits stays in the queue.\nExit 3: a merge came to a conflict or a failing check."},
 		"role":          {IsGroup: true},
-		"role update":   {Without: standIn, Ends: "Exit 3: there is no such workspace or role."},
+		"role update":   {Without: standIn, Ends: "Exit 2: the workspace has no role. 3: there is no workspace of that name."},
 		"round":         {IsGroup: true},
 		"round archive": {Without: standIn, Ends: exitNoSuch},
 		"round end":     {Ends: "Exit 3: there is no such session or round, or it is busy."},
@@ -173,7 +173,7 @@ func notesOfGroups() map[string]Note {
 		"session start": {Without: "an invented name", Ends: "Exit 3: there is an open session of that name."},
 		"token":         {Without: "list the tokens", Ends: "Exit 0, also if there is none."},
 		"token list":    {Ends: "Exit 0, also if there is none."},
-		"token new":     {Ends: "Exit 2: the access or the workspace is no good."},
+		"token new":     {Ends: "Exit 2: there is no such access. 3: there is no workspace of that name."},
 		"token revoke":  {Ends: "Exit 3: there is no such token."},
 	}
 }
