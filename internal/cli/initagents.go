@@ -150,7 +150,11 @@ func (a *app) tellFiles(result initResult, o initAgents) {
 		}
 	}
 	if isNew {
-		a.note("commit what was written, so that it is in new workspaces, or write it for all projects: --user")
+		elsewhere := ", or write it for all projects: --user"
+		if o.isOpencode { // whose plugins for all projects lie elsewhere
+			elsewhere = ""
+		}
+		a.note("commit what was written, so that it is in new workspaces%s", elsewhere)
 	}
 	if o.isGemini && !o.isUndo {
 		a.note("Gemini CLI runs them in directories that you trust, of which a workspace is one")
