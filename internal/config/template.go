@@ -10,7 +10,8 @@ const templateHead = `# croft.toml: how Croft makes workspaces in this repositor
 #
 # Each setting is shown at its default and is switched off. To set one, remove
 # the # before it. What is not set here, everyone may choose for themselves;
-# "croft config" shows every value and where it came from.
+# "croft config" shows what differs from the defaults and where it came from,
+# "croft config --all" every value.
 `
 
 // Template returns a croft.toml in which every key that a repository may set stands at
