@@ -21,7 +21,14 @@ func TestDocumentation(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| key | default | variable | meaning |\n|---|---|---|---|\n")
 	for _, k := range Keys() {
-		fmt.Fprintf(&b, "| `%s` | `%s` | `%s` | %s%s |\n", k.Name, k.Default, strings.Join(k.Env(), "`, `"), k.Doc, guardNote(k.Guard))
+		value := "–"
+		switch {
+		case k.Type == TypeList && k.Default != "": // items apart, so that a line can end between them
+			value = "`" + strings.ReplaceAll(k.Default, ",", "`, `") + "`"
+		case k.Default != "":
+			value = "`" + k.Default + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s%s |\n", k.Name, value, strings.Join(k.Env(), "`, `"), k.Doc, guardNote(k.Guard))
 	}
 	text, err := os.ReadFile(docFile)
 	if err != nil {
