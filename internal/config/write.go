@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
@@ -74,7 +75,7 @@ func (s *Set) writable(c Change, file Source) (Key, any, error) {
 	case file.Name == "":
 		return key, nil, refuse("has no file of yours to stand in: the home directory is not known", "")
 	case key.Guard == GuardUser && file.Kind == KindRepo:
-		return key, nil, refuse("counts in your own configuration only", "croft config set --user "+key.Name)
+		return key, nil, refuse("counts in your own configuration only", "croft config set --user "+key.Name+" "+shellWords(c.Items))
 	}
 	between := map[string]string{TypeList: ",", TypeCommands: "\n"}[key.Type]
 	if between == "" && len(c.Items) > 1 {
@@ -85,6 +86,9 @@ func (s *Set) writable(c Change, file Source) (Key, any, error) {
 		return key, nil, refuse("cannot be "+quote(text)+", which is not UTF-8", "")
 	}
 	value, err := key.fromText(text, s.home, file.Kind)
+	if err == nil {
+		err = checkLayout(key.Name, text)
+	}
 	if err != nil {
 		return key, nil, refuse(err.Error(), "")
 	}
@@ -92,6 +96,21 @@ func (s *Set) writable(c Change, file Source) (Key, any, error) {
 		return key, nil, refuse(fmt.Sprintf("= %s would be ignored: a repository may only %s, and it is %s (%s)", format(value), guardPhrase(key.Guard), format(own.value), own.source), "")
 	}
 	return key, value, nil
+}
+
+// shellWords writes values as words of a shell.
+func shellWords(items []string) string {
+	var words []string
+	for _, item := range items {
+		isSpecial := func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/@%+:,", r)
+		}
+		if item == "" || strings.ContainsFunc(item, isSpecial) {
+			item = "'" + strings.ReplaceAll(item, "'", `'\''`) + "'"
+		}
+		words = append(words, item)
+	}
+	return oneLine(strings.Join(words, " "))
 }
 
 // literal writes a value as TOML.
