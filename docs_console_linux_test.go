@@ -22,12 +22,7 @@ import (
 
 // consolePages are the pages whose console blocks are run, each from its first to its last in one shell.
 var consolePages = []string{
-	"README.md", "docs/start.md", "docs/day.md", "docs/checks.md", "docs/undoing.md", "docs/repositories.md", "docs/troubleshooting.md", "docs/leaving.md",
-}
-
-// silentPages have console blocks that are not run, and why.
-var silentPages = map[string]string{
-	"docs/provisioning.md": "its repository has submodules, and packages from a network",
+	"README.md", "docs/start.md", "docs/day.md", "docs/checks.md", "docs/undoing.md", "docs/repositories.md", "docs/provisioning.md", "docs/troubleshooting.md", "docs/leaving.md",
 }
 
 // TestConsoleBlocks runs what the pages show being typed, on a terminal of 80 columns, and compares what is printed with
@@ -69,7 +64,7 @@ func TestConsoleBlocks(t *testing.T) {
 	}
 }
 
-// TestConsolePages: no page has console blocks that nobody runs, unless it says why.
+// TestConsolePages: no page has console blocks that nobody runs.
 func TestConsolePages(t *testing.T) {
 	for _, page := range markdownPages(t) {
 		text, err := os.ReadFile(page)
@@ -77,9 +72,8 @@ func TestConsolePages(t *testing.T) {
 			t.Fatal(err)
 		}
 		has := slices.ContainsFunc(consoleSteps(string(text)), func(s consoleStep) bool { return !s.isHidden })
-		_, isSilent := silentPages[page]
-		if isRun := slices.Contains(consolePages, page); has != (isRun || isSilent) {
-			t.Errorf("%s: has console blocks: %v; is run: %v; is listed as not run: %v", page, has, isRun, isSilent)
+		if isRun := slices.Contains(consolePages, page); has != isRun {
+			t.Errorf("%s: has console blocks: %v; is run: %v", page, has, isRun)
 		}
 	}
 }
