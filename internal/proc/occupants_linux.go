@@ -49,10 +49,24 @@ func Occupants(dir string) ([]Occupant, bool) {
 }
 
 // OccupantsOf lists the processes in each of several directories, as Occupants does, in one
-// pass over all processes. The process that asks and those above it are left out. The
-// second result says whether this platform can tell.
+// pass over all processes. The process that asks and those above it are left out, and those in
+// one pipeline with it. The second result says whether this platform can tell.
 func OccupantsOf(dirs []string) (map[string][]Occupant, bool) {
-	return occupantsOf(dirs, ancestorsOf(os.Getpid()))
+	found, known := occupantsOf(dirs, ancestorsOf(os.Getpid()))
+	var pids []int
+	for _, list := range found {
+		for _, o := range list {
+			pids = append(pids, o.PID)
+		}
+	}
+	if len(pids) == 0 {
+		return found, known
+	}
+	beside := besideOf(os.Getpid(), pids)
+	for dir, list := range found {
+		found[dir] = slices.DeleteFunc(list, func(o Occupant) bool { return beside[o.PID] })
+	}
+	return found, known
 }
 
 // AllOccupantsOf is OccupantsOf, and leaves no process out.

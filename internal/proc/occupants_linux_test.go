@@ -105,6 +105,45 @@ func TestOccupantsOf(t *testing.T) {
 	}
 }
 
+// TestOccupantsOfPipeline: what stands in one pipeline with the process that asks is no occupant, also behind another one
+// or in a subshell; other processes of the same shell are, and of the same program.
+func TestOccupantsOfPipeline(t *testing.T) {
+	const asks = "CROFT_TEST_ASKS"
+	if dir := os.Getenv(asks); dir != "" {
+		found, _ := OccupantsOf([]string{dir})
+		names := ""
+		for _, o := range found[dir] {
+			names += o.Name + "\n"
+		}
+		if err := os.WriteFile(filepath.Join(dir, "found"), []byte(names), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	self := os.Args[0] + " -test.run=^TestOccupantsOfPipeline$"
+	const agent = `sleep 60 & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; `
+	for _, c := range []struct{ script, want string }{
+		{self + " | cat >/dev/null", ""},
+		{self + " | cat | (cat >/dev/null; :)", ""},
+		{"{ " + self + "; :; } | cat >/dev/null", ""},
+		{"set -m; " + self + " | cat >/dev/null", ""},
+		{agent + self + " | cat >/dev/null; kill $!", "sleep\n"},
+		{agent + self + "; kill $!", "sleep\n"}, // both write to a pipe of this test
+		{"set -m; " + agent + self + " | cat >/dev/null; kill $!", "sleep\n"},
+	} {
+		dir := t.TempDir()
+		sh := exec.Command("bash", "-c", c.script)
+		sh.Dir, sh.Env = dir, append(os.Environ(), asks+"="+dir)
+		if said, err := sh.Output(); err != nil {
+			t.Errorf("%s: %v, %s", c.script, err, said)
+		}
+		said, err := os.ReadFile(filepath.Join(dir, "found"))
+		if err != nil || string(said) != c.want {
+			t.Errorf("%s: found %q, %v, want %q", c.script, said, err, c.want)
+		}
+	}
+}
+
 // TestThreads: a process one of whose threads has a working directory of its own in a directory counts as an occupant of that.
 func TestThreads(t *testing.T) {
 	dir := t.TempDir()
