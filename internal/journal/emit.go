@@ -44,7 +44,7 @@ func (r *Record) noun() telling.Workspace {
 		w.IsLocked, w.LockReason = false, ""
 		w.Head, w.RemovedAt = r.Trash.Tip, r.Trash.RemovedAt
 		if r.IsRestorable() {
-			w.KeptUntil = r.Trash.ExpiresAt
+			w.KeptUntil = r.Trash.KeptUntil()
 		}
 	}
 	return telling.Workspace{Repo: r.RepoID, Workspace: w}

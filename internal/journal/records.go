@@ -136,6 +136,14 @@ type Trash struct {
 	Stays    string    `json:"stays,omitempty"`    // why it could not be purged when its time had come
 }
 
+// KeptUntil is when what is left of a removed workspace is deleted: the time that was announced, if one was.
+func (t *Trash) KeptUntil() time.Time {
+	if !t.PurgeAt.IsZero() {
+		return t.PurgeAt
+	}
+	return t.ExpiresAt
+}
+
 // IsRestorable reports whether a workspace is in the trash and can be restored.
 func (r *Record) IsRestorable() bool {
 	return r.Workspace.State == croft.Trashed && r.Trash != nil && !r.Trash.Purged && r.Workspace.Mode != croft.ModeLegacy

@@ -121,7 +121,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 		if rec.Trash != nil {
 			w.Head, w.RemovedAt = rec.Trash.Tip, rec.Trash.RemovedAt
 			if len(project.OnlyTrashed([]journal.Record{rec})) > 0 {
-				w.KeptUntil = rec.Trash.ExpiresAt
+				w.KeptUntil = rec.Trash.KeptUntil()
 			}
 		}
 		return w
