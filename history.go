@@ -19,6 +19,12 @@ type Operation struct {
 	IsUndoable    bool      `json:"undoable"`         // Undo would undo it
 	Undoes        ID        `json:"undoes,omitempty"` // the operation that this one undid
 
+	// Target is the branch that a merge or a revert moved, and Commit where it was after that; absent for other acts, and
+	// Commit for one that merged several times. IsReverted: a revert has taken it out of the target again since.
+	Target     string `json:"target,omitempty"`
+	Commit     string `json:"commit,omitempty"`
+	IsReverted bool   `json:"reverted,omitempty"`
+
 	// ActorWorkspace is the workspace that the actor's working directory was in, if
 	// any.
 	ActorWorkspace ID `json:"actorWorkspace,omitempty"`

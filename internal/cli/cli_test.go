@@ -41,6 +41,7 @@ type fake struct {
 	review     func(croft.ReviewRequest) (*croft.Review, error)
 	apply      func(croft.ApplyRequest) (*croft.Merge, error)
 	history    func(croft.HistoryRequest) ([]croft.Operation, error)
+	operation  func(croft.GetRequest) (*croft.Operation, error)
 	forecast   *croft.Forecast
 	repos      []croft.Repo
 	events     chan struct{} // something happens whenever it is sent to
@@ -149,6 +150,13 @@ func (f *fake) History(_ context.Context, req croft.HistoryRequest) (*croft.List
 		return listOf[croft.Operation](nil, nil)
 	}
 	return listOf(f.history(req))
+}
+
+func (f *fake) Operation(_ context.Context, req croft.GetRequest) (*croft.Operation, error) {
+	if f.operation == nil {
+		return nil, errors.New("there is no such operation")
+	}
+	return f.operation(req)
 }
 
 func (f *fake) Trash(_ context.Context, req croft.TrashRequest) (*croft.List[croft.TrashItem], error) {

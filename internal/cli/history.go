@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -40,7 +41,7 @@ func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.Histo
 	}
 	a.page()
 	if a.isShown() {
-		a.printHistory(operations.Items)
+		a.printHistory(operations.Items, takenBackBy(ctx, svc, req.Repo, operations.Items))
 		return nil
 	}
 	now := a.env.Now()
@@ -54,6 +55,26 @@ func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.Histo
 	}
 	a.printYielding(rows, yield{"WORKSPACES", yieldName}, yield{"WHO", yieldWhole}, yield{"ID", yieldWhole}, yield{"STATE", yieldWhole}, yield{"WHEN", yieldWhole})
 	return nil
+}
+
+// takenBackBy returns the acts that the undos of a list took back, as far as they are not in the list. One that cannot be
+// read is left out: an undo is told without it.
+func takenBackBy(ctx context.Context, svc croft.History, repo croft.Ref, list []croft.Operation) (more []croft.Operation) {
+	known := map[croft.ID]bool{"": true}
+	for _, op := range list {
+		known[op.ID] = true
+	}
+	for todo := slices.Clone(list); len(todo) > 0; todo = todo[1:] { // an undo may take back another one
+		id := todo[0].Undoes
+		if known[id] {
+			continue
+		}
+		known[id] = true
+		if op, err := svc.Operation(ctx, croft.GetRequest{Repo: repo, Ref: string(id)}); err == nil {
+			more, todo = append(more, *op), append(todo, *op)
+		}
+	}
+	return more
 }
 
 // undoPlan is what an undo would do.
@@ -169,12 +190,7 @@ func doingAgain() undoWords { return undoWords{"do again", "redone", "nothing wa
 
 // actText is an act as the history has it, of an undo the act that it took back.
 func (a *app) actText(ctx context.Context, svc croft.History, repo croft.Ref, op croft.Operation) string {
-	var known []croft.Operation
-	if op.Undoes != "" {
-		if acts, err := svc.History(ctx, croft.HistoryRequest{Repo: repo}); err == nil {
-			known = acts.Items
-		}
-	}
+	known := takenBackBy(ctx, svc, repo, []croft.Operation{op})
 	if op.Kind == "undo" && op.Undoes != "" {
 		return listing.AgainText(op, known)
 	}

@@ -129,8 +129,8 @@ func (a *app) remarkInTrash(gone []string, kept string) {
 }
 
 // printHistory shows on a terminal what was done, as sentences.
-func (a *app) printHistory(list []croft.Operation) {
-	a.printLines(listing.History(list, a.stdout(), a.env.Now()))
+func (a *app) printHistory(list, more []croft.Operation) {
+	a.printLines(listing.History(list, more, a.stdout(), a.env.Now()))
 	if slices.ContainsFunc(list, func(op croft.Operation) bool { return op.IsUndoable }) {
 		err := a.stderr()
 		a.remarkIndented(4,

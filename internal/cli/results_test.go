@@ -43,10 +43,16 @@ func TestResultsOnTerminals(t *testing.T) {
 		},
 		history: func(croft.HistoryRequest) ([]croft.Operation, error) {
 			return []croft.Operation{
-				{ID: "gn5cmqt6k8vx0g51", Kind: "merge", WorkspaceName: "fix-login", Actor: "ada", State: "done", IsUndoable: true, StartedAt: noon.Add(-12 * time.Second)},
+				{ID: "gn5cmqt6k8vx0g51", Kind: "merge", WorkspaceName: "fix-login", Target: "main", Commit: "2527144aaaaaaaaa", Actor: "ada", State: "done", IsUndoable: true, StartedAt: noon.Add(-12 * time.Second)},
+				{ID: "mx7kmqt6k8vx0g51", Kind: "undo", Undoes: "long ago", WorkspaceName: "old", Actor: "ada", State: "done", IsUndoable: true, StartedAt: noon.Add(-20 * time.Second)},
+				{ID: "4e0bmqt6k8vx0g51", Kind: "revert", WorkspaceName: "api", Target: "main", Commit: "859d7adaaaaaaaaa", Actor: "ada", State: "done", IsUndoable: true, StartedAt: noon.Add(-time.Minute)},
+				{ID: "29mfmqt6k8vx0g51", Kind: "merge", WorkspaceName: "api", Target: "main", Commit: "3b95395aaaaaaaaa", IsReverted: true, Actor: "ada", State: "done", StartedAt: noon.Add(-2 * time.Minute)},
 				{ID: "gn5dmqt6k8vx0g51", Kind: "merge", WorkspaceName: "upgrade-deps", Actor: "ada", State: "undone", StartedAt: noon.Add(-3 * time.Minute)},
 				{ID: "7366mqt6k8vx0g51", Kind: "create", WorkspaceName: "fix-login search-index a b c d e f", Actor: "agent in a\x1b[2J", State: "done", IsUndoable: true, StartedAt: noon.Add(-8 * time.Minute)},
 			}, nil
+		},
+		operation: func(req croft.GetRequest) (*croft.Operation, error) {
+			return &croft.Operation{ID: croft.ID(req.Ref), Kind: "remove", WorkspaceName: "old"}, nil
 		},
 	}
 	var b strings.Builder

@@ -116,7 +116,7 @@ func (svc *History) showAct(ctx context.Context, ops []journal.Operation, undone
 		steps, err = svc.planInverse(ctx, ops, 0)
 		isUndoable = err == nil && slices.ContainsFunc(steps, func(s step) bool { return s.revert != nil })
 	}
-	op := describeAct(ops, isUndoable)
+	op := svc.describe(ctx, ops, isUndoable)
 	if undone[op.ID] && op.State == string(journal.OpDone) && !op.IsUndoable {
 		op.State = "undone" // its process died before it could record that
 	}
@@ -232,10 +232,10 @@ func (s step) name() string {
 func (s step) String() string {
 	w := s.rec.Workspace
 	if s.revert != nil && s.brings {
-		return fmt.Sprintf("bring the work of %s back to %s", s.revert.WorkspaceName, s.revert.Target)
+		return fmt.Sprintf("bring the work of %s back to %s by a revert of %s", s.revert.WorkspaceName, s.revert.Target, shortCommit(s.revert.Commit))
 	}
 	if s.revert != nil {
-		return fmt.Sprintf("revert the merge of %s on %s", s.revert.WorkspaceName, s.revert.Target)
+		return fmt.Sprintf("revert the merge of %s on %s, %s", s.revert.WorkspaceName, s.revert.Target, shortCommit(s.revert.Commit))
 	}
 	if s.rewind != nil {
 		return fmt.Sprintf("bring %s back to the snapshot of %s", w.Name, s.rewind.CreatedAt.Format(time.RFC3339))
@@ -317,42 +317,6 @@ func revertsFirst(steps []step) []step {
 	return steps
 }
 
-// isMerge reports whether an operation brought work to a target, or took it back.
-func isMerge(op journal.Operation) bool {
-	return op.Kind == string(croft.KindMerge) || op.Kind == string(croft.KindRevert) || op.Kind == string(croft.KindApply)
-}
-
-// mergeOf returns the merge that an operation was, or nil if that merge is no longer in
-// force.
-func (svc *History) mergeOf(ctx context.Context, op journal.Operation) (*journal.Merge, error) {
-	var in lane.MergeInput
-	if err := json.Unmarshal(op.Input, &in); err != nil {
-		return nil, err
-	}
-	m, err := svc.Journal.Merge(ctx, in.Merge)
-	if errors.Is(err, journal.ErrNotFound) || err == nil && m.Status != croft.MergeMerged {
-		return nil, nil
-	}
-	return &m, err
-}
-
-// takesAway reports whether a merge took work out of its target: it reverts one that brought some.
-func (svc *History) takesAway(ctx context.Context, m journal.Merge) (bool, error) {
-	isAway := false
-	for m.Kind == croft.KindRevert && m.Reverts != "" {
-		isAway = !isAway
-		before, err := svc.Journal.Merge(ctx, m.Reverts)
-		if errors.Is(err, journal.ErrNotFound) {
-			break
-		}
-		if err != nil {
-			return false, err
-		}
-		m = before
-	}
-	return isAway, nil
-}
-
 // undoMerge reverts a merge through its lane.
 func (svc *History) undoMerge(ctx context.Context, r *project.Project, m journal.Merge, a project.Act) error {
 	back, err := svc.Lanes.SubmitRevert(ctx, r, croft.RevertRequest{Merge: m.ID}, a)
@@ -402,7 +366,7 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 	if !changed { // other calls have undone all of it before
 		done = []journal.Operation{svc.emptyUndo(ctx, u.ops, a)}
 	}
-	out := describeAct(done, changed)
+	out := svc.describe(ctx, done, changed)
 	out.Notes = notes
 	err = svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
 		if !changed {

@@ -22,9 +22,9 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 	if err != nil {
 		return nil, err
 	}
-	plan := &croft.UndoPlan{Operation: describeAct(u.ops, true)}
+	plan := &croft.UndoPlan{Operation: svc.describe(ctx, u.ops, true)}
 	for _, ops := range u.later {
-		plan.Later = append(plan.Later, describeAct(ops, true))
+		plan.Later = append(plan.Later, svc.describe(ctx, ops, true))
 	}
 	rewound := map[croft.ID]bool{}
 	for _, st := range u.steps {
@@ -119,7 +119,7 @@ func (svc *History) pinUndone(ctx context.Context, r *project.Project, req *crof
 	if err != nil {
 		return nil, err
 	}
-	out := describeAct(undo, true)
+	out := svc.describe(ctx, undo, true)
 	// The act is undone; or it was, and then that undo was undone, so that it stays in force.
 	if ops[0].State == journal.OpReversed || undo[0].State == journal.OpReversed {
 		return &out, nil

@@ -2390,6 +2390,15 @@ class Operation(Model):
     undoable: bool
     # the operation that this one undid
     undoes: ID | None
+    # the branch that a merge or a revert moved, and commit where it was after that; absent
+    # for other acts, and commit for one that merged several times. reverted: a revert has
+    # taken it out of the target again since.
+    target: str | None
+    # target is the branch that a merge or a revert moved, and commit where it was after that;
+    # absent for other acts, and commit for one that merged several times
+    commit: str | None
+    # a revert has taken it out of the target again since
+    reverted: bool
     # the workspace that the actor's working directory was in, if any.
     actor_workspace: ID | None
     # remarks of an undo, such as parts that it could not restore. They are not recorded.
@@ -2406,6 +2415,9 @@ class Operation(Model):
         "started_at": ("startedAt", "time"),
         "undoable": ("undoable", "bool"),
         "undoes": ("undoes", ""),
+        "target": ("target", ""),
+        "commit": ("commit", ""),
+        "reverted": ("reverted", "bool"),
         "actor_workspace": ("actorWorkspace", ""),
         "notes": ("notes", "["),
     }

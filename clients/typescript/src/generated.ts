@@ -1786,6 +1786,19 @@ export interface Operation {
   undoable: boolean;
   /** the operation that this one undid */
   undoes?: ID;
+  /**
+   * the branch that a merge or a revert moved, and commit where it was after that; absent for
+   * other acts, and commit for one that merged several times. reverted: a revert has taken it
+   * out of the target again since.
+   */
+  target?: string;
+  /**
+   * target is the branch that a merge or a revert moved, and commit where it was after that;
+   * absent for other acts, and commit for one that merged several times
+   */
+  commit?: string;
+  /** a revert has taken it out of the target again since */
+  reverted?: boolean;
   /** the workspace that the actor's working directory was in, if any. */
   actorWorkspace?: ID;
   /** remarks of an undo, such as parts that it could not restore. They are not recorded. */

@@ -36,8 +36,29 @@ func ActText(op croft.Operation, known []croft.Operation) string {
 	case len(names) == 0:
 		return verb
 	}
-	return verb + " " + wording.FewNames(names)
+	return verb + " " + wording.FewNames(names) + whereText(op)
 }
+
+// whereText says in which branch a merge or a revert was done, and as what commit.
+func whereText(op croft.Operation) string {
+	if op.Target == "" {
+		return ""
+	}
+	into := " into "
+	switch op.Kind {
+	case "revert":
+		into = " in "
+	case "apply":
+		into = " to "
+	}
+	if op.Commit == "" {
+		return into + op.Target
+	}
+	return into + op.Target + " as " + wording.ShortCommit(op.Commit)
+}
+
+// isTakenBack reports whether nothing of an act is in force any more.
+func isTakenBack(op croft.Operation) bool { return op.State == "undone" || op.IsReverted }
 
 // AgainText is what is done again by taking back an undo.
 func AgainText(undo croft.Operation, known []croft.Operation) string {
@@ -48,8 +69,8 @@ func AgainText(undo croft.Operation, known []croft.Operation) string {
 	return ActText(known[at], slices.Delete(slices.Clone(known), at, at+1))
 }
 
-// History are acts as sentences, below a heading.
-func History(list []croft.Operation, to screen.Stream, now time.Time) []string {
+// History are acts as sentences, below a heading. more are acts that the undos among them took back.
+func History(list, more []croft.Operation, to screen.Stream, now time.Time) []string {
 	var ids []croft.ID
 	for _, op := range list {
 		ids = append(ids, op.ID)
@@ -59,13 +80,14 @@ func History(list []croft.Operation, to screen.Stream, now time.Time) []string {
 	t := &screen.Table{Columns: []screen.Column{
 		{Key: colMark, IsClose: true}, {Key: "ID", Heading: "ID"}, {Key: colWhen, Heading: colWhen, IsRight: true}, {Key: colWho, Heading: colWho}, {Key: colWhat, Heading: colWhat},
 	}}
+	known := slices.Concat(list, more)
 	for _, op := range list {
 		kind, style := screen.Done, screen.Plain
 		if !op.IsUndoable {
 			kind, style = screen.Nothing, screen.Dim
 		}
-		text := ActText(op, list)
-		if op.State == "undone" {
+		text := ActText(op, known)
+		if isTakenBack(op) {
 			text += ", taken back"
 		}
 		t.Rows = append(t.Rows, []screen.Cell{
@@ -76,6 +98,13 @@ func History(list []croft.Operation, to screen.Stream, now time.Time) []string {
 	}
 	sign := to.Signs().Cut
 	end := func(text string, room int) string { return screen.CutEnd(text, room, sign) }
-	t.Fit(to.Width, screen.Shrink(colWhat, 24, end), screen.Shrink(colWho, 8, end), screen.Drop(colWho), screen.Shrink(colWhat, 8, end))
+	word := func(text string, room int) string { // no hash is cut
+		cut := end(text, room)
+		if at := strings.LastIndexByte(cut, ' '); cut != text && at > room/2 {
+			return cut[:at+1] + sign
+		}
+		return cut
+	}
+	t.Fit(to.Width, screen.Shrink(colWhat, 24, word), screen.Shrink(colWho, 8, end), screen.Drop(colWho), screen.Shrink(colWhat, 8, end))
 	return append([]string{t.Heading(to)}, t.Body(to)...)
 }
