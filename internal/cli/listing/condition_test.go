@@ -30,3 +30,25 @@ func TestInside(t *testing.T) {
 		}
 	}
 }
+
+// TestCommonTarget: a workspace without a target does not take that of the others out of the heading.
+func TestCommonTarget(t *testing.T) {
+	for _, c := range []struct {
+		targets []string
+		want    string
+	}{
+		{nil, ""},
+		{[]string{"", ""}, ""},
+		{[]string{"", "main", "", "main"}, "main"},
+		{[]string{"main", "dev"}, ""},
+		{[]string{"a-long-target"}, ""},
+	} {
+		var list []croft.Workspace
+		for _, target := range c.targets {
+			list = append(list, croft.Workspace{Target: target})
+		}
+		if got := commonTarget(list); got != c.want {
+			t.Errorf("%q: %q, want %q", c.targets, got, c.want)
+		}
+	}
+}

@@ -144,21 +144,24 @@ func IsWithin(dir, path string) bool {
 	return path != "" && (dir == path || strings.HasPrefix(dir, path+string(filepath.Separator)))
 }
 
-// commonTarget is the target of all workspaces, if it is one and short enough for a heading.
+// commonTarget is the target of all workspaces that have one, if it is one and short enough for a heading.
 func commonTarget(list []croft.Workspace) string {
 	const longest = 10
-	if len(list) == 0 {
-		return ""
-	}
+	target := ""
 	for _, ws := range list {
-		if ws.Target != list[0].Target {
-			return ""
+		switch ws.Target {
+		case "", target:
+		default:
+			if target != "" {
+				return ""
+			}
+			target = ws.Target
 		}
 	}
-	if screen.Width(list[0].Target) > longest {
+	if screen.Width(target) > longest {
 		return ""
 	}
-	return list[0].Target
+	return target
 }
 
 // ByKind is the order of the list on a terminal: by what is to be done, and then by age.
