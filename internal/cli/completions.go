@@ -221,7 +221,7 @@ func (a *app) offerTrash(ctx context.Context, svc croft.Service) (offers []cobra
 			word = string(item.ID)
 		}
 		seen[item.Name] = true
-		offers = append(offers, described(word, "removed "+ageText(a.env.Now(), item.RemovedAt)+" ago"))
+		offers = append(offers, described(word, "removed "+whenText(a.env.Now(), item.RemovedAt)))
 	}
 	return offers, nil
 }
@@ -286,7 +286,7 @@ func (a *app) completeActs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Co
 		short := shortIDs(ids)
 		for _, act := range acts.Items {
 			if act.IsUndoable {
-				offers = append(offers, described(short[act.ID], act.Kind+" "+act.WorkspaceName+", "+ageText(a.env.Now(), act.StartedAt)+" ago"))
+				offers = append(offers, described(short[act.ID], act.Kind+" "+act.WorkspaceName+", "+whenText(a.env.Now(), act.StartedAt)))
 			}
 		}
 		return offers, nil

@@ -152,7 +152,7 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 		words = doingAgain()
 	}
 	if a.isShown() {
-		a.note("%s: %s, %s ago", words.plan, a.actText(ctx, svc, req.Repo, plan.Operation), ageText(a.env.Now(), plan.Operation.StartedAt))
+		a.note("%s: %s, %s", words.plan, a.actText(ctx, svc, req.Repo, plan.Operation), whenText(a.env.Now(), plan.Operation.StartedAt))
 	} else {
 		a.note("%s of %s ago: %s", plan.Operation.Kind, ageText(a.env.Now(), plan.Operation.StartedAt), plan.Operation.WorkspaceName)
 	}

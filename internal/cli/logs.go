@@ -288,7 +288,7 @@ func (a *app) checkStateText(c croft.Check, m croft.Merge) string {
 	case c.State == croft.TryRunning:
 		state += " for " + ageText(a.env.Now(), c.StartedAt)
 	default:
-		state += " " + ageText(a.env.Now(), c.StartedAt.Add(time.Duration(c.Took))) + " ago"
+		state += " " + whenText(a.env.Now(), c.StartedAt.Add(time.Duration(c.Took)))
 	}
 	for _, t := range m.Attempts {
 		if t.Merges == 0 && slices.ContainsFunc(t.Checks, func(o croft.Check) bool { return o.ID == c.ID }) {

@@ -219,7 +219,7 @@ func (a *app) pushText(p *croft.Push) string {
 	if p == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s to %s/%s, %s ago", shortCommit(p.Commit), printable(p.Remote), printable(p.Branch), ageText(a.env.Now(), p.At))
+	return fmt.Sprintf("%s to %s/%s, %s", shortCommit(p.Commit), printable(p.Remote), printable(p.Branch), whenText(a.env.Now(), p.At))
 }
 
 // requireWorkspaces fails if one of several workspaces does not exist: a user who

@@ -98,7 +98,7 @@ func (a *app) printRevertPlan(plan croft.RevertPlan) {
 	if n := len(plan.Conflicts); n > 0 {
 		o.Kind, conflicts = screen.Look, countNoun(n, "file")+" in conflict"
 	}
-	o.Detail = []screen.Span{prose("%s  %s ago, %s", shortCommit(m.Commit), ageText(a.env.Now(), m.EndedAt), conflicts)}
+	o.Detail = []screen.Span{prose("%s  %s, %s", shortCommit(m.Commit), whenText(a.env.Now(), m.EndedAt), conflicts)}
 	a.printOutcomes(o)
 	a.remarkConflicts(plan.Conflicts)
 	if plan.Later > 0 {

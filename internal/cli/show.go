@@ -182,10 +182,10 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 		add("pull request", pullText(ws.PullRequest)+", "+printable(ws.PullRequest.URL))
 	}
 	if !ws.CreatedAt.IsZero() {
-		add("created", fmt.Sprintf("%s (%s ago)", ws.CreatedAt.Format(time.RFC3339), ageText(a.env.Now(), ws.CreatedAt)))
+		add("created", fmt.Sprintf("%s (%s)", ws.CreatedAt.Format(time.RFC3339), whenText(a.env.Now(), ws.CreatedAt)))
 	}
 	if !ws.RemovedAt.IsZero() {
-		add("removed", ageText(a.env.Now(), ws.RemovedAt)+" ago")
+		add("removed", whenText(a.env.Now(), ws.RemovedAt))
 	}
 	if ws.Lease != nil {
 		user := processText(*ws.Lease)

@@ -66,7 +66,7 @@ func agoText(a *app, ws croft.Workspace) string {
 	if ws.RemovedAt.IsZero() {
 		return ""
 	}
-	return ageText(a.env.Now(), ws.RemovedAt) + " ago"
+	return whenText(a.env.Now(), ws.RemovedAt)
 }
 
 // printGone says what brings a removed workspace back, and its merge out again.
@@ -114,7 +114,7 @@ func (a *app) cardRows(ws croft.Workspace, status *croft.Status, details [][]cel
 		facts = append(facts, fact{"merge", []screen.Span{{Text: printable(text)}}})
 	}
 	if !ws.CreatedAt.IsZero() {
-		made := ageText(a.env.Now(), ws.CreatedAt) + " ago"
+		made := whenText(a.env.Now(), ws.CreatedAt)
 		if ws.ID != "" {
 			made += ", as " + string(ws.ID)
 		}

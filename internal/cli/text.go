@@ -18,6 +18,7 @@ func nameOrHash(text string) string                       { return wording.NameO
 func countNoun[N int | int64](n N, noun string) string    { return wording.CountNoun(n, noun) }
 func countOf[N int | int64](n N, one, many string) string { return wording.CountOf(n, one, many) }
 func ageText(now, then time.Time) string                  { return wording.Age(now, then) }
+func whenText(now, then time.Time) string                 { return wording.Ago(now, then) }
 func keptText(now, until time.Time) string                { return wording.Kept(now, until) }
 func sizeText(bytes int64) string                         { return wording.Size(bytes) }
 func fewNames(names []string) string                      { return wording.FewNames(names) }

@@ -93,7 +93,7 @@ func History(list, more []croft.Operation, to screen.Stream, now time.Time) []st
 		t.Rows = append(t.Rows, []screen.Cell{
 			append(screen.Cell{{Text: "  "}}, results.MarkSpan(to, kind)),
 			{{Text: short[op.ID], Style: style.And(screen.Bold)}},
-			screen.Text(wording.Age(now, op.StartedAt), screen.Dim), screen.Text(screen.Printable(op.Actor), style), screen.Text(screen.Printable(text), style),
+			screen.Text(wording.Since(now, op.StartedAt), screen.Dim), screen.Text(screen.Printable(op.Actor), style), screen.Text(screen.Printable(text), style),
 		})
 	}
 	sign := to.Signs().Cut

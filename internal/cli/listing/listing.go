@@ -280,15 +280,14 @@ func (s *Shown) commits(ws *croft.Workspace, style screen.Style) screen.Cell {
 }
 
 func (s *Shown) idle(ws *croft.Workspace) screen.Cell {
-	text := idleText(ws, s.at.Now, "")
-	if text == "-" || text == "" {
+	if !isDue(ws) || !ws.Work.Has(croft.AspectFiles) || ws.Work.IdleSince.IsZero() {
 		return nil
 	}
 	style := screen.Dim
 	if s.at.Now.Sub(ws.Work.IdleSince) >= stale {
 		style = screen.Yellow
 	}
-	return screen.Text(text, style)
+	return screen.Text(wording.Since(s.at.Now, ws.Work.IdleSince), style)
 }
 
 // The columns of the terminal that are left to a text that is cut.

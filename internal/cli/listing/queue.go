@@ -76,7 +76,7 @@ func waitingDetail(m croft.Merge, place int, now time.Time) screen.Cell {
 	if m.IsHeld {
 		by := ""
 		if h := m.Hold; h != nil {
-			by = fmt.Sprintf("by %s %s ago: ", h.Actor, wording.Age(now, h.At))
+			by = fmt.Sprintf("by %s %s: ", h.Actor, wording.Ago(now, h.At))
 		}
 		return screen.Cell{{Text: screen.Printable(by)}, results.Command("croft queue release " + wording.ShellWord(m.WorkspaceName))}
 	}
@@ -99,7 +99,7 @@ func endedDetail(m croft.Merge, now time.Time) screen.Cell {
 	if m.Commit != "" && m.Reason == "" {
 		text = wording.ShortCommit(m.Commit) + ", "
 	}
-	return screen.Cell{{Text: text + wording.Age(now, m.EndedAt) + " ago, as " + string(m.ID), Style: screen.Dim}}
+	return screen.Cell{{Text: text + wording.Ago(now, m.EndedAt) + ", as " + string(m.ID), Style: screen.Dim}}
 }
 
 func ordinal(n int) string {

@@ -39,7 +39,7 @@ func Trash(items []croft.TrashItem, to screen.Stream, now time.Time) (heading st
 			size = wording.Size(item.Bytes)
 		}
 		t.Rows = append(t.Rows, []screen.Cell{
-			screen.Text(" ", screen.Plain), screen.Text(screen.Printable(item.Name), screen.Bold), screen.Text(id, screen.Plain), screen.Text(wording.Age(now, item.RemovedAt)+" ago", screen.Dim),
+			screen.Text(" ", screen.Plain), screen.Text(screen.Printable(item.Name), screen.Bold), screen.Text(id, screen.Plain), screen.Text(wording.Ago(now, item.RemovedAt), screen.Dim),
 			screen.Text(string(item.As), screen.Plain), screen.Text(string(item.Left), screen.Dim), screen.Text(size, screen.Plain), screen.Text(KeptFor(now, item), screen.Dim),
 		})
 	}
@@ -58,7 +58,7 @@ func Merged(merges []croft.Merge, to screen.Stream, now time.Time) (heading stri
 	}}
 	for _, m := range merges {
 		t.Rows = append(t.Rows, []screen.Cell{
-			screen.Text(" ", screen.Plain), screen.Text(screen.Printable(m.WorkspaceName), screen.Bold), screen.Text(wording.Age(now, m.EndedAt)+" ago", screen.Dim),
+			screen.Text(" ", screen.Plain), screen.Text(screen.Printable(m.WorkspaceName), screen.Bold), screen.Text(wording.Ago(now, m.EndedAt), screen.Dim),
 			screen.Text(screen.Printable(m.Target), screen.Plain), screen.Text(wording.ShortCommit(m.Commit), screen.Plain),
 		})
 	}

@@ -44,7 +44,7 @@ func CountOf[N int | int64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return Count(int(n)) + " " + many
 }
 
 // Age says how long ago something was, in one unit.
@@ -63,6 +63,29 @@ func Age(now, then time.Time) string {
 	default:
 		return fmt.Sprintf("%dd", int(d.Hours()/24))
 	}
+}
+
+// dated is from when on a time is said by its date: nobody counts weeks.
+const dated = 14 * 24 * time.Hour
+
+// Since is when something was, in a column: an age, or from two weeks on a date, with the year if that is another one.
+func Since(now, then time.Time) string {
+	if then.IsZero() || now.Sub(then) < dated {
+		return Age(now, then)
+	}
+	then = then.In(now.Location())
+	if then.Year() != now.Year() {
+		return then.Format("2 Jan 2006")
+	}
+	return then.Format("2 Jan")
+}
+
+// Ago is Since in a sentence.
+func Ago(now, then time.Time) string {
+	if then.IsZero() || now.Sub(then) < dated {
+		return Age(now, then) + " ago"
+	}
+	return Since(now, then)
 }
 
 // Size says how many bytes there are, in one unit.
