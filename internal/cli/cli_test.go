@@ -114,6 +114,9 @@ func (f *fake) Worktrees(_ context.Context, req croft.WorktreesRequest) (*croft.
 }
 
 func (f *fake) Status(_ context.Context, req croft.StatusRequest) (*croft.Status, error) {
+	if f.status == nil {
+		return nil, errors.New("there is no status")
+	}
 	return f.status(req.Workspace)
 }
 

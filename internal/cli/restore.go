@@ -59,13 +59,19 @@ snapshot first, and "croft undo" goes back to it.`,
 	return cmd
 }
 
-func (a *app) runRestore(ctx context.Context, svc croft.Trash, req croft.RestoreRequest) error {
+// restorer is the part of croft.Service that `croft restore` calls.
+type restorer interface {
+	croft.Trash
+	Status(ctx context.Context, req croft.StatusRequest) (*croft.Status, error)
+}
+
+func (a *app) runRestore(ctx context.Context, svc restorer, req croft.RestoreRequest) error {
 	ws, err := svc.Restore(ctx, req)
 	if err != nil {
 		return err
 	}
 	if a.isShown() {
-		a.printOutcomes(a.restored(*ws))
+		a.printOutcomes(a.restored(ctx, svc, *ws))
 	} else {
 		a.printWorkspace(*ws, "restored")
 	}
@@ -73,12 +79,18 @@ func (a *app) runRestore(ctx context.Context, svc croft.Trash, req croft.Restore
 	return nil
 }
 
-func (a *app) restored(ws croft.Workspace) outcome {
-	return outcome{Kind: screen.Done, Name: ws.Name, Word: "restored", Detail: []screen.Span{{Text: a.shownPath(ws.Path)}}}
+// restored says where a workspace is again, and how much of its work is not committed, if that can be read.
+func (a *app) restored(ctx context.Context, svc restorer, ws croft.Workspace) outcome {
+	text := a.shownPath(ws.Path)
+	if status, err := svc.Status(ctx, croft.StatusRequest{Workspace: ws.ID}); err == nil && status.Dirty() {
+		files := max(len(status.Paths), 1)
+		text += ", " + countNoun(files, "file") + " not committed"
+	}
+	return outcome{Kind: screen.Done, Name: ws.Name, Word: "restored", Detail: []screen.Span{{Text: text}}}
 }
 
 // restoreSeveral looks all of them up first. One that cannot come back nevertheless ends it.
-func (a *app) restoreSeveral(ctx context.Context, svc croft.Trash, req croft.RestoreRequest, names []string) error {
+func (a *app) restoreSeveral(ctx context.Context, svc restorer, req croft.RestoreRequest, names []string) error {
 	gone, err := svc.Trash(ctx, croft.TrashRequest{Repo: req.Repo})
 	if err != nil {
 		return err
@@ -106,12 +118,12 @@ func (a *app) restoreSeveral(ctx context.Context, svc croft.Trash, req croft.Res
 		}
 		list = append(list, *ws)
 	}
-	a.tellRestored(list, failed)
+	a.tellRestored(ctx, svc, list, failed)
 	return failed
 }
 
 // tellRestored says last what came back. With --json an error is the whole answer.
-func (a *app) tellRestored(list []croft.Workspace, failed error) {
+func (a *app) tellRestored(ctx context.Context, svc restorer, list []croft.Workspace, failed error) {
 	if a.json {
 		if failed == nil {
 			a.emit(restoreResult{Workspace: a.withCommands(list)[0], Workspaces: list})
@@ -121,9 +133,11 @@ func (a *app) tellRestored(list []croft.Workspace, failed error) {
 	var outcomes []outcome
 	for _, ws := range list {
 		a.noteWorkspaceNotes(ws)
-		outcomes = append(outcomes, a.restored(ws))
 	}
 	if a.isShown() {
+		for _, ws := range list {
+			outcomes = append(outcomes, a.restored(ctx, svc, ws))
+		}
 		a.printOutcomes(outcomes...)
 		return
 	}

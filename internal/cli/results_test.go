@@ -30,7 +30,9 @@ func TestResultsOnTerminals(t *testing.T) {
 			return []croft.Workspace{fixLogin(), second}, nil
 		},
 		workspace: func(croft.WorkspaceRequest) (*croft.Workspace, error) { ws := shown; return &ws, nil },
-		status:    func(croft.ID) (*croft.Status, error) { return &croft.Status{Ahead: 2, Behind: 9}, nil },
+		status: func(croft.ID) (*croft.Status, error) {
+			return &croft.Status{Ahead: 2, Behind: 9, Modified: 1, Untracked: 1, Paths: []string{"a", "b"}}, nil
+		},
 		remove: func(croft.RemoveRequest) (*croft.RemoveResult, error) {
 			return &croft.RemoveResult{Removed: []croft.Removed{{Name: "dark-mode", Trash: "t1"}, {Name: "old", Branch: "croft/old"}}}, nil
 		},
