@@ -93,7 +93,11 @@ func (a *app) activityText(now *croft.Activity) string {
 	if now.WaitingFor != "" {
 		text += " for " + string(now.WaitingFor)
 	}
-	text += ", " + ageText(a.env.Now(), now.Since)
+	if now.State == croft.AgentEnded {
+		text += " " + whenText(a.env.Now(), now.Since)
+	} else {
+		text += ", " + ageText(a.env.Now(), now.Since)
+	}
 	if now.Note != "" {
 		text += ": " + printable(now.Note)
 	}

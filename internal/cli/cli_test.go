@@ -41,6 +41,7 @@ type fake struct {
 	review     func(croft.ReviewRequest) (*croft.Review, error)
 	apply      func(croft.ApplyRequest) (*croft.Merge, error)
 	history    func(croft.HistoryRequest) ([]croft.Operation, error)
+	merges     []croft.Merge
 	operation  func(croft.GetRequest) (*croft.Operation, error)
 	forecast   *croft.Forecast
 	repos      []croft.Repo
@@ -74,7 +75,7 @@ func listOf[T any](items []T, err error) (*croft.List[T], error) {
 
 // Merges returns none.
 func (f *fake) Merges(context.Context, croft.MergesRequest) (*croft.List[croft.Merge], error) {
-	return &croft.List[croft.Merge]{}, nil
+	return &croft.List[croft.Merge]{Items: f.merges}, nil
 }
 
 func (f *fake) Close() error { f.closed++; return nil }

@@ -20,6 +20,9 @@ func TestResultsOnTerminals(t *testing.T) {
 	second := fixLogin()
 	second.ID, second.Name, second.Branch, second.Path = "b2", "search-index", "croft/search-index", "/home/ann/app.croft/search-index"
 	failed := nine()[1]
+	failed.ID, failed.Actor, failed.IsLocked, failed.LockReason, failed.Agent = "8k6xmqt6k8vx0g51", "ada", true, "waiting for QA", "claude"
+	failed.Finished = &croft.Finished{Outcome: croft.Succeeded, At: noon.Add(-2 * time.Minute)}
+	failed.Work = &croft.Work{Seen: []croft.Aspect{croft.AspectProcesses}}
 	gone := fixLogin()
 	gone.State, gone.Status, gone.MergeStatus, gone.MergeCommit = croft.Trashed, croft.ConditionMerged, croft.MergeMerged, "2527144aaaaa"
 	gone.RemovedAt, gone.KeptUntil = noon.Add(-time.Minute), noon.Add(7*24*time.Hour)
@@ -28,6 +31,13 @@ func TestResultsOnTerminals(t *testing.T) {
 	svc := &fake{
 		createAll: func(croft.CreateAllRequest) ([]croft.Workspace, error) {
 			return []croft.Workspace{fixLogin(), second}, nil
+		},
+		workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) {
+			return []croft.Workspace{{ID: "8k6ymqt6k8vx0g51"}, {ID: "8k6xnqt6k8vx0g51"}}, nil
+		},
+		merges: []croft.Merge{
+			{Kind: croft.KindMerge, State: croft.MergeDone, Workspace: failed.ID, Target: "main", EndedAt: noon.Add(-2 * time.Minute)},
+			{Kind: croft.KindMerge, State: croft.MergeDone, Workspace: failed.ID, Target: "main", EndedAt: noon.Add(-time.Hour)},
 		},
 		workspace: func(croft.WorkspaceRequest) (*croft.Workspace, error) { ws := shown; return &ws, nil },
 		status: func(croft.ID) (*croft.Status, error) {

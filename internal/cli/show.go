@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -27,6 +28,7 @@ type inspector interface {
 // shower is the part of croft.Service that `croft show` calls.
 type shower interface {
 	inspector
+	lister
 	mergeLister
 	differ
 }
@@ -86,7 +88,7 @@ func (a *app) runShow(ctx context.Context, svc shower, req croft.WorkspaceReques
 		rows = append(rows, []cell{styledCell("applied", styleDim), plainCell(text)})
 	}
 	if a.env.Width > 0 {
-		a.printCard(ws, status, rows)
+		a.printCard(card{ws, status, conditionSince(ws, merges), shortID(ctx, svc, ws)}, rows)
 		return nil
 	}
 	a.printSentences(rows)
@@ -140,6 +142,9 @@ func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	rows = append(rows, []cell{styledCell("state", styleDim), state})
 	if !ws.IsUnseen() {
 		add("why", ws.Why)
+	}
+	if ws.IsLocked {
+		add("locked", printable(cmp.Or(ws.LockReason, "without a reason")))
 	}
 	add("path", a.shownPath(ws.Path))
 	add("branch", ws.Branch)

@@ -1,18 +1,68 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
 )
 
+// card is what a terminal shows of a workspace.
+type card struct {
+	ws     croft.Workspace
+	status *croft.Status // nil: there are no files to look at
+	since  time.Time     // when it became what it is; zero: that is not known, or its reason says it
+	id     string        // the shortest beginning of its ID that is unique
+}
+
+// conditionSince is when a workspace became what it is: when its merge ended, or the last work in it was seen.
+func conditionSince(ws croft.Workspace, merges []croft.Merge) time.Time {
+	switch ws.Status {
+	case croft.ConditionConflict, croft.ConditionCheckFailed, croft.ConditionTargetFails, croft.ConditionUnapproved, croft.ConditionBlocked, croft.ConditionStuck,
+		croft.ConditionMerged, croft.ConditionReverted:
+		for _, m := range merges { // the newest first
+			if m.Workspace == ws.ID && m.State == croft.MergeDone && m.Kind != croft.KindApply {
+				return m.EndedAt
+			}
+		}
+		return time.Time{}
+	case croft.ConditionOrphan, croft.ConditionResolving, croft.ConditionFailed, croft.ConditionKilled, croft.ConditionDirty, croft.ConditionCollides,
+		croft.ConditionToReview, croft.ConditionPending, croft.ConditionAhead, croft.ConditionEmpty:
+		if ws.Work.Has(croft.AspectFiles) {
+			return ws.Work.IdleSince
+		}
+	}
+	return time.Time{}
+}
+
+// shortID is the shortest beginning of a workspace's ID that commands accept. If the others cannot be listed, it is the
+// whole ID.
+func shortID(ctx context.Context, svc lister, ws croft.Workspace) string {
+	req := croft.WorkspacesRequest{Repo: ws.Repo}
+	if ws.State == croft.Trashed {
+		req.States = []croft.State{croft.Trashed}
+	}
+	list, err := svc.Workspaces(ctx, req)
+	if err != nil || list.Next != "" {
+		return string(ws.ID)
+	}
+	ids := []croft.ID{ws.ID}
+	for _, other := range list.Items {
+		ids = append(ids, other.ID)
+	}
+	return shortIDs(ids)[ws.ID]
+}
+
 // printCard shows a workspace on a terminal: its row of the list, why it is so, the facts, and what to
 // do.
-func (a *app) printCard(ws croft.Workspace, status *croft.Status, details [][]cell) {
+func (a *app) printCard(c card, details [][]cell) {
+	ws := c.ws
 	to := a.stdout()
 	signs := to.Signs()
 	state, _ := conditionCells(&ws)
@@ -25,6 +75,8 @@ func (a *app) printCard(ws croft.Workspace, status *croft.Status, details [][]ce
 		head.Detail = []screen.Span{{Text: strings.TrimSpace(shortCommit(ws.MergeCommit) + columnGap + agoText(a, ws))}}
 	case isGone:
 		head.Kind, head.Detail = screen.Done, []screen.Span{{Text: agoText(a, ws), Style: styleDim}}
+	case !c.since.IsZero() && !ws.IsUnseen():
+		head.Detail = []screen.Span{{Text: whenText(a.env.Now(), c.since), Style: styleDim}}
 	}
 	a.printOutcomes(head)
 	if isGone {
@@ -35,7 +87,7 @@ func (a *app) printCard(ws croft.Workspace, status *croft.Status, details [][]ce
 			a.printProse(2, prose("a merge does not take along what looks like a secret, is large, hidden or a repository"))
 		}
 	}
-	rows := a.cardRows(ws, status, details, signs)
+	rows := a.cardRows(c, details, signs)
 	wide := 0
 	for _, r := range rows {
 		wide = max(wide, screen.Width(r.key))
@@ -93,15 +145,16 @@ type fact struct {
 
 // cardRows are the facts about a workspace that a person wants to know. Those of detailRows that say
 // the same are left out.
-func (a *app) cardRows(ws croft.Workspace, status *croft.Status, details [][]cell, signs screen.Signs) []fact {
+func (a *app) cardRows(c card, details [][]cell, signs screen.Signs) []fact {
 	var facts []fact
+	ws, status := c.ws, c.status
 	if work := cardWork(ws, status, signs); len(work) > 0 {
 		facts = append(facts, fact{"work", work})
 	}
-	said := []string{"name", "id", "state", "why", "head", "base", "changes", "commits", "created", "removed", "next", "merge", "layout", "branch", "files"}
+	said := []string{"name", "id", "state", "why", "head", "base", "changes", "commits", "created", "removed", "next", "merge", "layout", "branch", "files", "agent", "agent is"}
 	for _, row := range details {
 		key := row[0].text
-		if slices.Contains(said, key) || key == "path" && ws.State == croft.Trashed {
+		if slices.Contains(said, key) || key == "path" && ws.State == croft.Trashed || key == "locked" && ws.Status == croft.ConditionLocked && ws.Why != "" {
 			continue
 		}
 		facts = append(facts, fact{key, []screen.Span{{Text: row[1].line()}}})
@@ -110,17 +163,49 @@ func (a *app) cardRows(ws croft.Workspace, status *croft.Status, details [][]cel
 			facts = append(facts, fact{"branch", []screen.Span{{Text: signs.Spell(from)}}})
 		}
 	}
+	if text := a.agentText(ws); text != "" {
+		facts = append(facts, fact{"agent", []screen.Span{{Text: text}}})
+	}
 	if text := results.MergeOutcomeText(ws); ws.MergeCommit != "" && ws.State != croft.Trashed {
 		facts = append(facts, fact{"merge", []screen.Span{{Text: printable(text)}}})
 	}
 	if !ws.CreatedAt.IsZero() {
 		made := whenText(a.env.Now(), ws.CreatedAt)
-		if ws.ID != "" {
-			made += ", as " + string(ws.ID)
+		if ws.Actor != "" {
+			made += " by " + printable(ws.Actor)
 		}
-		facts = append(facts, fact{"made", []screen.Span{{Text: made}}})
+		spans := []screen.Span{{Text: made}}
+		if c.id != "" {
+			spans = append(spans, screen.Span{Text: ", as "}, screen.Span{Text: c.id, Style: screen.Bold})
+		}
+		facts = append(facts, fact{"made", spans})
 	}
 	return facts
+}
+
+// agentText says which agent a workspace has or had, what that does or how it ended, and who is inside. It is empty for one
+// of which no agent is known.
+func (a *app) agentText(ws croft.Workspace) string {
+	name, did := ws.Agent, a.activityText(ws.Activity)
+	if r := ws.Run; r != nil && len(r.Command) > 0 && name == "" {
+		name = path.Base(r.Command[0])
+	}
+	isEnded := ws.Activity == nil || ws.Activity.State == croft.AgentEnded
+	if f := ws.Finished; f != nil && isEnded {
+		did = "ended " + whenText(a.env.Now(), f.At) + ": " + string(f.Outcome)
+	}
+	if name == "" && did == "" {
+		return ""
+	}
+	text := printable(name)
+	if did != "" && text != "" {
+		text += ", "
+	}
+	text += did
+	if ws.Work.Has(croft.AspectProcesses) && len(ws.Work.Inside) == 0 && did != "" && isEnded {
+		text += "; nobody is inside"
+	}
+	return text
 }
 
 // cardWork says what is in a workspace that its target lacks.
