@@ -17,6 +17,7 @@ type applier interface {
 	repoFinder
 	CreateReview(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error)
 	SubmitApply(ctx context.Context, req croft.ApplyRequest) (*croft.Merge, error)
+	mergeLister
 	mergeWaiter
 }
 
@@ -126,6 +127,19 @@ func reviewToApply(ctx context.Context, svc applier, from croft.ReviewRequest, h
 	return svc.CreateReview(ctx, from)
 }
 
+// shortMerge is the shortest beginning that tells a merge from all others; the whole ID if they cannot be listed.
+func shortMerge(ctx context.Context, svc mergeLister, repo croft.Ref, id croft.ID) string {
+	list, err := svc.Merges(ctx, croft.MergesRequest{Repo: repo, Scope: croft.ScopeAll})
+	if err != nil || list.Next != "" {
+		return string(id)
+	}
+	ids := []croft.ID{id}
+	for _, m := range list.Items {
+		ids = append(ids, m.ID)
+	}
+	return shortIDs(ids)[id]
+}
+
 // applyChosen applies a choice and shows what came of it.
 func (a *app) applyChosen(ctx context.Context, svc applier, req croft.ApplyRequest) error {
 	m, err := a.waitFor(ctx, svc)(svc.SubmitApply(ctx, req))
@@ -136,7 +150,7 @@ func (a *app) applyChosen(ctx context.Context, svc applier, req croft.ApplyReque
 	a.tellMerges(merges, nil)
 	if a.isShown() && m.Status == croft.MergeMerged {
 		a.remarkText(prose("the workspace stays"))
-		a.remarkText(prose("to take it back: "), command("croft revert "+string(m.ID)))
+		a.remarkText(prose("to take it back: "), command("croft revert "+shortMerge(ctx, svc, req.Repo, m.ID)))
 	}
 	a.startUpkeepAfter(ctx, svc)
 	return mergesExitStatus(merges, croft.MergeMerged)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ import (
 type collector interface {
 	Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error)
 	GC(ctx context.Context, req croft.GCRequest) (*croft.GCResult, error)
+	Trash(ctx context.Context, req croft.TrashRequest) (*croft.List[croft.TrashItem], error)
 }
 
 // gcResult is what upkeep deleted.
@@ -89,12 +91,18 @@ func (a *app) runGC(ctx context.Context, svc collector, req croft.GCRequest) err
 	if req.DryRun == croft.DryRunOn {
 		does = wouldDelete
 	}
-	rows := gcRows(*result, does)
+	rows := gcRows(*result, does, nil)
+	var words map[croft.ID]string
 	if len(rows) == 0 && len(result.Announced)+len(result.Kept) == 0 && result.Forgotten == 0 {
 		a.note("nothing to collect")
 	}
 	if a.isShown() {
-		a.printCollected(*result, does)
+		if len(result.Unseen)+len(result.Announced) > 0 {
+			if items, err := svc.Trash(ctx, croft.TrashRequest{Repo: req.Repo}); err == nil {
+				words = restoreWords(items.Items)
+			}
+		}
+		a.printCollected(*result, does, words)
 	} else {
 		a.printSentences(rows)
 		if result.Bytes > 0 {
@@ -107,7 +115,7 @@ func (a *app) runGC(ctx context.Context, svc collector, req croft.GCRequest) err
 	now := a.env.Now()
 	for _, ann := range result.Announced {
 		if ann.At.After(now) {
-			a.note("%s", announcementText(now, ann))
+			a.note("%s", announcementText(now, ann, restoreWord(words, ann.ID)))
 		}
 	}
 	for _, k := range result.Kept {
@@ -125,7 +133,7 @@ const (
 )
 
 // printCollected says on a terminal what went.
-func (a *app) printCollected(r croft.GCResult, does tense) {
+func (a *app) printCollected(r croft.GCResult, does tense, words map[croft.ID]string) {
 	kind := screen.Done
 	if does == wouldDelete {
 		kind = screen.Nothing
@@ -161,10 +169,34 @@ func (a *app) printCollected(r croft.GCResult, does tense) {
 	}
 	add(stripped, "removed workspace", "removed workspaces", "rid of what can be made again", freed)
 	add(len(r.Branches), "branch", "branches", "deleted", fewNames(r.Branches)+"; the tips are kept")
-	a.printSentences(gcRows(croft.GCResult{Reduced: r.Unseen, Unseen: r.Unseen}, does))
+	a.printSentences(gcRows(croft.GCResult{Reduced: r.Unseen, Unseen: r.Unseen}, does, words))
 }
 
-func gcRows(result croft.GCResult, does tense) [][]cell {
+// restoreWords are the words by which `croft restore` finds removed workspaces: the name, where it is there once, or the
+// shortest beginning of the ID.
+func restoreWords(items []croft.TrashItem) map[croft.ID]string {
+	count := map[string]int{}
+	var ids []croft.ID
+	for _, item := range items {
+		count[item.Name]++
+		ids = append(ids, item.ID)
+	}
+	words := shortIDs(ids)
+	for _, item := range items {
+		if count[item.Name] == 1 {
+			words[item.ID] = shellWord(item.Name)
+		}
+	}
+	return words
+}
+
+// restoreWord is the word for a workspace, or its whole ID where none is known.
+func restoreWord(words map[croft.ID]string, id croft.ID) string {
+	return cmp.Or(words[id], string(id))
+}
+
+// gcRows are what went, with the words by which it is restored, or on a pipe nil.
+func gcRows(result croft.GCResult, does tense, words map[croft.ID]string) [][]cell {
 	var rows [][]cell
 	for _, id := range result.Stripped {
 		if !slices.Contains(result.Purged, id) && !slices.Contains(result.Reduced, id) {
@@ -176,7 +208,8 @@ func gcRows(result croft.GCResult, does tense) [][]cell {
 		if slices.Contains(result.Unseen, id) {
 			kept = "its directory was never seen again; its commits, and what was staged, are kept"
 		}
-		rows = append(rows, plainRow(string(id), kept+": croft restore "+string(id)))
+		word := restoreWord(words, id)
+		rows = append(rows, plainRow(word, kept+": croft restore "+word))
 	}
 	for _, id := range result.Purged {
 		rows = append(rows, plainRow(string(id), "trash "+string(does)+"deleted"))
@@ -186,7 +219,7 @@ func gcRows(result croft.GCResult, does tense) [][]cell {
 
 // announcementText says what is going to be deleted from the trash, when, and how to
 // have it back before.
-func announcementText(now time.Time, ann croft.Announcement) string {
+func announcementText(now time.Time, ann croft.Announcement, word string) string {
 	what := "its directory goes from the trash"
 	if ann.Left != croft.LeftDirectory {
 		what = "what is left of it goes from the trash"
@@ -195,7 +228,7 @@ func announcementText(now time.Time, ann croft.Announcement) string {
 	if ann.Reason == croft.TrashOverBudget {
 		why = "the trash is over its budget"
 	}
-	return fmt.Sprintf("%s: %s in %s, because %s; before that: croft restore %s", ann.Name, what, listing.Remaining(now, ann.At), why, ann.ID)
+	return fmt.Sprintf("%s: %s in %s, because %s; before that: croft restore %s", ann.Name, what, listing.Remaining(now, ann.At), why, word)
 }
 
 // runAutoGC reaps orphaned workspaces and collects garbage, also if reaping failed. It

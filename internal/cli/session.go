@@ -60,13 +60,26 @@ func (a *app) runSessionStart(ctx context.Context, svc croft.Rounds, req croft.S
 		return nil
 	}
 	if a.isShown() {
-		a.printOutcomes(outcome{Kind: screen.Ready, Name: sessionName(*ses), Word: "open", Detail: []screen.Span{prose("as %s", ses.ID)}})
+		a.printOutcomes(outcome{Kind: screen.Ready, Name: sessionName(*ses), Word: "open", Detail: []screen.Span{prose("as %s", shortSession(ctx, svc, ses.ID))}})
 		a.remarkNext("croft round start " + shellWord(sessionName(*ses)) + " --agents 2")
 		return nil
 	}
 	a.printLine(string(ses.ID))
 	a.note("croft round start %s --agents 3", sessionName(*ses))
 	return nil
+}
+
+// shortSession is the shortest beginning that tells a session from all others; the whole ID if they cannot be listed.
+func shortSession(ctx context.Context, svc croft.Rounds, id croft.ID) string {
+	list, err := svc.Sessions(ctx, croft.SessionsRequest{Repos: croft.ScopeAll, States: []croft.SessionState{croft.SessionOpen, croft.SessionEnded}})
+	if err != nil || list.Next != "" {
+		return string(id)
+	}
+	ids := []croft.ID{id}
+	for _, ses := range list.Items {
+		ids = append(ids, ses.ID)
+	}
+	return shortIDs(ids)[id]
 }
 
 func sessionName(ses croft.Session) string { return cmp.Or(ses.Name, string(ses.ID)) }

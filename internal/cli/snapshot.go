@@ -47,9 +47,29 @@ func (a *app) runSnapshot(ctx context.Context, svc croft.Snapshots, req croft.Sn
 		a.emit(snapshotResult{*saved})
 		return nil
 	}
-	a.printTable([][]cell{plainRow(string(saved.ID), saved.WorkspaceName, countNoun(saved.Files, "changed file"))})
-	a.remarkNext("croft restore " + string(saved.ID))
+	id := string(saved.ID)
+	if a.isShown() {
+		id = shortSnapshot(ctx, svc, req.Repo, saved.ID)
+	}
+	a.printTable([][]cell{plainRow(id, saved.WorkspaceName, countNoun(saved.Files, "changed file"))})
+	a.remarkNext("croft restore " + id)
 	return nil
+}
+
+// shortSnapshot is the shortest beginning that tells a snapshot from all others; the whole ID if they cannot be listed.
+func shortSnapshot(ctx context.Context, svc croft.Snapshots, repo croft.Ref, id croft.ID) string {
+	list, err := svc.Snapshots(ctx, croft.SnapshotsRequest{Repo: repo})
+	if err != nil || list.Next != "" {
+		return string(id)
+	}
+	return shortIDs(append(snapshotIDs(list.Items), id))[id]
+}
+
+func snapshotIDs(list []croft.Snapshot) (ids []croft.ID) {
+	for _, s := range list {
+		ids = append(ids, s.ID)
+	}
+	return ids
 }
 
 func (a *app) runSnapshots(ctx context.Context, svc croft.Snapshots, req croft.SnapshotRequest) error {
@@ -57,6 +77,7 @@ func (a *app) runSnapshots(ctx context.Context, svc croft.Snapshots, req croft.S
 	if err != nil {
 		return err
 	}
+	short := shortIDs(snapshotIDs(list.Items))
 	if req.Workspace != "" {
 		list.Items = slices.DeleteFunc(list.Items, func(s croft.Snapshot) bool {
 			return s.WorkspaceName != req.Workspace && string(s.Workspace) != req.Workspace
@@ -77,7 +98,11 @@ func (a *app) runSnapshots(ctx context.Context, svc croft.Snapshots, req croft.S
 	now := a.env.Now()
 	rows := [][]cell{headingRow("ID", "WORKSPACE", "TAKEN", "CHANGED", "SIZE", "WHY")}
 	for _, s := range list.Items {
-		rows = append(rows, plainRow(string(s.ID), s.WorkspaceName, ageText(now, s.CreatedAt)+" ago", countNoun(s.Files, "file"), sizeText(s.Bytes), orDash(snapshotReason(s))))
+		id, taken := string(s.ID), ageText(now, s.CreatedAt)+" ago"
+		if a.isShown() {
+			id, taken = short[s.ID], whenText(now, s.CreatedAt)
+		}
+		rows = append(rows, plainRow(id, s.WorkspaceName, taken, countNoun(s.Files, "file"), sizeText(s.Bytes), orDash(snapshotReason(s))))
 	}
 	a.printTable(rows)
 	return nil

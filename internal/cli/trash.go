@@ -67,15 +67,20 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 		a.printTrashTable(result)
 	}
 	now := a.env.Now()
+	var words map[croft.ID]string
+	if a.isShown() {
+		words = restoreWords(items.Items)
+	}
 	for _, item := range items.Items {
+		word := restoreWord(words, item.ID)
 		switch {
 		case item.Stays != "":
-			a.note("%s stays in the trash, because not all of it could be kept otherwise (%s): croft restore %s", item.Name, strings.ReplaceAll(item.Stays, "\n", ", "), item.ID)
+			a.note("%s stays in the trash, because not all of it could be kept otherwise (%s): croft restore %s", item.Name, strings.ReplaceAll(item.Stays, "\n", ", "), word)
 		case item.PurgeAt.IsZero():
 		case !item.PurgeAt.After(now):
-			a.note("%s goes from the trash with the next croft gc, and is not in its target; before that: croft restore %s", item.Name, item.ID)
+			a.note("%s goes from the trash with the next croft gc, and is not in its target; before that: croft restore %s", item.Name, word)
 		default:
-			a.note("%s goes from the trash in %s, and is not in its target; before that: croft restore %s", item.Name, listing.Remaining(now, item.PurgeAt), item.ID)
+			a.note("%s goes from the trash in %s, and is not in its target; before that: croft restore %s", item.Name, listing.Remaining(now, item.PurgeAt), word)
 		}
 	}
 	return nil

@@ -241,10 +241,17 @@ func TestGC(t *testing.T) {
 			"old: what is left of it goes from the trash in 24h, because its time is over; before that: croft restore t5\n"+
 			"bad: its directory stays (one, two); croft restore t6\n")
 	svc.gc = func(string) (*croft.GCResult, error) {
-		return &croft.GCResult{Reduced: []croft.ID{"t7"}, Unseen: []croft.ID{"t7"}}, nil
+		return &croft.GCResult{
+			Reduced: []croft.ID{"t7"}, Unseen: []croft.ID{"t7"},
+			Announced: []croft.Announcement{{ID: "t4444444", Name: "wip", Left: croft.LeftDirectory, At: noon.Add(24 * time.Hour)}, {ID: "t5555555", Name: "twice", Left: croft.LeftDirectory, At: noon.Add(24 * time.Hour)}},
+		}, nil
 	}
-	r.env.Width = 60 // the command at the end is not cut off
-	r.call(t, "gc").want(t, croft.ExitOK, "✓ 1 directory deleted from the trash\nt7  its directory was never seen again; its commits, and\n    what was staged, are kept: croft restore t7\n", "")
+	svc.trash = func(string) ([]croft.TrashItem, error) {
+		return []croft.TrashItem{{ID: "t7", Name: "g1"}, {ID: "t4444444", Name: "wip"}, {ID: "t5555555", Name: "twice"}, {ID: "t6666666", Name: "twice"}}, nil
+	}
+	r.env.Width = 60                                                                                                                                                                           // the command at the end is not cut off
+	r.call(t, "gc").want(t, croft.ExitOK, "✓ 1 directory deleted from the trash\ng1  its directory was never seen again; its commits, and\n    what was staged, are kept: croft restore g1\n", // by the name, where that is there once
+		"wip: its directory goes from the trash in 24h, because its time is over; before that: croft restore wip\ntwice: its directory goes from the trash in 24h, because its time is over; before that: croft restore t555\n")
 	svc.gc = func(string) (*croft.GCResult, error) {
 		return &croft.GCResult{Reduced: []croft.ID{"t1", "t2"}, Stripped: []croft.ID{"t2", "t3"}, Branches: []string{"croft/x"}, Bytes: 1234567}, nil
 	}

@@ -22,11 +22,16 @@ func Queue(merges []croft.Merge, tips map[string]string, to screen.Stream, now t
 			targets = append(targets, m.Target)
 		}
 	}
+	var ids []croft.ID
+	for _, m := range merges {
+		ids = append(ids, m.ID)
+	}
+	short := wording.ShortIDs(ids)
 	var lines []string
 	for _, target := range targets {
 		name, tip := screen.Printable(target), at(tips[target])
 		lines = append(lines, to.Paint(screen.CutMiddle(name, to.Width-screen.Width(tip), to.Signs().Cut), screen.Bold)+tip)
-		lines = append(lines, queueTable(merges, target, to, now)...)
+		lines = append(lines, queueTable(merges, target, short, to, now)...)
 	}
 	return lines
 }
@@ -39,7 +44,7 @@ func at(tip string) string {
 	return "@" + wording.ShortCommit(tip)
 }
 
-func queueTable(merges []croft.Merge, target string, to screen.Stream, now time.Time) []string {
+func queueTable(merges []croft.Merge, target string, short map[croft.ID]string, to screen.Stream, now time.Time) []string {
 	t := &screen.Table{Columns: []screen.Column{{Key: colMark, IsClose: true}, {Key: colName}, {Key: colState}, {Key: "DETAIL"}}}
 	place := 0
 	for _, m := range merges {
@@ -47,7 +52,7 @@ func queueTable(merges []croft.Merge, target string, to screen.Stream, now time.
 			continue
 		}
 		kind, word := results.MergeKind(m), results.MergeWord(m)
-		detail := endedDetail(m, now)
+		detail := endedDetail(m, short[m.ID], now)
 		if m.State != croft.MergeDone {
 			place++
 			detail = waitingDetail(m, place, now)
@@ -94,12 +99,12 @@ func waitingDetail(m croft.Merge, place int, now time.Time) screen.Cell {
 }
 
 // endedDetail says what came of a merge that has ended, and how the merge is named.
-func endedDetail(m croft.Merge, now time.Time) screen.Cell {
+func endedDetail(m croft.Merge, id string, now time.Time) screen.Cell {
 	text := ""
 	if m.Commit != "" && m.Reason == "" {
 		text = wording.ShortCommit(m.Commit) + ", "
 	}
-	return screen.Cell{{Text: text + wording.Ago(now, m.EndedAt) + ", as " + string(m.ID), Style: screen.Dim}}
+	return screen.Cell{{Text: text + wording.Ago(now, m.EndedAt) + ", as ", Style: screen.Dim}, {Text: id, Style: screen.Bold}}
 }
 
 func ordinal(n int) string {

@@ -35,3 +35,14 @@ func TestQueueOfReverts(t *testing.T) {
 		}
 	}
 }
+
+// TestQueueIDs: an ID is as short as tells the merges of the list apart.
+func TestQueueIDs(t *testing.T) {
+	m := croft.Merge{ID: "gdm3xygchg6ms5ep", WorkspaceName: "a", Target: "main", State: croft.MergeDone, Status: croft.MergeMerged, EndedAt: time.Unix(0, 0)}
+	other := m
+	other.ID = "gdm3yygchg6ms5ep"
+	lines := Queue([]croft.Merge{m, other}, nil, screen.Stream{Width: 100}, time.Unix(60, 0))
+	if len(lines) != 3 || !strings.HasSuffix(lines[1], ", as gdm3x") || !strings.HasSuffix(lines[2], ", as gdm3y") {
+		t.Errorf("%q", lines)
+	}
+}
