@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/cli/listing"
 	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
 )
@@ -81,8 +82,8 @@ func (a *app) printCard(c card, details [][]cell) {
 	a.printOutcomes(head)
 	if isGone {
 		a.printGone(ws)
-	} else if ws.Why != "" && !ws.IsUnseen() {
-		a.printProse(2, prose("%s", printable(ws.Why)))
+	} else if why := listing.TimedWhy(&ws, ws.Why, a.env.Now()); why != "" && !ws.IsUnseen() {
+		a.printProse(2, prose("%s", printable(why)))
 		if isHeldBack(ws) {
 			a.printProse(2, prose("a merge does not take along what looks like a secret, is large, hidden or a repository"))
 		}

@@ -1,7 +1,9 @@
 package listing
 
 import (
+	"path"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/wording"
@@ -48,4 +50,55 @@ func Condition(ws *croft.Workspace) (state, why string) {
 		return "not looked at", "-"
 	}
 	return strings.ReplaceAll(string(ws.Status), "-", " "), wording.OrDash(ws.Why)
+}
+
+// TimedWhy is the reason of a condition with the time that it lasts, where that is known. The time is no part of the reason:
+// it changes each second, and what follows changes would see one in each.
+func TimedWhy(ws *croft.Workspace, why string, now time.Time) string {
+	switch ws.Status {
+	case croft.ConditionWorking:
+		since := time.Time{}
+		if a := ws.Activity; a != nil && (a.State == croft.AgentWorking || a.State == croft.AgentStarting) {
+			since = a.Since
+		}
+		if r := ws.Run; r != nil && r.State != croft.RunEnded {
+			since = r.StartedAt
+		}
+		if !since.IsZero() && why != "" {
+			return why + ", " + wording.Age(now, since)
+		}
+	case croft.ConditionMaking:
+		if why == "" {
+			return wording.Age(now, ws.CreatedAt)
+		}
+	case croft.ConditionUnfinished:
+		if ws.State == croft.Creating && why == "interrupted" && !ws.CreatedAt.IsZero() {
+			return why + " " + wording.Ago(now, ws.CreatedAt)
+		}
+	case croft.ConditionChecking:
+		if program, rest, _ := strings.Cut(why, " "); strings.HasPrefix(program, "/") {
+			return strings.TrimSpace(path.Base(program) + " " + rest)
+		}
+	}
+	return why
+}
+
+// commonTarget is the target of all workspaces that have one, if it is one and short enough for a heading.
+func commonTarget(list []croft.Workspace) string {
+	const longest = 10
+	target := ""
+	for _, ws := range list {
+		switch ws.Target {
+		case "", target:
+		default:
+			if target != "" {
+				return ""
+			}
+			target = ws.Target
+		}
+	}
+	if screen.Width(target) > longest {
+		return ""
+	}
+	return target
 }

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/screen"
@@ -49,6 +50,28 @@ func TestCommonTarget(t *testing.T) {
 		}
 		if got := commonTarget(list); got != c.want {
 			t.Errorf("%q: %q, want %q", c.targets, got, c.want)
+		}
+	}
+}
+
+// TestTimedWhy: a reason is shown with the time that it lasts, and the reason itself has none.
+func TestTimedWhy(t *testing.T) {
+	now := time.Unix(100_000, 0)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	for want, ws := range map[string]croft.Workspace{
+		"claude, 12m":                   {Status: croft.ConditionWorking, Why: "claude", Run: &croft.Run{StartedAt: ago(12 * time.Minute)}},
+		"its agent says so, 5s":         {Status: croft.ConditionWorking, Why: "its agent says so", Activity: &croft.Activity{State: croft.AgentWorking, Since: ago(5 * time.Second)}},
+		"vi":                            {Status: croft.ConditionWorking, Why: "vi", Run: &croft.Run{State: croft.RunEnded, StartedAt: ago(time.Hour)}},
+		"3s":                            {Status: croft.ConditionMaking, State: croft.Creating, CreatedAt: ago(3 * time.Second)},
+		"interrupted 4m ago":            {Status: croft.ConditionUnfinished, State: croft.Creating, Why: "interrupted", CreatedAt: ago(4 * time.Minute)},
+		"its removal was interrupted":   {Status: croft.ConditionUnfinished, Why: "its removal was interrupted", CreatedAt: ago(4 * time.Minute)},
+		"check.sh --all, collides with": {Status: croft.ConditionChecking, Why: "/opt/ci/check.sh --all, collides with"},
+	} {
+		if got := TimedWhy(&ws, ws.Why, now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if row := PipeRow(&ws, now); row[2] != "-" && row[2] != ws.Why {
+			t.Errorf("on a pipe %q, want %q", row[2], ws.Why)
 		}
 	}
 }

@@ -144,26 +144,6 @@ func IsWithin(dir, path string) bool {
 	return path != "" && (dir == path || strings.HasPrefix(dir, path+string(filepath.Separator)))
 }
 
-// commonTarget is the target of all workspaces that have one, if it is one and short enough for a heading.
-func commonTarget(list []croft.Workspace) string {
-	const longest = 10
-	target := ""
-	for _, ws := range list {
-		switch ws.Target {
-		case "", target:
-		default:
-			if target != "" {
-				return ""
-			}
-			target = ws.Target
-		}
-	}
-	if screen.Width(target) > longest {
-		return ""
-	}
-	return target
-}
-
 // ByKind is the order of the list on a terminal: by what is to be done, and then by age.
 func ByKind(x, y croft.Workspace) int {
 	return cmp.Or(cmp.Compare(KindOf(&x), KindOf(&y)), x.CreatedAt.Compare(y.CreatedAt))
@@ -235,6 +215,7 @@ func (s *Shown) whyText(ws *croft.Workspace, why string) string {
 	if why == "-" {
 		why = ""
 	}
+	why = TimedWhy(ws, why, s.at.Now)
 	if KindOf(ws) == screen.Stuck || ws.Status == croft.ConditionCollides {
 		return why // which says with whom
 	}
