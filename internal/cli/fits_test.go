@@ -14,6 +14,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/help"
+	"github.com/croft-sh/croft/internal/cli/listing"
 	"github.com/croft-sh/croft/internal/cli/live"
 	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
@@ -177,7 +178,7 @@ func crowdScreens(c crowd) map[string]func(ctx context.Context, a *app) error {
 		"new":       func(_ context.Context, a *app) error { a.printMade(list); return nil },
 		"conflicts": func(ctx context.Context, a *app) error { return a.runConflicts(ctx, c, croft.ConflictsRequest{}) },
 		"queue":     func(ctx context.Context, a *app) error { return a.runQueue(ctx, c, croft.MergesRequest{}) },
-		"trash":     func(ctx context.Context, a *app) error { return a.runTrash(ctx, c, project) },
+		"trash":     func(ctx context.Context, a *app) error { return a.runTrash(ctx, c, project, listing.IDsOfAll) },
 		"history":   func(ctx context.Context, a *app) error { return a.runHistory(ctx, c, croft.HistoryRequest{}) },
 		"diff":      func(ctx context.Context, a *app) error { return a.runDiff(ctx, c, croft.DiffRequest{}, diffStat) },
 		"config":    func(_ context.Context, a *app) error { return a.runConfig(settings, false) },

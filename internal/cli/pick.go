@@ -214,7 +214,9 @@ func (a *app) trashToPick(ctx context.Context, svc croft.Service) (*candidates, 
 	if err != nil {
 		return nil, err
 	}
-	c := &candidates{lines: func(width int) (string, []string) { return listing.Trash(items.Items, a.toPick(width), a.env.Now()) }}
+	c := &candidates{lines: func(width int) (string, []string) {
+		return listing.Trash(items.Items, listing.IDsOfTwins, a.toPick(width), a.env.Now())
+	}}
 	for _, item := range items.Items {
 		word := item.Name
 		if slices.Contains(c.words, word) { // an older one of the same name has its ID only

@@ -140,8 +140,8 @@ func (a *app) printHistory(list, more []croft.Operation) {
 }
 
 // printTrash shows on a terminal what can be restored.
-func (a *app) printTrash(result trashResult) {
-	heading, lines := listing.Trash(result.Trash, a.stdout(), a.env.Now())
+func (a *app) printTrash(result trashResult, show listing.ShownIDs) {
+	heading, lines := listing.Trash(result.Trash, show, a.stdout(), a.env.Now())
 	a.printLines(append([]string{heading}, lines...))
 	total := sizeText(result.Bytes)
 	if result.MaxBytes != nil {

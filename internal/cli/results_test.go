@@ -69,7 +69,7 @@ func TestResultsOnTerminals(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, width := range []int{80, 60} {
-		for _, args := range []string{"new fix-login search-index", "show rate-limit", "show gone", "remove dark-mode old --yes", "restore fix-login", "trash", "history"} {
+		for _, args := range []string{"new fix-login search-index", "show rate-limit", "show gone", "remove dark-mode old --yes", "restore fix-login", "trash", "trash --ids", "history"} {
 			if shown = failed; args == "show gone" {
 				shown = gone
 			}

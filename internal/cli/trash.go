@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/listing"
+	"github.com/croft-sh/croft/internal/cli/wording"
 	"github.com/spf13/cobra"
 )
 
@@ -33,17 +33,20 @@ const (
 )
 
 func newTrashCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	show := listing.IDsOfTwins
+	cmd := &cobra.Command{
 		Use:   "trash",
 		Short: "List what can be restored",
 		Args:  takesNothing,
 		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
-			return a.runTrash(ctx, svc, a.dir())
+			return a.runTrash(ctx, svc, a.dir(), show)
 		}),
 	}
+	addWordFlag(cmd, &show, listing.IDsOfAll, "ids", "", "the ID of each, also where the name is there once")
+	return cmd
 }
 
-func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
+func (a *app) runTrash(ctx context.Context, svc keeper, repo string, show listing.ShownIDs) error {
 	items, err := svc.Trash(ctx, croft.TrashRequest{Repo: repo})
 	if err != nil {
 		return err
@@ -62,7 +65,7 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 		return nil
 	}
 	if a.isShown() {
-		a.printTrash(result)
+		a.printTrash(result, show)
 	} else {
 		a.printTrashTable(result)
 	}
@@ -126,7 +129,7 @@ func trashTotalText(r trashResult) string {
 	bytes, inodes := sizeText(r.Bytes), countNoun(r.Inodes, "inode")
 	if r.MaxBytes != nil && r.MaxInodes != nil {
 		bytes += " of " + sizeText(*r.MaxBytes)
-		inodes = fmt.Sprintf("%d of %s", r.Inodes, countNoun(*r.MaxInodes, "inode"))
+		inodes = wording.Count(int(r.Inodes)) + " of " + countNoun(*r.MaxInodes, "inode")
 	}
 	return "in all " + bytes + ", " + inodes
 }

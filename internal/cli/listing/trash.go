@@ -9,8 +9,19 @@ import (
 	"github.com/croft-sh/croft/internal/screen"
 )
 
-// Trash are the rows of what can be restored: what it was, for how long it is gone, and why.
-func Trash(items []croft.TrashItem, to screen.Stream, now time.Time) (heading string, lines []string) {
+// ShownIDs says which removed workspaces are shown with their ID.
+type ShownIDs string
+
+const (
+	// IDsOfTwins: those whose name is there twice.
+	IDsOfTwins ShownIDs = ""
+	// IDsOfAll: each.
+	IDsOfAll ShownIDs = "all"
+)
+
+// Trash are the rows of what can be restored: what it was, for how long it is gone, and why; and what is left of it, where
+// that is not its directory.
+func Trash(items []croft.TrashItem, show ShownIDs, to screen.Stream, now time.Time) (heading string, lines []string) {
 	count := map[string]int{}
 	var ids []croft.ID
 	for _, item := range items {
@@ -31,20 +42,23 @@ func Trash(items []croft.TrashItem, to screen.Stream, now time.Time) (heading st
 	}}
 	for _, item := range items {
 		id := "" // a name that is there twice needs it
-		if count[item.Name] > 1 {
+		if show == IDsOfAll || count[item.Name] > 1 {
 			id = short[item.ID]
 		}
-		size := ""
+		size, left := "", string(item.Left)
 		if item.Left == croft.LeftDirectory || item.Left == "" {
-			size = wording.Size(item.Bytes)
+			size, left = wording.Size(item.Bytes), ""
 		}
 		t.Rows = append(t.Rows, []screen.Cell{
-			screen.Text(" ", screen.Plain), screen.Text(screen.Printable(item.Name), screen.Bold), screen.Text(id, screen.Plain), screen.Text(wording.Ago(now, item.RemovedAt), screen.Dim),
-			screen.Text(string(item.As), screen.Plain), screen.Text(string(item.Left), screen.Dim), screen.Text(size, screen.Plain), screen.Text(KeptFor(now, item), screen.Dim),
+			screen.Text(" ", screen.Plain), screen.Text(screen.Printable(item.Name), screen.Bold), screen.Text(id, screen.Bold), screen.Text(wording.Ago(now, item.RemovedAt), screen.Dim),
+			screen.Text(string(item.As), screen.Plain), screen.Text(left, screen.Dim), screen.Text(size, screen.Plain), screen.Text(KeptFor(now, item), screen.Dim),
 		})
 	}
-	if !slices.ContainsFunc(items, func(i croft.TrashItem) bool { return count[i.Name] > 1 }) {
+	if show != IDsOfAll && !slices.ContainsFunc(items, func(i croft.TrashItem) bool { return count[i.Name] > 1 }) {
 		screen.Drop("ID")(t, 0)
+	}
+	if !slices.ContainsFunc(items, func(i croft.TrashItem) bool { return i.Left != croft.LeftDirectory && i.Left != "" }) {
+		screen.Drop(colLeft)(t, 0)
 	}
 	t.Fit(to.Width, screen.Drop(colLeft), screen.Drop(colSize), screen.Shrink(colName, leastName, middle(to)), screen.Drop(colWhy), screen.Drop(colRemoved))
 	return t.Heading(to), t.Body(to)
