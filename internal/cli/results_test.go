@@ -160,6 +160,8 @@ func TestLiveMerge(t *testing.T) {
 	show("the first check has ended, with another", attempt(1, croft.TryRunning, vet, running))
 	l.Others = nil
 	show("it failed", attempt(1, croft.TryRunning, vet, first))
+	vetAgain := check("3", "go vet ./...", croft.TryRunning, 0, time.Second)
+	show("the second try, of a check that had passed", attempt(1, croft.TryRunning, vet, first, vetAgain))
 	show("the second try", attempt(1, croft.TryRunning, vet, first, check("3", "go vet ./...", croft.TryPassed, time.Second, time.Second), second))
 	show("the target alone", attempt(1, croft.TryFailed, vet, first), attempt(0, croft.TryRunning, alone))
 	ended := m

@@ -344,16 +344,22 @@ func (l *Merges) checkLines(to screen.Stream, m croft.Merge, now time.Time) []sc
 	if to.IsTerminal() {
 		wide = min(wide, max(to.Width-mostCommand, leastName))
 	}
-	var lines []screen.Cell
+	var lines, going []screen.Cell // the ones that run stand last: what they print stands below
 	line := func(k screen.Kind, command, text string) {
 		command = screen.CutEnd(screen.Printable(command), wide, to.Signs().Cut)
 		pad := strings.Repeat(" ", wide-screen.Width(command))
-		lines = append(lines, screen.Cell{{Text: "  "}, results.MarkSpan(to, k), {Text: " " + command + pad + gap}, {Text: text, Style: screen.Dim}})
+		cell := screen.Cell{{Text: "  "}, results.MarkSpan(to, k), {Text: " " + command + pad + gap}, {Text: text, Style: screen.Dim}}
+		if k == screen.Going {
+			going = append(going, cell)
+			return
+		}
+		lines = append(lines, cell)
 	}
 	for _, command := range commands {
 		tries := runs[command]
 		first, last := tries[0], tries[len(tries)-1]
 		took := wording.Took(time.Duration(first.Took))
+		isAgain := len(tries) > 1 && last.State == croft.TryRunning
 		switch {
 		case first.State == croft.TryRunning:
 			line(screen.Going, command, results.RunningText(first, now))
@@ -363,9 +369,8 @@ func (l *Merges) checkLines(to screen.Stream, m croft.Merge, now time.Time) []sc
 			line(screen.Done, command, took)
 		case first.State == croft.TryStopped:
 			line(screen.Look, command, "stopped")
-		case len(tries) > 1 && last.State == croft.TryRunning:
+		case isAgain:
 			line(screen.Look, command, "failed after "+took+", trying once more")
-			line(screen.Going, command, results.RunningText(last, now)+", second try")
 		case len(tries) > 1 && last.Passed:
 			line(screen.Look, command, "passed at the second try: flaky")
 		case m.State != croft.MergeDone && len(tries) == 1 && len(alone) == 0:
@@ -373,13 +378,16 @@ func (l *Merges) checkLines(to screen.Stream, m croft.Merge, now time.Time) []sc
 		default:
 			line(screen.Stuck, command, results.FailedText(tries...)+results.AloneText(m, alone, command))
 		}
+		if isAgain { // also of a check that had passed: all of them run at the second try
+			line(screen.Going, command, results.RunningText(last, now)+", second try")
+		}
 	}
 	for _, c := range alone {
 		if c.State == croft.TryRunning {
 			line(screen.Going, c.Command, results.RunningText(c, now)+", on "+m.Target+" alone")
 		}
 	}
-	return lines
+	return append(lines, going...)
 }
 
 // End says how the checks of one merge went, after it has ended: of those that failed, also the last
