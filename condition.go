@@ -125,7 +125,7 @@ type Work struct {
 	Behind  int `json:"behind"`  // commits: those of the target that it lacks
 	Added   int `json:"added"`   // commits: lines since it left the target; with files, uncommitted and new files included
 	Deleted int `json:"deleted"` // commits: likewise
-	Changed int `json:"changed"` // commits: likewise the paths
+	Changed int `json:"changed"` // commits: likewise the files; one that was renamed is one
 
 	Uncommitted int       `json:"uncommitted"`        // files: paths with uncommitted changes
 	HeldBack    int       `json:"heldBack,omitempty"` // files: those of Uncommitted that Finish, SubmitMerge and Save do not commit

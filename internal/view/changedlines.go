@@ -93,7 +93,7 @@ func (c *changedLines) keyOf(stamp string, s *sight, mergeHeads []string) string
 	if stamp == "" || c.under() == "" || c.compared.file == "" {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "3 %q %q %q %q %q %q\n", c.under(), c.compared.rules, s.fork, s.reverts, stamp, mergeHeads))
+	sum := sha256.Sum256(fmt.Appendf(nil, "4 %q %q %q %q %q %q\n", c.under(), c.compared.rules, s.fork, s.reverts, stamp, mergeHeads))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -112,6 +112,6 @@ func (c *changedLines) keepLines(i int, key string, found mergetree.Changes) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was := m.known[id]
-	was.Uncommitted = uncommittedLines{Key: key, Added: found.Added, Deleted: found.Deleted, Changed: len(found.Paths)}
+	was.Uncommitted = uncommittedLines{Key: key, Added: found.Added, Deleted: found.Deleted, Changed: found.Files}
 	m.known[id], m.isNew = was, true
 }

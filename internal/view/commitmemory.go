@@ -77,7 +77,7 @@ func (l *looker) writeCommitMemory(m *commitMemory) {
 func (l *looker) keyOf(m *commitMemory, i int, tip string) string {
 	ws := l.records[i].Workspace
 	sum := sha256.New()
-	fmt.Fprintf(sum, "3 %q %q %q %q %q\n", m.rules, tip, ws.Base, l.list[i].Head, l.sights[i].reverts)
+	fmt.Fprintf(sum, "4 %q %q %q %q %q\n", m.rules, tip, ws.Base, l.list[i].Head, l.sights[i].reverts)
 	for _, own := range append([]string{l.list[i].Head}, l.tipsOf(i)...) {
 		fmt.Fprintf(sum, "%q %t\n", own, ws.PullRequest.Proves(own))
 	}

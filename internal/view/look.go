@@ -234,7 +234,7 @@ func (l *looker) lookAtFiles(ctx context.Context) {
 }
 
 func (s *sight) setLines(c mergetree.Changes) {
-	s.work.Added, s.work.Deleted, s.work.Changed = c.Added, c.Deleted, len(c.Paths)
+	s.work.Added, s.work.Deleted, s.work.Changed = c.Added, c.Deleted, c.Files
 }
 
 // countMarked counts the files that a merge of the target left in conflict and that are staged or committed as it

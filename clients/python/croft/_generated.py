@@ -3747,7 +3747,7 @@ class Work(Model):
     added: int
     # commits: likewise
     deleted: int
-    # commits: likewise the paths
+    # commits: likewise the files; one that was renamed is one
     changed: int
     # files: paths with uncommitted changes
     uncommitted: int

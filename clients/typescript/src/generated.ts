@@ -3351,7 +3351,7 @@ export interface Work {
   added: number;
   /** commits: likewise */
   deleted: number;
-  /** commits: likewise the paths */
+  /** commits: likewise the files; one that was renamed is one */
   changed: number;
   /** files: paths with uncommitted changes */
   uncommitted: number;

@@ -150,10 +150,13 @@ func (l *Line) Compare(head string) (ahead, behind int, bases []string) {
 // Changes is what one commit changed since another.
 type Changes struct {
 	Added, Deleted int      // lines; of binary files none
+	Files          int      // a rename is one
 	Paths          []string // a rename is two
 }
 
-var numstatArgs = []string{"diff-tree", "--stdin", "--always", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv"}
+// numstatArgs find renames as [Session.Patch] does, and give up on them where it does: after as many files as
+// diff.renameLimit says.
+var numstatArgs = []string{"diff-tree", "--stdin", "--always", "-r", "-z", "--numstat", "--find-renames", "--no-ext-diff", "--no-textconv"}
 
 // CountChanges counts the changes of each span, in one process.
 func (a *Session) CountChanges(ctx context.Context, spans []odb.Span) ([]Changes, error) {
@@ -162,19 +165,25 @@ func (a *Session) CountChanges(ctx context.Context, spans []odb.Span) ([]Changes
 		return nil, err
 	}
 	counts, at := make([]Changes, len(spans)), -1
-	for _, field := range gitdir.SplitNUL(out) {
+	fields := gitdir.SplitNUL(out)
+	for i := 0; i < len(fields); i++ {
+		field := fields[i]
 		if at+1 < len(spans) && strings.TrimSpace(field) == spans[at+1].To {
 			at++
 			continue
 		}
 		f := strings.SplitN(strings.TrimPrefix(field, "\n"), "\t", 3)
-		if at < 0 || len(f) != 3 {
+		if at < 0 || len(f) != 3 || f[2] == "" && i+2 >= len(fields) {
 			return nil, fmt.Errorf("diff-tree: not a count: %.200q", field)
+		}
+		paths := f[2:]
+		if f[2] == "" { // of a rename both paths come after it
+			paths, i = fields[i+1:i+3], i+2
 		}
 		added, _ := strconv.Atoi(f[0]) // "-" for a binary file
 		deleted, _ := strconv.Atoi(f[1])
 		c := &counts[at]
-		c.Added, c.Deleted, c.Paths = c.Added+added, c.Deleted+deleted, append(c.Paths, f[2])
+		c.Added, c.Deleted, c.Files, c.Paths = c.Added+added, c.Deleted+deleted, c.Files+1, append(c.Paths, paths...)
 	}
 	if at != len(spans)-1 {
 		return nil, fmt.Errorf("diff-tree: %d answers to %d questions", at+1, len(spans))

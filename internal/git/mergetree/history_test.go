@@ -175,3 +175,23 @@ func TestPrestartedProcessesEnd(t *testing.T) {
 		t.Errorf("%d processes still wait", len(at.prestarted))
 	}
 }
+
+// TestCountChangesOfARename: a rename is one file and none of its lines changed, and two paths, both of which
+// the work touches.
+func TestCountChangesOfARename(t *testing.T) {
+	r := gittest.New(t)
+	r.Write("old\tname", "1\n2\n3\n4\n5\n")
+	r.Write("gone", "gone\n")
+	base := r.Commit("base")
+	r.Git("mv", "old\tname", "new")
+	r.Write("new", "1\n2\n3\n4\n5\n6\n")
+	r.Git("rm", "--quiet", "gone")
+	moved := r.Commit("moved")
+	r.Write("more", "more\n")
+	more := r.Commit("more")
+	got, err := attempts(t, open(t, r)).CountChanges(t.Context(), []odb.Span{{From: base, To: moved}, {From: moved, To: moved}, {From: moved, To: more}})
+	want := []Changes{{Added: 1, Deleted: 1, Files: 2, Paths: []string{"gone", "old\tname", "new"}}, {}, {Added: 1, Files: 1, Paths: []string{"more"}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
