@@ -109,7 +109,9 @@ type MergeHold struct {
 type ConflictedPath struct {
 	Path    string         `json:"path"`
 	Kind    string         `json:"kind,omitempty"`    // such as "contents" or "modify/delete"
-	Against string         `json:"against,omitempty"` // the workspace whose merge brought the other side
+	Against string         `json:"against,omitempty"` // the workspace whose merge brought the other side; of another commit its hash
+	At      time.Time      `json:"at,omitzero"`       // when that was merged, or committed; absent: it is not known
+	Subject string         `json:"subject,omitempty"` // the first line of that commit's message, if it is not a merge of Croft's
 	Hunks   []ConflictHunk `json:"hunks,omitempty"`
 }
 
@@ -280,11 +282,13 @@ type RevertRequest struct {
 
 // RevertPlan lists the conflicts that a revert would have, and counts the later merges.
 type RevertPlan struct {
-	Merge     Merge            `json:"merge"`
-	Branch    string           `json:"branch"` // the branch that it would be reverted on
-	Target    string           `json:"target"` // the commit that the branch is at
-	Later     int              `json:"later"`  // how many merges came after it
-	Conflicts []ConflictedPath `json:"conflicts,omitempty"`
+	Merge  Merge  `json:"merge"`
+	Branch string `json:"branch"` // the branch that it would be reverted on
+	Target string `json:"target"` // the commit that the branch is at
+	Later  int    `json:"later"`  // how many merges came after it
+	// LaterNames are the workspaces whose merges came after it, the first first, each once. Of at most 50 merges they are named.
+	LaterNames []string         `json:"laterNames,omitempty"`
+	Conflicts  []ConflictedPath `json:"conflicts,omitempty"`
 }
 
 // DiscardRequest names workspaces whose work is not wanted.

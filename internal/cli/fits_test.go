@@ -198,7 +198,7 @@ func crowdScreens(c crowd) map[string]func(ctx context.Context, a *app) error {
 		"several merges": func(_ context.Context, a *app) error { a.tellMerges(c.oddMerges(), works); return nil },
 		"revert -n": func(ctx context.Context, a *app) error {
 			plan, _ := c.PlanRevert(ctx, croft.RevertRequest{})
-			a.printRevertPlan(*plan)
+			a.printRevertPlan(*plan, works[plan.Merge.Workspace])
 			return nil
 		},
 		"resolving": func(_ context.Context, a *app) error {

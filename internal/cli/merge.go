@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/live"
+	"github.com/croft-sh/croft/internal/cli/results"
 	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -264,10 +264,6 @@ func (a *app) printResolution(out croft.Resolution) {
 // remarkToResolve names files in conflict, with the first line of each that is.
 func (a *app) remarkToResolve(conflicts []croft.ConflictedPath) {
 	for _, c := range conflicts {
-		where := printable(c.Path)
-		if len(c.Hunks) > 0 {
-			where += fmt.Sprintf(":%d", c.Hunks[0].Line)
-		}
-		a.remarkText(prose("%s", where))
+		a.remarkText(prose("%s", results.ConflictPlace(c)))
 	}
 }

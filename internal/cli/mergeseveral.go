@@ -60,7 +60,7 @@ func whyNot(m croft.Merge) string {
 	case croft.Conflict:
 		var places []string
 		for _, c := range m.Conflicts {
-			places = append(places, strings.TrimSpace(results.ConflictSpans(c)[0].Text))
+			places = append(places, results.ConflictPlace(c))
 		}
 		return "in conflict with " + m.Target + " in " + fewNames(places)
 	case croft.HostDirty:

@@ -31,21 +31,28 @@ func (a *app) tellMerges(merges []croft.Merge, works map[croft.ID]*croft.Work) {
 	if len(merges) == 0 {
 		return
 	}
+	if len(merges) == 1 {
+		a.tellMerge(merges[0], works[merges[0].Workspace], "")
+		return
+	}
 	var list []outcome
 	for _, m := range merges {
 		o := results.OfMerge(m, works[m.Workspace], a.stdout().Signs(), "")
-		if len(merges) > 1 && m.State == croft.MergeDone && m.Reason != "" {
+		if m.State == croft.MergeDone && m.Reason != "" {
 			o.Detail = []screen.Span{command(a.fromHere(nextOfMerge(m)))}
 		}
 		list = append(list, o)
 	}
 	a.printOutcomes(list...)
-	switch m := merges[0]; {
-	case len(merges) > 1:
-		a.remarkSteps(a.remarkRests(slices.DeleteFunc(slices.Clone(merges), func(m croft.Merge) bool { return m.State != croft.MergeDone })))
-	case m.Reason != "" || m.State != croft.MergeDone:
+	a.remarkSteps(a.remarkRests(slices.DeleteFunc(slices.Clone(merges), func(m croft.Merge) bool { return m.State != croft.MergeDone })))
+}
+
+// tellMerge prints on a terminal what became of one merge. tip is where its target is, if that is known.
+func (a *app) tellMerge(m croft.Merge, work *croft.Work, tip string) {
+	a.printOutcomes(results.OfMerge(m, work, a.stdout().Signs(), tip))
+	if m.Reason != "" || m.State != croft.MergeDone {
 		a.remarkMerge(m)
-	default:
+	} else {
 		a.remarkRest(m)
 	}
 }
@@ -132,7 +139,7 @@ func personalDetails(m croft.Merge) string {
 // remarkConflicts names paths in conflict, a line for each that fits into one.
 func (a *app) remarkConflicts(list []croft.ConflictedPath) {
 	for _, c := range list {
-		spans := results.ConflictSpans(c)
+		spans := results.ConflictSpans(c, a.env.Now(), a.stderr().Signs())
 		if to := a.stderr(); to.IsTerminal() && screen.Cell(spans).Width()+2 > to.Width {
 			a.remarkText(spans...)
 			continue

@@ -178,7 +178,7 @@ func TestLiveMerge(t *testing.T) {
 	for what, change := range map[string]func(*croft.Merge){
 		"conflict": func(m *croft.Merge) {
 			m.Reason, m.Hint = croft.Conflict, "croft merge --resolve rate-limit"
-			m.Conflicts = []croft.ConflictedPath{{Path: "src/f1.txt", Kind: "contents", Against: "fix-login", Hunks: []croft.ConflictHunk{{Line: 3}}}}
+			m.Conflicts = []croft.ConflictedPath{{Path: "src/f1.txt", Kind: "contents", Against: "fix-login", At: noon.Add(-4 * time.Minute), Hunks: []croft.ConflictHunk{{Line: 3}}}}
 		},
 		"blocked": func(m *croft.Merge) { m.Reason, m.Details = croft.HostDirty, "src/f1.txt" },
 		"empty":   func(m *croft.Merge) { m.Status = "" },

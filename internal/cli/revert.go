@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/results"
@@ -16,6 +19,7 @@ type reverter interface {
 	ResolveRevert(ctx context.Context, req croft.RevertRequest) (*croft.Resolution, error)
 	mergeWaiter
 	finder
+	differ
 }
 
 func newRevertCommand(a *app) *cobra.Command {
@@ -54,7 +58,7 @@ changed anything; "croft queue --all" has the IDs of the others.`,
 
 func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertRequest, isDryRun bool) error {
 	if req.Key != "" && !isDryRun { // once the merge is reverted, there is nothing to plan
-		return a.revert(ctx, svc, req)
+		return a.revert(ctx, svc, req, "")
 	}
 	plan, err := svc.PlanRevert(ctx, req)
 	if err != nil {
@@ -65,45 +69,72 @@ func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertReque
 		return nil
 	}
 	if isDryRun && a.isShown() {
-		a.printRevertPlan(*plan)
+		a.printRevertPlan(*plan, broughtBy(ctx, svc, plan.Merge))
 		return nil
 	}
 	if plan.Later > 0 && !a.isShown() {
 		a.note("%s", countOf(plan.Later, "merge came after it, and stays", "merges came after it, and stay"))
 	}
-	for _, c := range plan.Conflicts {
-		a.note("  %s will be in conflict (%s)", c.Path, c.Kind)
-	}
 	if isDryRun {
+		for _, c := range plan.Conflicts {
+			a.note("  %s will be in conflict (%s)", c.Path, c.Kind)
+		}
 		a.note("would revert the merge of %s on %s (%s)", plan.Merge.WorkspaceName, plan.Branch, shortCommit(plan.Merge.Commit))
 		return nil
 	}
-	return a.revert(ctx, svc, req)
+	return a.revert(ctx, svc, req, plan.Target)
 }
 
-func (a *app) revert(ctx context.Context, svc reverter, req croft.RevertRequest) error {
+// revert takes a merge back. tip is where its target is, if that is known.
+func (a *app) revert(ctx context.Context, svc reverter, req croft.RevertRequest, tip string) error {
 	m, err := a.waitFor(ctx, svc)(svc.SubmitRevert(ctx, req))
 	if err != nil {
 		return err
 	}
-	a.tellMerges([]croft.Merge{*m}, nil)
+	if a.isShown() {
+		var work *croft.Work
+		if m.State == croft.MergeDone && m.Status == croft.MergeMerged {
+			work = broughtBy(ctx, svc, *m)
+		}
+		a.tellMerge(*m, work, tip)
+	} else {
+		a.showMerges([]croft.Merge{*m})
+	}
 	a.remarkReverted(ctx, svc, *m)
 	return mergesExitStatus([]croft.Merge{*m}, croft.MergeMerged)
 }
 
 // printRevertPlan says on a terminal which merge would be reverted, and what is in the way.
-func (a *app) printRevertPlan(plan croft.RevertPlan) {
-	m, conflicts := plan.Merge, "no conflict"
-	o := results.OfMerge(m, nil, a.stdout().Signs(), "")
+func (a *app) printRevertPlan(plan croft.RevertPlan, work *croft.Work) {
+	m, conflicts := plan.Merge, ", no conflict"
+	signs := a.stdout().Signs()
+	o := results.OfMerge(m, nil, signs, "")
 	if n := len(plan.Conflicts); n > 0 {
-		o.Kind, conflicts = screen.Look, countNoun(n, "file")+" in conflict"
+		o.Kind, conflicts = screen.Look, ", "+countNoun(n, "file")+" in conflict"
 	}
-	o.Detail = []screen.Span{prose("%s  %s, %s", shortCommit(m.Commit), whenText(a.env.Now(), m.EndedAt), conflicts)}
+	o.Detail = []screen.Span{prose("%s  %s", shortCommit(m.Commit), whenText(a.env.Now(), m.EndedAt))}
+	if spans := results.WorkSpans(work, signs); len(spans) > 0 {
+		o.Detail = append(append(o.Detail, prose(", ")), spans[1:]...)
+	}
+	o.Detail = append(o.Detail, prose("%s", conflicts))
 	a.printOutcomes(o)
 	a.remarkConflicts(plan.Conflicts)
 	if plan.Later > 0 {
-		a.remarkText(prose("%s", countOf(plan.Later, "merge came after it and stays", "merges came after it and stay")))
+		a.remarkText(prose("%s", printable(laterText(plan))))
 	}
+}
+
+// laterText says which merges came after one that is taken back.
+func laterText(plan croft.RevertPlan) string {
+	const most = 5
+	text, names := countOf(plan.Later, "merge came after it and stays", "merges came after it and stay"), plan.LaterNames
+	if len(names) == 0 {
+		return text
+	}
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return text + ": " + strings.Join(names, ", ")
 }
 
 // remarkReverted says where the work is that was taken out of a branch.

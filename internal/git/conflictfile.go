@@ -79,6 +79,17 @@ func (w *Worktree) HasMarkers(l ConflictFile) (bool, error) {
 	return false, nil
 }
 
+// ConflictText returns a file in conflict as it is in the worktree; empty if there is none, or if it is too large to
+// be resolved as text.
+func (w *Worktree) ConflictText(name string) (string, error) {
+	const most = 1 << 20
+	if info, err := index.Lstat(filepath.Join(w.Path, filepath.FromSlash(name))); err != nil || !info.Mode.IsRegular() || info.Size > most {
+		return "", nil //nolint:nilerr // there is none, or something else
+	}
+	text, _, err := w.readConflictFile(name)
+	return string(text), err
+}
+
 // statOf returns the stat data that changes whenever a file is written.
 func (w *Worktree) statOf(name string) string {
 	info, err := index.Lstat(filepath.Join(w.Path, filepath.FromSlash(name)))

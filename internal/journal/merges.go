@@ -206,6 +206,14 @@ func (j *Journal) MergedAfter(ctx context.Context, m Merge) (int, error) {
 		m.RepoID, m.Target, m.Published)
 }
 
+// MergesAfter lists the first merges, without reverts, that were published on a target after m and were not reverted.
+func (j *Journal) MergesAfter(ctx context.Context, m Merge, most int) ([]Merge, error) {
+	return readList(ctx, j, scanMerge, mergesAfter, m.RepoID, m.Target, m.Published, croft.KindRevert, most)
+}
+
+var mergesAfter = `SELECT id, merge FROM merges WHERE repo = ? AND target = ? AND status = 'merged' AND published > ?
+	AND ` + damage.JSONField(`merge`, `kind`) + ` <> ? ORDER BY published LIMIT ?`
+
 // LastPublished returns the highest number of a publication.
 func (t *Tx) LastPublished() (int64, error) {
 	return firstRow(collect(t.ctx, t, scanOne[int64], `SELECT coalesce(max(published), 0) FROM merges`))

@@ -384,17 +384,24 @@ func itemOf(items []journal.Merge, id croft.ID) journal.Merge {
 }
 
 // nameOthers replaces the commits that brought the conflicting changes by the names of
-// their workspaces.
+// their workspaces, and says when they came. Of a commit that Croft did not merge it says the subject.
 func (svc *Lanes) nameOthers(ctx context.Context, r *project.Project, conflicts []croft.ConflictedPath) ([]croft.ConflictedPath, error) {
 	for i, c := range conflicts {
 		if c.Against == "" {
 			continue
 		}
 		other, err := svc.Journal.MergeByCommit(ctx, r.ID, c.Against)
-		if err == nil {
+		switch {
+		case err == nil && other.Kind == croft.KindRevert: // which is no work of the workspace
 			conflicts[i].Against = other.WorkspaceName
-		} else if !errors.Is(err, journal.ErrNotFound) {
+		case err == nil:
+			conflicts[i].Against, conflicts[i].At = other.WorkspaceName, other.EndedAt
+		case !errors.Is(err, journal.ErrNotFound):
 			return nil, err
+		default: // without them the hash still says which commit it is
+			if subject, at, err := r.Git.Heading(ctx, c.Against); err == nil {
+				conflicts[i].Subject, conflicts[i].At = subject, at
+			}
 		}
 	}
 	return conflicts, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -43,6 +44,9 @@ func (svc *Lanes) PlanRevert(ctx context.Context, r *project.Project, req croft.
 	if plan.Later, err = svc.Journal.MergedAfter(ctx, m); err != nil {
 		return nil, m, err
 	}
+	if plan.LaterNames, err = svc.namesAfter(ctx, m, plan.Later); err != nil {
+		return nil, m, err
+	}
 	if req.Target != "" && req.Target != plan.Target {
 		return nil, m, &croft.Error{
 			Code: croft.TargetMoved, Workspace: m.WorkspaceName, Message: fmt.Sprintf("%s has moved since you looked", m.Target), Details: plan.Target,
@@ -60,6 +64,21 @@ func (svc *Lanes) PlanRevert(ctx context.Context, r *project.Project, req croft.
 		plan.Conflicts = append(plan.Conflicts, croft.ConflictedPath{Path: c.Path, Kind: c.Kind})
 	}
 	return plan, m, nil
+}
+
+// namesAfter names the workspaces whose merges came after one, each once.
+func (svc *Lanes) namesAfter(ctx context.Context, m journal.Merge, count int) (names []string, err error) {
+	const most = 50
+	if count == 0 {
+		return nil, nil
+	}
+	later, err := svc.Journal.MergesAfter(ctx, m, most)
+	for _, m := range later {
+		if !slices.Contains(names, m.WorkspaceName) {
+			names = append(names, m.WorkspaceName)
+		}
+	}
+	return names, err
 }
 
 // RequireNoConflict fails with Conflict if the revert of a merge would be in conflict with its target now. What else

@@ -48,12 +48,12 @@ func (s *Stacker) readHunks(ctx context.Context, tree, path string) ([]croft.Con
 	if err != nil || o.Type != "blob" || o.Size > maxFileText || strings.Contains(string(o.Data), "\x00") {
 		return nil, err
 	}
-	return parseMarkers(string(o.Data)), nil
+	return ParseMarkers(string(o.Data)), nil
 }
 
-// parseMarkers returns the hunks in conflict that a file's markers enclose. The text of
+// ParseMarkers returns the hunks in conflict that a file's markers enclose. The text of
 // the common ancestor, which some styles have between the two sides, is left out.
-func parseMarkers(text string) []croft.ConflictHunk {
+func ParseMarkers(text string) []croft.ConflictHunk {
 	var list []croft.ConflictHunk
 	var h *croft.ConflictHunk
 	var side *string

@@ -32,12 +32,12 @@ func TestParseMarkers(t *testing.T) {
 		{"a heading", "Title\n=======\n>>>>>>> quoted\n", nil},
 		{"never ended", "<<<<<<< x\n1\n=======\n2\n", nil},
 	} {
-		if diff := cmp.Diff(tt.want, parseMarkers(tt.text)); diff != "" {
+		if diff := cmp.Diff(tt.want, ParseMarkers(tt.text)); diff != "" {
 			t.Errorf("%s:\n%s", tt.name, diff)
 		}
 	}
-	many := parseMarkers(strings.Repeat("<<<<<<< x\n1\n=======\n2\n>>>>>>> y\n", maxHunks+5))
-	long := parseMarkers("<<<<<<< x\n" + strings.Repeat("a line of text\n", maxHunkText) + "=======\n2\n>>>>>>> y\n")
+	many := ParseMarkers(strings.Repeat("<<<<<<< x\n1\n=======\n2\n>>>>>>> y\n", maxHunks+5))
+	long := ParseMarkers("<<<<<<< x\n" + strings.Repeat("a line of text\n", maxHunkText) + "=======\n2\n>>>>>>> y\n")
 	if len(many) != maxHunks || len(long) != 1 || len(long[0].Ours) > maxHunkText+100 || long[0].Theirs != "2\n" {
 		t.Errorf("%d hunks; %d bytes", len(many), len(long[0].Ours))
 	}

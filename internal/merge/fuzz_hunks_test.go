@@ -32,7 +32,7 @@ func FuzzParseMarkers(f *testing.F) {
 	f.Add("<<<<<<< a\nx\n||||||| b\ny\n=======\nz\n>>>>>>> c\n")
 	f.Add("=======\n>>>>>>> \n<<<<<<< \n<<<<<<< \n")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, h := range parseMarkers(text) {
+		for _, h := range ParseMarkers(text) {
 			if h.Line < 1 || len(h.Ours)+len(h.Theirs) > len(text) {
 				t.Errorf("hunk %+v", h)
 			}

@@ -154,9 +154,22 @@ func (svc *Resolver) bringTarget(ctx context.Context, r *project.Project, rec jo
 		return svc.VanishedError(ctx, rec, project.ExplainBranch(rec, err))
 	}
 	for _, p := range paths {
-		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p})
+		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p, Hunks: hunksOf(r.Trees.At(project.SpecOf(rec)), p)})
 	}
 	return svc.Commits.NoteConflicts(ctx, r, rec.Workspace.ID, out.Commit, head, paths)
+}
+
+// hunksOf returns the places of a file in which the workspace and the target do not agree. What cannot be read has none.
+func hunksOf(tree *git.Worktree, path string) []croft.ConflictHunk {
+	text, err := tree.ConflictText(path)
+	if err != nil || strings.Contains(text, "\x00") {
+		return nil
+	}
+	hunks := merge.ParseMarkers(text)
+	for i, h := range hunks { // the checkout's own side, which git writes first, is the workspace's
+		hunks[i].Ours, hunks[i].Theirs = h.Theirs, h.Ours
+	}
+	return hunks
 }
 
 // resolveTries is how often the resolution is tried if an agent stages or writes

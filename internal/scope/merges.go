@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/croft-sh/croft"
 )
@@ -17,6 +18,9 @@ func (w *workspace) merge(ctx context.Context, me own, ref croft.Ref) (*croft.Me
 	return m, err
 }
 
+// hideOther takes out of a path in conflict who brought the other side.
+func hideOther(c *croft.ConflictedPath) { c.Against, c.At, c.Subject = "", time.Time{}, "" }
+
 // trimMerge takes the names of other workspaces out of a merge.
 func trimMerge(m *croft.Merge) *croft.Merge {
 	if m == nil {
@@ -25,7 +29,7 @@ func trimMerge(m *croft.Merge) *croft.Merge {
 	out := *m
 	out.Conflicts = slices.Clone(m.Conflicts)
 	for i := range out.Conflicts {
-		out.Conflicts[i].Against = ""
+		hideOther(&out.Conflicts[i])
 	}
 	if out.Reason == croft.BranchInUse {
 		out.Message, out.Details, out.Hint = inUse, "", ""
@@ -86,7 +90,7 @@ func (w *workspace) Resolve(ctx context.Context, req croft.MergeRequest) (*croft
 	}
 	res.Workspace = *trim(&res.Workspace)
 	for i := range res.Conflicts {
-		res.Conflicts[i].Against = ""
+		hideOther(&res.Conflicts[i])
 	}
 	return res, nil
 }
@@ -242,8 +246,9 @@ func (w *workspace) PlanRevert(ctx context.Context, req croft.RevertRequest) (*c
 	}
 	plan.Merge = *trimMerge(&plan.Merge)
 	for i := range plan.Conflicts {
-		plan.Conflicts[i].Against = ""
+		hideOther(&plan.Conflicts[i])
 	}
+	plan.LaterNames = nil
 	return plan, nil
 }
 

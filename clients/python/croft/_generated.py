@@ -1462,13 +1462,19 @@ class ConflictedPath(Model):
     path: str
     # such as "contents" or "modify/delete"
     kind: str | None
-    # the workspace whose merge brought the other side
+    # the workspace whose merge brought the other side; of another commit its hash
     against: str | None
+    # when that was merged, or committed; absent: it is not known
+    at: datetime | None
+    # the first line of that commit's message, if it is not a merge of Croft's
+    subject: str | None
     hunks: list[ConflictHunk]
     _fields = {
         "path": ("path", ""),
         "kind": ("kind", ""),
         "against": ("against", ""),
+        "at": ("at", "time"),
+        "subject": ("subject", ""),
         "hunks": ("hunks", "[ConflictHunk"),
     }
 
@@ -3028,12 +3034,16 @@ class RevertPlan(Model):
     target: str
     # how many merges came after it
     later: int
+    # the workspaces whose merges came after it, the first first, each once. Of at most 50
+    # merges they are named.
+    later_names: list[str]
     conflicts: list[ConflictedPath]
     _fields = {
         "merge": ("merge", "Merge"),
         "branch": ("branch", ""),
         "target": ("target", ""),
         "later": ("later", ""),
+        "later_names": ("laterNames", "["),
         "conflicts": ("conflicts", "[ConflictedPath"),
     }
 

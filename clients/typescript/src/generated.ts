@@ -772,8 +772,12 @@ export interface ConflictedPath {
   path: string;
   /** such as "contents" or "modify/delete" */
   kind?: string;
-  /** the workspace whose merge brought the other side */
+  /** the workspace whose merge brought the other side; of another commit its hash */
   against?: string;
+  /** when that was merged, or committed; absent: it is not known */
+  at?: string;
+  /** the first line of that commit's message, if it is not a merge of Croft's */
+  subject?: string;
   hunks?: ConflictHunk[];
 }
 
@@ -2504,6 +2508,11 @@ export interface RevertPlan {
   target: string;
   /** how many merges came after it */
   later: number;
+  /**
+   * the workspaces whose merges came after it, the first first, each once. Of at most 50
+   * merges they are named.
+   */
+  laterNames?: string[];
   conflicts?: ConflictedPath[];
 }
 

@@ -134,6 +134,9 @@ func OfMerge(m croft.Merge, work *croft.Work, signs screen.Signs, tip string) Ou
 			o.Detail = append([]screen.Span{{Text: wording.ShortCommit(m.Commit)}}, WorkSpans(work, signs)...)
 		case o.Word == "reverted" && isRevert:
 			o.Detail = []screen.Span{Prose("%s is now %s", m.Target, wording.ShortCommit(m.Commit))}
+			if spans := WorkSpans(work, signs); len(spans) > 0 {
+				o.Detail = append(append(o.Detail, screen.Span{Text: ", "}), spans[1:]...)
+			}
 		case o.Word == "reverted":
 			o.Detail = []screen.Span{Prose("since; it was merged into %s as %s", m.Target, wording.ShortCommit(m.Commit))}
 		case o.Word == "empty":
@@ -234,21 +237,42 @@ func LinesCell(added, deleted int, signs screen.Signs, style screen.Style) scree
 	return cell
 }
 
-// ConflictSpans name a path in conflict, with its first place, and the other side.
-func ConflictSpans(c croft.ConflictedPath) []screen.Span {
+// ConflictPlace is a path in conflict, with its first place.
+func ConflictPlace(c croft.ConflictedPath) string {
 	where := screen.Printable(c.Path)
 	if len(c.Hunks) > 0 {
 		where += fmt.Sprintf(":%d", c.Hunks[0].Line)
 	}
-	what := cmp.Or(c.Kind, "contents")
-	switch {
-	case c.Against != "" && what == "contents":
-		what = screen.Printable(wording.NameOrHash(c.Against)) + " changed the same lines"
-	case c.Against != "":
-		what += " against " + screen.Printable(wording.NameOrHash(c.Against))
-	}
-	return []screen.Span{{Text: where + gap}, {Text: what, Style: screen.Dim}}
+	return where
 }
+
+// ConflictSpans name a path in conflict, with its first place, and who changed the other side, and when.
+func ConflictSpans(c croft.ConflictedPath, now time.Time, signs screen.Signs) []screen.Span {
+	what, by, when := cmp.Or(c.Kind, "contents"), screen.Printable(wording.NameOrHash(c.Against)), ""
+	isCommit := c.Against != wording.NameOrHash(c.Against)
+	if isCommit && c.Subject != "" {
+		by += ` "` + screen.CutEnd(screen.Printable(c.Subject), mostSubject, signs.Cut) + `"`
+	}
+	if !c.At.IsZero() {
+		when = ", " + wording.Age(now, c.At) + " ago"
+		if !isCommit {
+			when = ", merged " + wording.Age(now, c.At) + " ago"
+		}
+	}
+	switch {
+	case c.Against == "":
+	case what == "contents" && isCommit:
+		what = "changed by " + by + when
+	case what == "contents":
+		what = by + " changed the same lines" + when
+	default:
+		what += " against " + by + when
+	}
+	return []screen.Span{{Text: ConflictPlace(c) + gap}, {Text: what, Style: screen.Dim}}
+}
+
+// mostSubject is how many columns of a commit's subject are shown beside a path.
+const mostSubject = 40
 
 // Prose is text of a remark, and Command is what can be run.
 func Prose(format string, args ...any) screen.Span {

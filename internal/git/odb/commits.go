@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
@@ -79,6 +80,23 @@ func (r *Repository) Log(ctx context.Context, not, commit string, limit int) ([]
 		list = append(list, LogEntry{f[0], f[1], f[2]})
 	}
 	return list, nil
+}
+
+// Heading returns the first line of a commit's message, and when it was committed.
+func (r *Repository) Heading(ctx context.Context, commit string) (subject string, at time.Time, err error) {
+	if err := AllHex(commit); err != nil {
+		return "", time.Time{}, err
+	}
+	out, err := r.RunGit(ctx, "-c", "log.showSignature=false", "log", "--no-color", "--no-decorate", "--no-notes", "--no-patch", "--max-count=1", "--format=%ct %s", commit, "--")
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	seconds, subject, _ := strings.Cut(strings.TrimRight(string(out), "\n"), " ")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("not an answer of log: %.80q", out)
+	}
+	return strings.ToValidUTF8(subject, "\uFFFD"), time.Unix(n, 0).UTC(), nil
 }
 
 // AllHex fails unless all names are full object names.
