@@ -56,12 +56,13 @@ func meant() map[string]func(*croft.Workspace) bool {
 		"unlock":      func(ws *croft.Workspace) bool { return ws.IsLocked },
 		"role update": func(ws *croft.Workspace) bool { return ws.Role != "" },
 		"stop":        func(ws *croft.Workspace) bool { return ws.Run != nil && ws.Run.EndedAt.IsZero() },
-		"logs": func(ws *croft.Workspace) bool {
-			return ws.MergeStatus != "" || ws.Run != nil || ws.Status == croft.ConditionChecking
-		},
+		"logs":        hasLog,
 	}
-	for name := range strings.FieldsSeq("merge push review apply diff finish discard") {
+	for name := range strings.FieldsSeq("merge push review apply diff") {
 		table[name] = hasWork
+	}
+	for name := range strings.FieldsSeq("finish discard") { // also of an agent that has done nothing yet
+		table[name] = func(ws *croft.Workspace) bool { return hasWork(ws) || ws.Status == croft.ConditionWorking }
 	}
 	for name := range strings.FieldsSeq("cd env hold mounts path provision sh show snapshot run meta ports") {
 		table[name] = isThere
@@ -153,10 +154,15 @@ func hasWork(ws *croft.Workspace) bool {
 		return false
 	case croft.ConditionEmpty:
 		return ws.IsUnseen()
-	case croft.ConditionLocked:
+	case croft.ConditionLocked, croft.ConditionWorking:
 		return !ws.Work.Has(croft.AspectFiles) || !ws.Work.Has(croft.AspectCommits) || ws.Work.Ahead+ws.Work.Uncommitted > 0
 	}
 	return true
+}
+
+// hasLog reports whether an agent or a check of a workspace has printed something, as far as a list tells.
+func hasLog(ws *croft.Workspace) bool {
+	return ws.Run != nil || ws.Status == croft.ConditionChecking || ws.MergeReason == croft.CheckFailed || ws.MergeReason == croft.TargetBroken
 }
 
 // hasUncommitted reports whether a workspace may have uncommitted work.
@@ -195,8 +201,11 @@ func workText(ws *croft.Workspace) string {
 	if ws.IsUnseen() {
 		text = "not looked at"
 	}
-	if ws.Work.Has(croft.AspectCommits) && ws.Work.Added+ws.Work.Deleted > 0 {
-		text += fmt.Sprintf(" +%d -%d", ws.Work.Added, ws.Work.Deleted)
+	if ws.Work.Has(croft.AspectCommits) && ws.Work.Added > 0 {
+		text += fmt.Sprintf(" +%d", ws.Work.Added)
+	}
+	if ws.Work.Has(croft.AspectCommits) && ws.Work.Deleted > 0 {
+		text += fmt.Sprintf(" -%d", ws.Work.Deleted)
 	}
 	return text
 }

@@ -114,11 +114,16 @@ func TestCompletionFilters(t *testing.T) {
 	}
 	locked, ahead, unseen, running := of("locked", croft.ConditionLocked), of("ahead", croft.ConditionAhead), of("unseen", croft.ConditionEmpty), of("running", croft.ConditionWorking)
 	locked.IsLocked, ahead.Work.Added, ahead.Work.Deleted, unseen.Work, running.Run = true, 12, 3, nil, &croft.Run{}
-	all := []croft.Workspace{of("empty", croft.ConditionEmpty), of("merged", croft.ConditionMerged), locked, ahead, unseen, running}
+	failed, pending := of("failed", croft.ConditionCheckFailed), of("pending", croft.ConditionConflict)
+	failed.MergeStatus, failed.MergeReason, failed.Work.Added = croft.MergePending, croft.CheckFailed, 1
+	pending.MergeStatus, pending.MergeReason, pending.Work.Deleted = croft.MergePending, croft.Conflict, 1
+	all := []croft.Workspace{of("empty", croft.ConditionEmpty), of("merged", croft.ConditionMerged), locked, ahead, unseen, running, failed, pending}
 	for line, want := range map[string]string{
-		"merge":  "ahead\tahead +12 -3|running\tworking|unseen\tnot looked at",
+		"merge":  "ahead\tahead +12 -3|failed\tcheck failed +1|pending\tconflict -1|unseen\tnot looked at",
+		"finish": "ahead\tahead +12 -3|failed\tcheck failed +1|pending\tconflict -1|running\tworking|unseen\tnot looked at",
+		"logs":   "failed\tcheck failed +1|running\tworking",
 		"unlock": "locked\tlocked",
-		"lock":   "ahead\tahead +12 -3|empty\tempty|merged\tmerged|running\tworking|unseen\tnot looked at",
+		"lock":   "ahead\tahead +12 -3|empty\tempty|failed\tcheck failed +1|merged\tmerged|pending\tconflict -1|running\tworking|unseen\tnot looked at",
 		"stop":   "running\tworking",
 	} {
 		svc := &fake{workspaces: func(croft.WorkspacesRequest) ([]croft.Workspace, error) { return slices.Clone(all), nil }}
