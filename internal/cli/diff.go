@@ -20,6 +20,7 @@ type differ interface {
 type landedDiffer interface {
 	differ
 	mergeLister
+	finder
 }
 
 // diffForm is how a difference is shown.
@@ -113,7 +114,7 @@ func (a *app) runDiff(ctx context.Context, svc landedDiffer, req croft.DiffReque
 			a.printLine(patchPath("", f.Path))
 		}
 	case diffStat:
-		a.showFiles(work)
+		a.showFiles(work, a.env.Width > 0 && isUncommitted(ctx, svc, work))
 	default:
 		a.printPatch(work.Files)
 	}
@@ -128,6 +129,15 @@ func (a *app) runDiff(ctx context.Context, svc landedDiffer, req croft.DiffReque
 		a.note("there are more of the %s: --after %s", countNoun(work.Total.Files, "file"), work.Next)
 	}
 	return nil
+}
+
+// isUncommitted reports whether nothing of the work of a workspace is committed.
+func isUncommitted(ctx context.Context, svc finder, work *croft.Review) bool {
+	if work.Head != "" || work.Left != "" || work.Workspace == "" || work.Base == "" {
+		return false
+	}
+	ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: croft.ByID(work.RepoID), Ref: croft.ByID(work.Workspace)})
+	return err == nil && ws.Head == work.Base
 }
 
 // landedDiff is what the last merge of a removed workspace has brought to its target, if there is one; else none, the
@@ -148,7 +158,7 @@ func (a *app) landedDiff(ctx context.Context, svc landedDiffer, req croft.DiffRe
 }
 
 // showFiles prints files, one line each, and the sum of all pages.
-func (a *app) showFiles(work *croft.Review) {
+func (a *app) showFiles(work *croft.Review, isUncommitted bool) {
 	if len(work.Files) == 0 {
 		return
 	}
@@ -157,7 +167,7 @@ func (a *app) showFiles(work *croft.Review) {
 		for _, f := range work.Files {
 			files = append(files, listing.StatFile{ReviewFile: f, Shown: patchPath("", f.Path)})
 		}
-		a.printLines(listing.Stat(files, work.Total, a.stdout()))
+		a.printLines(listing.Stat(files, listing.Sum{Changes: work.Total, IsUncommitted: isUncommitted}, a.stdout()))
 		return
 	}
 	var rows [][]cell

@@ -62,7 +62,7 @@ func (a *app) runReview(ctx context.Context, svc applier, asked croft.ReviewRequ
 	if !a.canAsk() || a.env.Width == 0 {
 		a.page()
 		a.printLine("review " + string(work.ID))
-		a.showFiles(work)
+		a.showFiles(work, false)
 		a.showHunks(work.Files)
 		a.remarkNext(fmt.Sprintf("croft apply %s --review %s PATH...", shellWord(work.WorkspaceName), work.ID))
 		return nil

@@ -1,7 +1,6 @@
 package listing
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -20,8 +19,14 @@ type StatFile struct {
 // leastBar is how many columns are kept for the bar of a file.
 const leastBar = 10
 
+// Sum is what all files of a difference come to.
+type Sum struct {
+	croft.Changes
+	IsUncommitted bool // nothing of it is committed
+}
+
 // Stat is a line for each file of a difference, with a bar as long as its lines are many, and the sum.
-func Stat(files []StatFile, total croft.Changes, to screen.Stream) []string {
+func Stat(files []StatFile, total Sum, to screen.Stream) []string {
 	signs := to.Signs()
 	most, digits, wide, remarks := 0, 0, 0, 0
 	for _, f := range files {
@@ -53,8 +58,18 @@ func Stat(files []StatFile, total croft.Changes, to screen.Stream) []string {
 		}
 		lines = append(lines, to.Line(spans...))
 	}
-	sum := screen.Cell{{Text: fmt.Sprintf(" %s, ", wording.CountNoun(total.Files, "file"))}}
-	return append(lines, to.Line(append(sum, results.LinesCell(total.Added, total.Deleted, signs, screen.Plain)...)...))
+	return append(lines, to.Line(total.cell(signs)...))
+}
+
+func (s Sum) cell(signs screen.Signs) screen.Cell {
+	cell := screen.Cell{{Text: " " + wording.CountNoun(s.Files, "file")}}
+	if counted := results.LinesCell(s.Added, s.Deleted, signs, screen.Plain); len(counted) > 0 {
+		cell = append(append(cell, screen.Span{Text: ", "}), counted...)
+	}
+	if s.IsUncommitted {
+		cell = append(cell, screen.Span{Text: ", not committed", Style: screen.Dim})
+	}
+	return cell
 }
 
 // countOf is how many lines of a file changed, or that it has none.
