@@ -175,7 +175,7 @@ func crowdScreens(c crowd) map[string]func(ctx context.Context, a *app) error {
 		"list -A": func(ctx context.Context, a *app) error {
 			return a.runList(ctx, c, listOptions{filter: croft.WorkspacesRequest{Repos: croft.ScopeAll}})
 		},
-		"new":       func(_ context.Context, a *app) error { a.printMade(list); return nil },
+		"new":       func(_ context.Context, a *app) error { a.printMade(list); a.remarkShell(list); return nil },
 		"conflicts": func(ctx context.Context, a *app) error { return a.runConflicts(ctx, c, croft.ConflictsRequest{}) },
 		"queue":     func(ctx context.Context, a *app) error { return a.runQueue(ctx, c, croft.MergesRequest{}) },
 		"trash":     func(ctx context.Context, a *app) error { return a.runTrash(ctx, c, project, listing.IDsOfAll) },

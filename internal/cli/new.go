@@ -231,6 +231,11 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 	a.noteWorkspaceNotes(workspaces.Workspaces...)
 	if setupErr == nil {
 		a.noteProvision(workspaces.Workspaces...)
+	}
+	if a.isShown() {
+		a.remarkShell(workspaces.Workspaces)
+	}
+	if setupErr == nil {
 		a.noteSetupNext(workspaces.Workspaces...)
 	}
 	if len(workspaces.Workspaces) > 0 {
@@ -298,7 +303,7 @@ func (a *app) printNew(workspaces []croft.Workspace) {
 	a.printTable(rows)
 }
 
-// printMade says on a terminal where the workspaces are, where they come from, and what is next.
+// printMade says on a terminal where the workspaces are, and where they come from.
 func (a *app) printMade(workspaces []croft.Workspace) {
 	var list []outcome
 	var origins []string
@@ -317,6 +322,10 @@ func (a *app) printMade(workspaces []croft.Workspace) {
 	for _, from := range origins {
 		a.remarkText(screen.Span{Text: from, Style: styleDim})
 	}
+}
+
+// remarkShell says that one can go into the first of new workspaces now.
+func (a *app) remarkShell(workspaces []croft.Workspace) {
 	if len(workspaces) > 0 {
 		a.remarkText(screen.Span{Text: "next: ", Style: styleDim}, command("croft sh "+shellWord(workspaces[0].Name)))
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/screen"
 )
 
 // noteProvision remarks once for each text what was done to make new workspaces usable. A workspace is named
@@ -23,7 +24,10 @@ func (a *app) noteProvision(workspaces ...croft.Workspace) {
 	}
 	for _, line := range lines {
 		if len(of[line]) < len(workspaces) {
-			a.note("%s: %s", strings.Join(of[line], ", "), line)
+			line = strings.Join(of[line], ", ") + ": " + line
+		}
+		if a.isShown() {
+			a.remarkText(screen.Span{Text: line, Style: styleDim})
 			continue
 		}
 		a.note("%s", line)
@@ -144,6 +148,9 @@ func provisionedText(p croft.ProvisionedPath) string {
 		return printable(p.Path) + " is made by a step" + why
 	case p.Files == 0:
 		return ""
+	}
+	if p.Files == 1 && p.Path != ".worktreeinclude" {
+		return verb + " " + printable(p.Path) + why
 	}
 	return fmt.Sprintf("%s %s of %s%s", verb, countNoun(p.Files, "file"), printable(p.Path), why)
 }

@@ -325,6 +325,9 @@ func (a *app) runRoundPresent(ctx context.Context, svc croft.Rounds, req croft.P
 		return nil
 	}
 	a.printNew([]croft.Workspace{*ws})
+	if a.isShown() {
+		a.remarkShell([]croft.Workspace{*ws})
+	}
 	a.note("then: croft review %s", ws.Name)
 	return nil
 }
