@@ -117,7 +117,7 @@ var mayImport = map[string][]string{
 	"internal/journal/txlog":         {},
 	"internal/journal/watch":         {},
 	"internal/check":                 {".", "internal/flock", "internal/fsx", "internal/git/...", "internal/proc"},
-	"internal/layout":                {".", "internal/pattern"},
+	"internal/layout":                {".", "internal/pattern", "internal/shellword"},
 	"internal/merge":                 {".", "internal/git/..."},
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/failpoint", "internal/fsx", "internal/git/..."},

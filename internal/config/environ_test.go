@@ -175,7 +175,7 @@ func TestInvalidVariablesAndFlags(t *testing.T) {
 
 func TestUnknownFlag(t *testing.T) {
 	_, err := newPlace(t).try(config.Input{Flags: map[string]string{"layuot": "x"}})
-	if e := wantInvalid(t, err, "layuot"); e.Hint != "did you mean layout?" {
+	if e := wantInvalid(t, err, "layuot"); e.Hint != "croft config --all" || e.Message != "flag: unknown key layuot, did you mean layout?" {
 		t.Errorf("hint is %q", e.Hint)
 	}
 }

@@ -35,12 +35,19 @@ func configError(at Source, problem string) *croft.Error {
 	}
 }
 
+// allSettings is the command that lists every key.
+const allSettings = "croft config --all"
+
+// meant stands in a message before the key that is nearest to the one that is unknown.
+const meant = ", did you mean "
+
 // unknownKeyError names the nearest of the keys that may stand there.
 func unknownKeyError(at Source, keys []Key, name string) *croft.Error {
 	err := configError(at, "unknown key "+name)
 	if near := nearest(keys, name); near != "" {
-		err.Hint = fmt.Sprintf("did you mean %s?", near)
+		err.Message += meant + near + "?"
 	}
+	err.Hint = allSettings
 	return err
 }
 

@@ -156,12 +156,15 @@ func (s *Set) addProblem(err error, consequence string) {
 // problemText is an error as one line, with what follows from it.
 func problemText(err error, consequence string) string {
 	e := croft.AsError("config", err)
-	text := e.Message
+	text, near, isNear := strings.Cut(e.Message, meant)
 	if e.Err != nil {
 		text += ": " + oneLine(e.Err.Error())
 	}
 	text += consequence
-	if e.Hint != "" {
+	switch {
+	case isNear:
+		text += "; " + strings.TrimPrefix(meant, ", ") + near
+	case e.Hint != "" && e.Hint != allSettings:
 		text += "; " + e.Hint
 	}
 	return text

@@ -90,7 +90,7 @@ func (s *Set) writable(c Change, file Source) (Key, any, error) {
 		err = checkLayout(key.Name, text)
 	}
 	if err != nil {
-		return key, nil, refuse(err.Error(), "")
+		return key, nil, refuse(err.Error(), "croft config get "+key.Name)
 	}
 	if own := s.withoutRepo(key.Name); file.Kind == KindRepo && isLooser(key.Guard, own.value, value) {
 		return key, nil, refuse(fmt.Sprintf("= %s would be ignored: a repository may only %s, and it is %s (%s)", format(value), guardPhrase(key.Guard), format(own.value), own.source), "")

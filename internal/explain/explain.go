@@ -225,7 +225,7 @@ func explainGit(e *croft.Error, err error) bool {
 	case errors.Is(err, gitdir.ErrNoRepository):
 		e.Code, e.Message, e.Hint = croft.NotARepo, "not in a git repository", "git init"
 		if e.Op == "create" {
-			e.Hint = "git init, or croft new --mode isolated to work on a copy of the directory"
+			e.Details = "croft new --mode isolated works on a copy of the directory"
 		}
 	case errors.Is(err, gitdir.ErrDeadWorktree):
 		e.Code, e.Message = croft.NotARepo, "this directory was a worktree, but its repository does not know it any more"

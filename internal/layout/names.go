@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // The limits, in bytes.
@@ -111,14 +112,21 @@ func sizeProblem(s string, limit int) string {
 	return ""
 }
 
+// tryText stands before a value that would be accepted.
+const tryText = "accepted would be "
+
 func nameError(noun, value, problem, suggestion string) error {
 	e := &croft.Error{
 		Code:    croft.InvalidName,
 		Op:      "name",
 		Message: noun + " " + quote(value) + " " + problem,
 	}
-	if suggestion != "" {
-		e.Hint = "try " + quote(suggestion)
+	switch {
+	case suggestion == "":
+	case noun == "name": // of a workspace
+		e.Hint = "croft new " + shellword.Quote(suggestion)
+	default: // no command takes it alone
+		e.Details = tryText + quote(suggestion)
 	}
 	return e
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 func TestCheckNameAccepts(t *testing.T) {
@@ -72,7 +73,7 @@ func TestCheckNameRefuses(t *testing.T) {
 			if !strings.HasPrefix(e.Message, "name "+strconv.Quote(tt.name)+" ") || !strings.Contains(e.Message, tt.problem) {
 				t.Errorf("message %q, want the value and %q", e.Message, tt.problem)
 			}
-			if want := "try " + strconv.Quote(tt.hint); e.Hint != want {
+			if want := "croft new " + shellword.Quote(tt.hint); e.Hint != want {
 				t.Errorf("hint %q, want %q", e.Hint, want)
 			}
 		})
@@ -90,7 +91,7 @@ func TestCheckBranch(t *testing.T) {
 		strings.Repeat("0a", 20), strings.Repeat("0A", 32),
 	} {
 		e := refused(t, layout.CheckBranch(branch), croft.InvalidName)
-		suggestion, err := strconv.Unquote(strings.TrimPrefix(e.Hint, "try "))
+		suggestion, err := strconv.Unquote(strings.TrimPrefix(e.Details, "accepted would be "))
 		if err != nil || layout.CheckBranch(suggestion) != nil {
 			t.Errorf("CheckBranch(%q): hint %q is not a valid branch", branch, e.Hint)
 		}
@@ -129,9 +130,9 @@ func TestCheckParts(t *testing.T) {
 			if !strings.HasPrefix(e.Message, noun+" ") {
 				t.Errorf("message %q does not start with %s", e.Message, noun)
 			}
-			suggestion, err := strconv.Unquote(strings.TrimPrefix(e.Hint, "try "))
+			suggestion, err := strconv.Unquote(strings.TrimPrefix(e.Details, "accepted would be "))
 			if err != nil || check(suggestion) != nil {
-				t.Errorf("%s %q: hint %q is not valid itself", noun, s, e.Hint)
+				t.Errorf("%s %q: %q is not valid itself", noun, s, e.Details)
 			}
 		}
 	}

@@ -151,7 +151,7 @@ func (p *Projects) requireCopyable(dir string) error {
 	for _, inside := range []string{home, p.Settings.Config().StateDir} {
 		if real, err := filepath.EvalSymlinks(inside); err == nil && inside != "" && IsWithin(real, dir) {
 			return &croft.Error{
-				Code: croft.NotARepo, Message: fmt.Sprintf("%s is no project: it holds %s", dir, inside), Hint: "git init, or croft new --mode legacy",
+				Code: croft.NotARepo, Message: fmt.Sprintf("%s is no project: it holds %s", dir, inside), Details: "croft new --mode legacy works in the directory itself", Hint: "git init",
 			}
 		}
 	}

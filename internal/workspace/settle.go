@@ -64,7 +64,7 @@ func refuseID(tx *journal.Tx, name string) error {
 	if err != nil {
 		return err
 	}
-	return &croft.Error{Code: croft.InvalidName, Workspace: name, Message: fmt.Sprintf("%q is the ID of something else", name), Hint: "choose another name"}
+	return &croft.Error{Code: croft.InvalidName, Workspace: name, Message: fmt.Sprintf("%q is the ID of something else, and no name", name)}
 }
 
 func settleName(tx *journal.Tx, r *project.Project, name string) (string, error) {
@@ -250,8 +250,8 @@ func (p *plan) settlePath(tx *journal.Tx, place func(slug string) (string, error
 
 func pathTakenError(name, path string) error {
 	return &croft.Error{
-		Code: croft.WorktreeExists, Workspace: name, Message: "something is already at the path", Details: path, Fields: map[string]string{"path": path},
-		Hint: "choose another name, or move it away",
+		Code: croft.WorktreeExists, Workspace: name, Message: "something is already at the path: another name, or a path that is free", Details: path,
+		Fields: map[string]string{"path": path},
 	}
 }
 
