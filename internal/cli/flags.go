@@ -12,10 +12,13 @@ import (
 // formerFlag keeps a name that a flag had before, for scripts: it is not shown, and means the
 // same. The letter was the flag's, too, if it is not empty.
 func formerFlag(cmd *cobra.Command, name, former, letter string) {
-	flag := cmd.Flag(name)
-	cmd.Flags().AddFlag(&pflag.Flag{
-		Name: former, Shorthand: letter, Usage: flag.Usage, Value: flag.Value, DefValue: flag.DefValue, NoOptDefVal: flag.NoOptDefVal, Hidden: true,
-	})
+	cmd.Flags().AddFlag(hiddenAlias(cmd.Flag(name), former, letter))
+}
+
+func hiddenAlias(flag *pflag.Flag, name, letter string) *pflag.Flag {
+	return &pflag.Flag{
+		Name: name, Shorthand: letter, Usage: flag.Usage, Value: flag.Value, DefValue: flag.DefValue, NoOptDefVal: flag.NoOptDefVal, Hidden: true,
+	}
 }
 
 // addIntoFlag adds the flag --into, the target that work goes to or is compared with.

@@ -50,3 +50,20 @@ func mustFind(t *testing.T, root *cobra.Command, args []string) *cobra.Command {
 	}
 	return cmd
 }
+
+// TestTargetMeansInto: where a command takes --into, --target means the same, and is not shown.
+func TestTargetMeansInto(t *testing.T) {
+	for _, words := range [][]string{{"merge"}, {"queue"}, {"queue", "hold"}, {"queue", "run"}, {"diff"}, {"review"}, {"apply"}} {
+		cmd, _, err := testRoot().Find(words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.ParseFlags([]string{"--target", "other"}); err != nil {
+			t.Errorf("%v: %v", words, err)
+			continue
+		}
+		if into, target := cmd.Flag("into"), cmd.Flag("target"); into.Value.String() != "other" || !target.Hidden || into.Hidden {
+			t.Errorf("%v: --into is %q", words, into.Value)
+		}
+	}
+}

@@ -74,7 +74,7 @@ workspace goes to the trash.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&isResolve, "resolve", false, "bring the target in instead, to resolve conflicts")
 	addWordFlag(cmd, &req.After, croft.AfterKeep, "keep", "", "keep the workspace")
-	flags.StringVar(&req.Target, "into", "", "another target")
+	addIntoFlag(cmd, &req.Target, "another target")
 	flags.StringVar((*string)(&req.Strategy), "strategy", "", "no-ff or squash")
 	flags.StringVarP(&req.Message, "message", "m", "", "of the merge")
 	flags.BoolVar(&isQueueOnly, "no-wait", false, "only put it in the queue")

@@ -42,6 +42,7 @@ func newQueueCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&req.Target, "into", "", "only the lane of this `branch`")
+	flags.AddFlag(hiddenAlias(flags.Lookup("into"), "target", ""))
 	addWordFlag(cmd, &req.Scope, croft.ScopeAll, "all", "", "also those that have ended")
 	cmd.Flags().IntVarP(&req.Limit, "limit", "L", 0, "show at most `N`, instead of 100")
 	cmd.AddCommand(
