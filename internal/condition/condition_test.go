@@ -372,7 +372,7 @@ func tableOfWork() []line {
 		{"a lock hides nothing", with(fresh(), func(f *Facts) {
 			f.Workspace.IsLocked, f.Workspace.LockReason, f.Workspace.State = true, "mine", croft.Creating
 		}), "making", "mine", ""},
-		{"hostile", with(committed(), func(f *Facts) { f.Workspace.Name = "x;rm'$HOME" }), "ahead", "2 commits", `croft merge 'x;rm'\''$HOME'`},
+		{"hostile", with(committed(), func(f *Facts) { f.Workspace.Name = "x;rm'$HOME" }), "ahead", "2 commits", `croft merge 'x;rm'"'"'$HOME'`},
 		{"hostile output", with(pending(croft.CheckFailed), func(f *Facts) { f.Merge.Message = "a\x1b[2J\nb" }), "check-failed", "a\uFFFD[2J", "croft logs x"},
 	}
 }

@@ -4,14 +4,21 @@ package shellword
 
 import "strings"
 
-// Quote returns a text as one word for a POSIX shell: as it is if no character of it means
-// anything to a shell, otherwise in single quotes.
+// Quote returns a text as one word that sh, bash, dash, zsh and fish read alike: as it is if no character of it means anything
+// to a shell, otherwise in single quotes. What they read differently within those stands outside of them: to fish
+// a backslash before a quote or another backslash is none of the text.
 func Quote(text string) string {
+	if IsSafe(text) {
+		return text
+	}
+	return "'" + strings.NewReplacer("'", `'"'"'`, `\`, `'\\'`).Replace(text) + "'"
+}
+
+// IsSafe reports whether a text is one word of any shell as it is. A word that begins with = is the path of a program to zsh, and
+// one with % is a job.
+func IsSafe(text string) bool {
 	isSafe := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./@%+=:,-", r)
 	}
-	if text != "" && strings.TrimFunc(text, isSafe) == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return text != "" && strings.TrimFunc(text, isSafe) == "" && !strings.ContainsRune("=%", rune(text[0]))
 }

@@ -11,22 +11,14 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Quoted puts a word that came from outside in quotes.
 func Quoted(word string) string { return strconv.Quote(word) }
 
-// ShellWord makes a word safe to paste into a shell: git allows quotes,
-// semicolons and dollar signs in the names of branches.
-func ShellWord(word string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./@%+=:,-", r)
-	}
-	if word != "" && strings.TrimFunc(word, safe) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
+// ShellWord makes a word safe to paste into a shell.
+func ShellWord(word string) string { return shellword.Quote(word) }
 
 // ShortCommit abbreviates a commit.
 func ShortCommit(commit string) string {
