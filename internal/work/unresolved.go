@@ -81,7 +81,11 @@ func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, re
 		Hint: "croft sh " + shellword.Quote(rec.Workspace.Name),
 	}
 	if len(toAdd) == len(lines) { // that is all that is left
-		left.Hint = "git -C " + shellword.Quote(filepath.ToSlash(tree.Path)) + " add --"
+		left.Hint = "git -C " + shellword.Quote(filepath.ToSlash(tree.Path))
+		if slices.ContainsFunc(toAdd, func(name string) bool { return strings.HasPrefix(name, ":") || strings.ContainsAny(name, `*?[\`) }) {
+			left.Hint += " --literal-pathspecs" // git would add others, too
+		}
+		left.Hint += " add --"
 		for _, name := range toAdd {
 			left.Hint += " " + shellword.Quote(name)
 		}
