@@ -142,7 +142,7 @@ var mayImport = map[string][]string{
 	"internal/oplog":     {".", "internal/flock", "internal/fsx", "internal/journal"},
 	"internal/once":      {".", "internal/failpoint", "internal/flock", "internal/journal", "internal/layout"},
 	"internal/explain": {
-		".", "internal/checkout", "internal/fsx", "internal/git/...", "internal/journal", "internal/provision", "internal/snapshot",
+		".", "internal/checkout", "internal/fsx", "internal/git/...", "internal/journal", "internal/provision", "internal/shellword", "internal/snapshot",
 	},
 
 	"internal/attempt": {".", "internal/journal", "internal/merge", "internal/shellword"},
@@ -159,7 +159,7 @@ var mayImport = map[string][]string{
 		".", "internal/checkout", "internal/failpoint", "internal/git/...", "internal/journal", "internal/layout", "internal/once", "internal/proc", "internal/project",
 		"internal/shellword",
 	},
-	"internal/base": {".", "internal/git/...", "internal/layout", "internal/project"},
+	"internal/base": {".", "internal/git/...", "internal/layout", "internal/project", "internal/shellword"},
 	"internal/radar": {
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal", "internal/project", "internal/work",
 	},
@@ -193,7 +193,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/rewind": {
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal", "internal/layout",
-		"internal/once", "internal/oplog", "internal/project", "internal/removal", "internal/snapshot", "internal/snapshot/restore", "internal/trash",
+		"internal/once", "internal/oplog", "internal/project", "internal/removal", "internal/shellword", "internal/snapshot", "internal/snapshot/restore", "internal/trash",
 		"internal/view",
 	},
 	"internal/rules": {
@@ -206,7 +206,7 @@ var mayImport = map[string][]string{
 	"internal/lane": {
 		".", "internal/actor", "internal/attempt", "internal/check", "internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
 		"internal/git/...", "internal/journal", "internal/layout", "internal/merge", "internal/once", "internal/oplog", "internal/owner", "internal/page", "internal/parallel", "internal/project", "internal/removal", "internal/rules",
-		"internal/run", "internal/work", "internal/workspace",
+		"internal/run", "internal/shellword", "internal/work", "internal/workspace",
 	},
 	"internal/resolve": {
 		".", "internal/checkout", "internal/failpoint", "internal/git/...", "internal/journal", "internal/merge", "internal/once", "internal/oplog",
@@ -221,11 +221,11 @@ var mayImport = map[string][]string{
 	},
 	"internal/round": {
 		".", "internal/base", "internal/checkout", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...",
-		"internal/journal", "internal/layout", "internal/once", "internal/project", "internal/removal", "internal/view", "internal/work", "internal/workspace",
+		"internal/journal", "internal/layout", "internal/once", "internal/project", "internal/removal", "internal/shellword", "internal/view", "internal/work", "internal/workspace",
 	},
 	"internal/upkeep": {
 		".", "internal/agentrun", "internal/checkout/worktree", "internal/equip", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
-		"internal/lane", "internal/once", "internal/owner", "internal/pool", "internal/proc", "internal/progress", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash",
+		"internal/lane", "internal/once", "internal/owner", "internal/pool", "internal/proc", "internal/progress", "internal/project", "internal/removal", "internal/review", "internal/round", "internal/shellword", "internal/trash",
 		"internal/workspace",
 	},
 	"internal/uninstall": {
@@ -309,7 +309,7 @@ var mayImport = map[string][]string{
 	// The daemon: the API over the Service, the streams of events, the process and its guard.
 	"internal/api":            {".", "internal/listjson"},
 	"internal/listjson":       {".", "internal/parallel"},
-	"internal/socket":         {".", "internal/fsx"}, // clients have it, too
+	"internal/socket":         {".", "internal/fsx", "internal/shellword"}, // clients have it, too
 	"internal/daemon":         {".", "internal/api", "internal/caller", "internal/daemon/guard", "internal/daemon/metrics", "internal/socket"},
 	"internal/daemon/agents":  {".", "internal/api", "internal/caller"},
 	"internal/daemon/guard":   {".", "internal/api", "internal/caller"},
@@ -317,7 +317,7 @@ var mayImport = map[string][]string{
 	"internal/daemon/metrics": {},
 	"internal/daemon/process": {
 		".", "internal/api", "internal/daemon", "internal/daemon/guard", "internal/daemon/keeper", "internal/daemon/metrics",
-		"internal/flock", "internal/socket", "internal/token",
+		"internal/flock", "internal/shellword", "internal/socket", "internal/token",
 	},
 	"internal/daemon/rest":    {".", "internal/api", "internal/caller", "internal/notice"},
 	"internal/daemon/stream":  {".", "internal/api", "internal/caller"},
@@ -327,7 +327,7 @@ var mayImport = map[string][]string{
 		"internal/dashboard", "internal/scope",
 	},
 	"internal/scope": {"."},
-	"internal/token": {".", "internal/flock", "internal/fsx"},
+	"internal/token": {".", "internal/flock", "internal/fsx", "internal/shellword"},
 	"docs/schema":    {},
 	"docs/openapi":   {},
 	"cmd/croft": {

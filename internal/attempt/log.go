@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // maxRead is how many bytes of a log one call returns.
@@ -41,7 +42,7 @@ func (l Logs) Read(ctx context.Context, req croft.CheckLogRequest) (*croft.Check
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &croft.Error{
 			Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: fmt.Sprintf("the output of the check %q is not kept any more", c.Command), Details: c.Tail,
-			Hint: "croft merge " + m.WorkspaceName,
+			Hint: "croft merge " + shellword.Quote(m.WorkspaceName),
 		}
 	}
 	if err != nil {
@@ -84,7 +85,7 @@ func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
 		if i := slices.IndexFunc(checks, func(c croft.Check) bool { return c.ID == id }); i >= 0 {
 			return checks[i], nil
 		}
-		return croft.Check{}, &croft.Error{Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: fmt.Sprintf("the merge has no check %q", id), Hint: "croft show " + m.WorkspaceName}
+		return croft.Check{}, &croft.Error{Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: fmt.Sprintf("the merge has no check %q", id), Hint: "croft show " + shellword.Quote(m.WorkspaceName)}
 	}
 	for _, is := range []func(croft.Check) bool{
 		func(c croft.Check) bool { return c.State == croft.TryRunning },
@@ -95,7 +96,7 @@ func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
 			return lastTry(m, checks[i]), nil
 		}
 	}
-	return croft.Check{}, &croft.Error{Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: "no check has run on this merge", Hint: "croft show " + m.WorkspaceName}
+	return croft.Check{}, &croft.Error{Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: "no check has run on this merge", Hint: "croft show " + shellword.Quote(m.WorkspaceName)}
 }
 
 // lastTry is the last run of a check's command on the same tree that went as that did: the one that decided.

@@ -66,16 +66,16 @@ func ConflictError(m journal.Merge, conflicts []croft.ConflictedPath) error {
 	for i, c := range conflicts {
 		paths[i] = c.Path
 	}
-	noun, hint := "files", "croft merge --resolve "+m.WorkspaceName
+	noun, hint := "files", "croft merge --resolve "+shellword.Quote(m.WorkspaceName)
 	if len(conflicts) == 1 {
 		noun = "file"
 	}
 	switch m.Kind {
 	case croft.KindMerge:
 	case croft.KindRevert:
-		hint = "croft revert --resolve " + m.WorkspaceName
+		hint = "croft revert --resolve " + shellword.Quote(m.WorkspaceName)
 	default:
-		hint = "croft diff " + m.WorkspaceName
+		hint = "croft diff " + shellword.Quote(m.WorkspaceName)
 	}
 	return &croft.Error{
 		Code: croft.Conflict, Message: fmt.Sprintf("%d %s in conflict with %s", len(conflicts), noun, m.Target),
@@ -89,7 +89,7 @@ func TargetMovedError(l croft.Lane) error {
 	for _, c := range l.Commits {
 		list = append(list, fmt.Sprintf("%.7s %s: %s", c.Commit, c.Author, c.Subject))
 	}
-	return &croft.Error{Code: croft.TargetMoved, Message: l.Message, Details: strings.Join(list, "\n"), Hint: "croft queue accept " + l.Target}
+	return &croft.Error{Code: croft.TargetMoved, Message: l.Message, Details: strings.Join(list, "\n"), Hint: "croft queue accept " + shellword.Quote(l.Target)}
 }
 
 // TargetMovesError returns the error for a target that others moved during so many tries.
@@ -98,7 +98,7 @@ func TargetMovesError(target string, tries int, over time.Duration) error {
 		Code:    croft.TargetMoved,
 		Message: fmt.Sprintf("%s keeps moving: others committed to it during each of %d tries in %v", target, tries, over.Round(time.Second)),
 		Details: "Nothing landed. The work is as it was submitted.",
-		Hint:    "croft queue run, when no process commits to " + target,
+		Hint:    "croft queue run, when no process commits to " + shellword.Quote(target),
 	}
 }
 

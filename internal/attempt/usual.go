@@ -8,6 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // usualOf is how many merges of a target, the last ones, are looked at for the usual time of a
@@ -44,7 +45,7 @@ func CheckFailedError(m journal.Merge, v merge.Verdict) error {
 	command, tail := failedCheck(v)
 	return &croft.Error{
 		Code: croft.CheckFailed, Message: fmt.Sprintf("merged with %s, the check %q fails", m.Target, command), Details: tail,
-		Hint: "croft logs " + m.WorkspaceName,
+		Hint: "croft logs " + shellword.Quote(m.WorkspaceName),
 	}
 }
 
@@ -53,7 +54,7 @@ func TargetBrokenError(target string, v merge.Verdict) error {
 	command, tail := failedCheck(v)
 	return &croft.Error{
 		Code: croft.TargetBroken, Message: fmt.Sprintf("the check %q fails on %s itself", command, target), Details: tail,
-		Hint: "git log " + target,
+		Hint: "git log " + shellword.Quote(target),
 	}
 }
 

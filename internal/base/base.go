@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Start is the commit that a workspace begins with, and the target for its work.
@@ -150,7 +151,7 @@ func fetch(ctx context.Context, s project.Location, base, branch string) error {
 			return err // the configuration may have one that the user did not accept yet
 		}
 		return &croft.Error{
-			Code: croft.BaseNotFound, Message: fmt.Sprintf("the repository has no remote %q to fetch from", remote), Hint: "croft new without --fresh, or git remote add " + remote + " URL",
+			Code: croft.BaseNotFound, Message: fmt.Sprintf("the repository has no remote %q to fetch from", remote), Hint: "croft new without --fresh, or git remote add " + shellword.Quote(remote) + " URL",
 		}
 	}
 	return s.Git.Fetch(ctx, remote)

@@ -241,8 +241,8 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 // nextInConflict is what a person does with the files in conflict of a workspace. A merge takes only files for resolved
 // that were staged.
 func nextInConflict(name string) string {
-	name = shellWord(name)
-	return "croft sh " + name + ", edit, git add, then croft merge " + name
+	word := shellWord(name)
+	return "croft sh " + word + ", edit, git add, then croft merge " + word
 }
 
 // printResolution says on a terminal what came into a workspace, and what is to be resolved there.

@@ -328,7 +328,7 @@ func (a *app) runRoundPresent(ctx context.Context, svc croft.Rounds, req croft.P
 	if a.isShown() {
 		a.remarkShell([]croft.Workspace{*ws})
 	}
-	a.note("then: croft review %s", ws.Name)
+	a.note("then: croft review %s", shellWord(ws.Name))
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (a *app) runSessionStart(ctx context.Context, svc croft.Rounds, req croft.S
 		return nil
 	}
 	a.printLine(string(ses.ID))
-	a.note("croft round start %s --agents 3", sessionName(*ses))
+	a.note("croft round start %s --agents 3", shellWord(sessionName(*ses)))
 	return nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/rewind"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/trash"
 	"github.com/croft-sh/croft/internal/work"
 )
@@ -321,7 +322,7 @@ func (d *examination) findBroken(ctx context.Context) error {
 			d.reportLostBranch(ctx, rec)
 		case checkout.Missing:
 			d.reportFinding(findMissing, w.Name, "Its directory is neither at "+w.Path+" nor near there. If it was moved or its drive is not mounted, bring it back. "+
-				"If it was deleted, croft remove --force "+w.Name+" ends it, and keeps what git has of it.", nil)
+				"If it was deleted, croft remove --force "+shellword.Quote(w.Name)+" ends it, and keeps what git has of it.", nil)
 		case checkout.Unregistered:
 			d.reportFinding(findUnregistered, w.Name, "Git does not know its directory any more; the files are there.", func() error { return d.registerAgain(ctx, w.ID) })
 		case checkout.Foreign:

@@ -150,7 +150,7 @@ func (svc *Equipment) lockSetup(r *project.Project, rec journal.Record) (*flock.
 	lock, err := flock.Try(filepath.Join(SetupDir(r), string(rec.Workspace.ID)))
 	if errors.Is(err, flock.ErrHeld) {
 		err = &croft.Error{
-			Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: "it is being set up by another process", Hint: "croft show " + rec.Workspace.Name,
+			Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: "it is being set up by another process", Hint: "croft show " + shellword.Quote(rec.Workspace.Name),
 		}
 	}
 	return lock, err

@@ -9,7 +9,6 @@
 package explain
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +32,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/provision"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
@@ -185,7 +185,7 @@ func explainSubmodule(e *croft.Error, err error) bool {
 	if broken, ok := errors.AsType[*git.SubmoduleBrokenError](err); ok {
 		e.Code, e.Details = croft.GitFailed, broken.Err.Error()
 		e.Message = fmt.Sprintf("commit %.7s of the submodule %q is not whole in the workspace: files, trees or commits that it needs are missing or damaged", broken.Commit, broken.Path)
-		e.Hint, e.Err = fmt.Sprintf("git fsck --full, in %s; then the same command again", broken.Work), nil
+		e.Hint, e.Err = fmt.Sprintf("git fsck --full, in %s; then the same command again", shellword.Quote(broken.Work)), nil
 		return true
 	}
 	local, ok := errors.AsType[*git.SubmoduleError](err)
@@ -194,7 +194,7 @@ func explainSubmodule(e *croft.Error, err error) bool {
 	}
 	e.Code, e.Details = croft.SubmoduleLocal, local.Work
 	e.Message = fmt.Sprintf("commit %.7s of the submodule %q is in the workspace alone, and the project has no copy of the submodule", local.Commit, local.Path)
-	e.Hint, e.Err = fmt.Sprintf("git submodule update --init -- %s, in the project; or push it from %s; then the same command again", local.Path, local.Work), nil
+	e.Hint, e.Err = fmt.Sprintf("git submodule update --init -- %s, in the project; or push it from %s; then the same command again", shellword.Quote(local.Path), shellword.Quote(local.Work)), nil
 	return true
 }
 
@@ -205,7 +205,7 @@ func explainEdited(e *croft.Error, err error) bool {
 		return false
 	}
 	e.Code, e.Message, e.Details, e.Err = croft.WorkspaceDirty, edited.Error(), edited.Path, nil
-	e.Hint = "croft role update --force " + cmp.Or(e.Workspace, "NAME")
+	e.Hint = "croft role update --force " + quotedOr(e.Workspace, "NAME")
 	return true
 }
 
@@ -234,11 +234,11 @@ func explainGit(e *croft.Error, err error) bool {
 		e.Code, e.Message = croft.NotARepo, "git does not trust this repository, because it belongs to another user"
 		e.Hint = "git config --global --add safe.directory <the repository>"
 		if owner, ok := errors.AsType[*gitcmd.OwnerError](err); ok {
-			e.Details, e.Hint = owner.Error(), "git config --global --add safe.directory "+owner.Top
+			e.Details, e.Hint = owner.Error(), "git config --global --add safe.directory "+shellword.Quote(owner.Top)
 		}
 	case errors.As(err, &private):
 		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's own git directory is not as Croft made it", private.Error()
-		e.Hint = "croft remove --force " + cmp.Or(e.Workspace, "<the workspace>")
+		e.Hint = "croft remove --force " + quotedOr(e.Workspace, "<the workspace>")
 	case errors.Is(err, worktree.ErrIndexLocked):
 		e.Code, e.Message, e.Details = croft.WorkspaceBusy, "a git is at work in the workspace", err.Error()
 		e.Hint = "wait for it, or delete the lock if no git is running"
@@ -309,7 +309,7 @@ func explainJournal(e *croft.Error, err error) bool {
 	}
 	if revision, ok := errors.AsType[*journal.RevisionError](err); ok {
 		e.Code, e.Message, e.Err = croft.RevisionChanged, "it was changed since it was looked at: "+revision.Error(), nil
-		e.Details, e.Hint = "Nothing was changed.", "croft show "+cmp.Or(e.Workspace, "<the workspace>")
+		e.Details, e.Hint = "Nothing was changed.", "croft show "+quotedOr(e.Workspace, "<the workspace>")
 		e.Fields = map[string]string{"revision": strconv.Itoa(revision.Have), "wanted": strconv.Itoa(revision.Want)}
 		return true
 	}
@@ -372,4 +372,12 @@ func explainConfig(e *croft.Error, err error) bool {
 	}
 	e.Err = nil
 	return true
+}
+
+// quotedOr is a name as a word of a command, or what stands for it where none is known.
+func quotedOr(name, otherwise string) string {
+	if name == "" {
+		return otherwise
+	}
+	return shellword.Quote(name)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // errNextTurn says that a merge cannot be judged before the merges below it in the stack
@@ -43,7 +44,7 @@ func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *m
 	if clash := clashingPaths(chosen, changed); len(clash) > 0 {
 		return &croft.Error{
 			Code: croft.BaseMoved, Message: fmt.Sprintf("%s has moved since the review, and changed %s of it", m.Target, project.Count(len(clash), "file")),
-			Details: strings.Join(clash, "\n"), Hint: "croft review " + m.WorkspaceName,
+			Details: strings.Join(clash, "\n"), Hint: "croft review " + shellword.Quote(m.WorkspaceName),
 		}
 	}
 	if tip == target {

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/run"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // FinishWork commits the work of an agent that has ended, and releases the lease of the
@@ -142,7 +143,7 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 	m := journal.Merge{
 		Merge: croft.Merge{
 			ID: project.NewID(), RepoID: r.ID, Kind: croft.KindMerge, WorkspaceName: w.Name, Workspace: w.ID, Target: w.Target, State: croft.MergeDone,
-			Status: croft.MergePending, Message: "waits for croft merge or croft discard", Hint: "croft merge " + w.Name,
+			Status: croft.MergePending, Message: "waits for croft merge or croft discard", Hint: "croft merge " + shellword.Quote(w.Name),
 			SubmittedAt: svc.Now(), EndedAt: svc.Now(),
 		},
 		Act: project.NewID(),
@@ -161,14 +162,14 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 	}
 	// A target that cannot be read has none of the work, as far as is known.
 	if nothing, err := isEmpty(ctx, r, w, m.Merge); nothing && err == nil {
-		m.Message, m.Hint = "there is nothing to merge; waits for work, or croft discard", "croft discard "+w.Name
+		m.Message, m.Hint = "there is nothing to merge; waits for work, or croft discard", "croft discard "+shellword.Quote(w.Name)
 	}
 	landed, err := svc.landedBefore(ctx, r, w, m)
 	if err != nil {
 		return nil, err
 	}
 	if landed != "" {
-		m.Message, m.Hint = "all of its work was merged before", "croft remove "+w.Name
+		m.Message, m.Hint = "all of its work was merged before", "croft remove "+shellword.Quote(w.Name)
 	}
 	if req.Outcome != croft.Succeeded {
 		m.Message = fmt.Sprintf("the agent %s; %s", map[croft.Outcome]string{croft.Failed: "failed", croft.Killed: "was killed"}[req.Outcome], m.Message)

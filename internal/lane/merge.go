@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/page"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // listLimit is how many merges that have ended are listed unless the caller asks for
@@ -241,7 +242,7 @@ func (svc *Lanes) applyQueueAction(tx *journal.Tx, m *journal.Merge, req croft.Q
 	case croft.QueueFirst:
 		m.Priority = highest + 1
 	case croft.QueueCancel:
-		m.Cancel("taken out of the queue", "croft merge "+m.WorkspaceName, svc.Now())
+		m.Cancel("taken out of the queue", "croft merge "+shellword.Quote(m.WorkspaceName), svc.Now())
 		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeCanceled, *m)))
 	default:
 		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no action %q", req.Action)}

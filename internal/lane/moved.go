@@ -17,6 +17,7 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // laneCommits is how many of the commits that the lane did not make are named.
@@ -170,7 +171,7 @@ func (svc *Lanes) AcceptMoved(ctx context.Context, s project.Location, req croft
 	if rec != nil {
 		return nil, &croft.Error{
 			Code: croft.TargetMoved, Message: "a target cannot be accepted from inside a workspace, where agents work", Details: rec.Workspace.Path,
-			Hint: "croft queue accept " + req.Target + ", in the project",
+			Hint: "croft -C " + shellword.Quote(rec.Workspace.Repo) + " queue accept " + shellword.Quote(req.Target),
 		}
 	}
 	if err := layout.CheckBranch(req.Target); err != nil {

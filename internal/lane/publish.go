@@ -25,6 +25,7 @@ import (
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // publication is the intent to move a target. It is in the journal before the target
@@ -231,7 +232,7 @@ func (svc *Lanes) rejectLocked(ctx context.Context, r *project.Project, pub publ
 		}
 		if err := svc.rejectMerge(ctx, m, nil, &croft.Error{
 			Code: croft.GitFailed, Message: fmt.Sprintf("%s is locked by another git", pub.Target), Details: cause.Error(),
-			Hint: "wait for it, or delete the lock if no git is running; then croft merge " + m.WorkspaceName,
+			Hint: "wait for it, or delete the lock if no git is running; then croft merge " + shellword.Quote(m.WorkspaceName),
 		}); err != nil {
 			return err
 		}
@@ -245,7 +246,7 @@ func hostError(target string, cause error) error {
 	if dirty, ok := errors.AsType[*git.HostDirtyError](cause); ok {
 		return &croft.Error{
 			Code: croft.HostDirty, Message: fmt.Sprintf("%s is checked out in %s, and %s", target, dirty.Path, dirty.Cause),
-			Details: strings.Join(dirty.Files, "\n"), Hint: "git -C " + dirty.Path + " status",
+			Details: strings.Join(dirty.Files, "\n"), Hint: "git -C " + shellword.Quote(dirty.Path) + " status",
 		}
 	}
 	if unwritten, ok := errors.AsType[*git.HostWriteError](cause); ok {
@@ -266,7 +267,7 @@ func hostUnwrittenError(target string, e *git.HostWriteError) error {
 	out := &croft.Error{
 		Code:    why.Code,
 		Message: fmt.Sprintf("%s is checked out in %s, which could not be written and is as it was: %s", target, e.Path, why.Message),
-		Details: e.Err.Error(), Hint: cmp.Or(why.Hint, "git -C "+e.Path+" status"),
+		Details: e.Err.Error(), Hint: cmp.Or(why.Hint, "git -C "+shellword.Quote(e.Path)+" status"),
 	}
 	if out.Code == croft.Internal {
 		out.Code = croft.GitFailed

@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // ShowRevert returns the merge that a revert would undo, the merges that came after it,
@@ -50,7 +51,7 @@ func (svc *Lanes) PlanRevert(ctx context.Context, r *project.Project, req croft.
 	if req.Target != "" && req.Target != plan.Target {
 		return nil, m, &croft.Error{
 			Code: croft.TargetMoved, Workspace: m.WorkspaceName, Message: fmt.Sprintf("%s has moved since you looked", m.Target), Details: plan.Target,
-			Hint: "croft revert " + m.WorkspaceName,
+			Hint: "croft revert " + shellword.Quote(m.WorkspaceName),
 		}
 	}
 	conflicts, isNothing, err := TryRevert(ctx, r, m, plan.Target)

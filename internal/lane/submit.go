@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/parallel"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // submission is the input of submitWork.
@@ -199,7 +200,7 @@ func isEmpty(ctx context.Context, r *project.Project, w croft.Workspace, m croft
 func (svc *Lanes) checkSubmission(ctx context.Context, r *project.Project, w croft.Workspace, m croft.Merge) error {
 	switch m.Target {
 	case "":
-		return &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft merge --into BRANCH " + w.Name}
+		return &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft merge --into BRANCH " + shellword.Quote(w.Name)}
 	case w.Branch:
 		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is the workspace's own branch", m.Target)}
 	}

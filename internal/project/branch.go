@@ -35,9 +35,9 @@ func ExplainBranch(rec journal.Record, err error) error {
 		return BranchInUseError(w.Branch, wrong.Elsewhere)
 	case wrong.Symbolic != "":
 		e.Message = fmt.Sprintf("branch %q is a symbolic ref to %s, so that a commit would move that", w.Branch, wrong.Symbolic)
-		e.Hint = "git symbolic-ref --delete refs/heads/" + w.Branch
+		e.Hint = "git symbolic-ref --delete refs/heads/" + shellword.Quote(w.Branch)
 	case wrong.IsGone:
-		e.Message = fmt.Sprintf("branch %q is gone, and a commit there would have no history; git branch %s COMMIT makes it again", w.Branch, w.Branch)
+		e.Message = fmt.Sprintf("branch %q is gone, and a commit there would have no history; git branch %s COMMIT makes it again", w.Branch, shellword.Quote(w.Branch))
 		e.Hint = "git -C " + shellword.Quote(w.Path) + " reflog"
 	case wrong.IsDiverged:
 		e.Message = fmt.Sprintf("branch %q was moved in the repository, and the workspace has gone another way on it", w.Branch)
@@ -46,14 +46,14 @@ func ExplainBranch(rec journal.Record, err error) error {
 		e.Hint = TakeOwnCommits(w, wrong.At)
 	case w.Branch == "":
 		e.Message = fmt.Sprintf("HEAD is on %s, and the workspace was made without a branch", namedBranch(wrong.On))
-		e.Hint = "git -C " + w.Path + " switch --detach"
+		e.Hint = "git -C " + shellword.Quote(w.Path) + " switch --detach"
 	default:
 		e.Message = fmt.Sprintf("HEAD is on %s, and the workspace's branch is %q", namedBranch(wrong.On), w.Branch)
-		e.Hint = "git -C " + w.Path + " switch " + w.Branch
+		e.Hint = "git -C " + shellword.Quote(w.Path) + " switch " + shellword.Quote(w.Branch)
 		if wrong.IsAhead {
-			e.Hint = "git -C " + w.Path + " switch -C " + w.Branch
+			e.Hint = "git -C " + shellword.Quote(w.Path) + " switch -C " + shellword.Quote(w.Branch)
 		} else if wrong.At != "" {
-			e.Hint += " && git -C " + w.Path + " merge " + wrong.At
+			e.Hint += " && git -C " + shellword.Quote(w.Path) + " merge " + wrong.At
 		}
 	}
 	return e
@@ -110,7 +110,7 @@ func (p *Projects) BranchOf(ctx context.Context, r *Project, target string) (str
 	}
 	return "", &croft.Error{
 		Code: croft.TargetMoved, Message: fmt.Sprintf("%s was a branch, and was made a symbolic ref to %s", target, to),
-		Hint: fmt.Sprintf("git log %s; then git symbolic-ref --delete refs/heads/%s, and git branch %s COMMIT", to, target, target),
+		Hint: fmt.Sprintf("git log %s; then git symbolic-ref --delete refs/heads/%s, and git branch %s COMMIT", shellword.Quote(to), shellword.Quote(target), shellword.Quote(target)),
 	}
 }
 
@@ -128,7 +128,7 @@ func (p *Projects) RefuseIsolatedTarget(ctx context.Context, r *Project, m croft
 			return &croft.Error{
 				Code: croft.BranchInUse, Details: w.Path,
 				Message: fmt.Sprintf("%s is the branch of the isolated workspace %s, whose refs are its own: a merge would not reach it", m.Target, w.Name),
-				Hint:    fmt.Sprintf("croft merge --into %s %s", cmp.Or(w.Target, "BRANCH"), m.WorkspaceName),
+				Hint:    fmt.Sprintf("croft merge --into %s %s", shellword.Quote(cmp.Or(w.Target, "BRANCH")), shellword.Quote(m.WorkspaceName)),
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // OwnLock begins the reason of every git worktree lock that Croft sets for itself.
@@ -47,7 +48,7 @@ func (r *Project) GuardLock(rec journal.Record) error {
 		return err
 	}
 	return &croft.Error{
-		Code: croft.WorkspaceLocked, Message: lockedMessage(reason), Hint: "croft unlock " + rec.Workspace.Name,
+		Code: croft.WorkspaceLocked, Message: lockedMessage(reason), Hint: "croft unlock " + shellword.Quote(rec.Workspace.Name),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
@@ -139,7 +140,7 @@ func inOneLine(text string) string {
 // NotReadyError says that a workspace cannot be used yet.
 func NotReadyError(code croft.Code, rec journal.Record) error {
 	w := rec.Workspace
-	e := &croft.Error{Code: code, Workspace: w.Name, Message: "the workspace is not ready: it is " + string(w.State), Hint: "croft show " + w.Name}
+	e := &croft.Error{Code: code, Workspace: w.Name, Message: "the workspace is not ready: it is " + string(w.State), Hint: "croft show " + shellword.Quote(w.Name)}
 	if w.State == croft.Creating {
 		e.Message = "the workspace is not ready: it is being made, or its files are being put back"
 	}

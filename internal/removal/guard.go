@@ -244,7 +244,7 @@ func guardForeign(r *project.Project, rec journal.Record) error {
 
 // moveAwayHint is the hint for a workspace at whose path something else lies.
 func moveAwayHint(w croft.Workspace) string {
-	return "move it away, then croft remove --force " + w.Name + ", which keeps what git has of it"
+	return "move it away, then croft remove --force " + shellword.Quote(w.Name) + ", which keeps what git has of it"
 }
 
 // BrokenError always returns a WorkspaceBroken error, with a hint that fits what is
@@ -305,7 +305,7 @@ func (svc *Removals) guardLate(ctx context.Context, r *project.Project, rec jour
 		}
 		return &croft.Error{
 			Code: croft.WorkspaceDirty, Message: project.Count(n, "commit") + " came after what was merged", Details: now,
-			Hint: "croft merge " + rec.Workspace.Name,
+			Hint: "croft merge " + shellword.Quote(rec.Workspace.Name),
 		}
 	}
 	return nil
@@ -328,6 +328,6 @@ func dirtyError(w croft.Workspace, st *croft.Status) error {
 		shown = append(slices.Clone(shown[:20]), fmt.Sprintf("and %d more", len(st.Paths)-20))
 	}
 	return &croft.Error{
-		Code: croft.WorkspaceDirty, Message: message, Details: strings.Join(shown, "\n"), Hint: "croft remove --yes " + w.Name,
+		Code: croft.WorkspaceDirty, Message: message, Details: strings.Join(shown, "\n"), Hint: "croft remove --yes " + shellword.Quote(w.Name),
 	}
 }

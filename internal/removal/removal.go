@@ -41,6 +41,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/view"
 )
 
@@ -117,7 +118,7 @@ func (svc *Removals) RequireShown(ctx context.Context, r *project.Project, rec j
 	}
 	return &croft.Error{
 		Code: croft.WorkChanged, Message: "its work has changed since it was shown", Details: "Nothing was moved.",
-		Hint: "croft diff " + rec.Workspace.Name,
+		Hint: "croft diff " + shellword.Quote(rec.Workspace.Name),
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/progress"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // RemoveRequested removes the workspaces of a request, each by itself. One that is
@@ -259,7 +260,7 @@ func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, r *project.Project, w c
 		if !isWholeMerge(m) || !svc.isCancelable(r, m) {
 			continue
 		}
-		m.Cancel("its workspace was removed", "croft restore "+w.Name, svc.Now())
+		m.Cancel("its workspace was removed", "croft restore "+shellword.Quote(w.Name), svc.Now())
 		if err := errors.Join(tx.PutMerge(&m), tx.Emit(svc.MergeEvent(croft.EventMergeCanceled, m))); err != nil {
 			return nil, err
 		}
@@ -283,7 +284,7 @@ func (svc *Removals) guardMerges(r *project.Project, waiting []journal.Merge, w 
 			}
 			return &croft.Error{
 				Code: croft.WorkspaceBusy, Workspace: w.Name, Message: fmt.Sprintf("its merge into %s %s; the work would land although the workspace was removed", m.Target, waits),
-				Details: string(m.ID), Hint: "croft queue run, or croft queue cancel " + w.Name,
+				Details: string(m.ID), Hint: "croft queue run, or croft queue cancel " + shellword.Quote(w.Name),
 			}
 		default:
 			return landingError(m, w)

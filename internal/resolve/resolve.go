@@ -31,6 +31,7 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/rewind"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/view"
 	"github.com/croft-sh/croft/internal/work"
 	"github.com/croft-sh/croft/internal/workspace"
@@ -74,7 +75,7 @@ func (svc *Resolver) resolveAs(ctx context.Context, s project.Location, rec jour
 	if what := tree.Progress(); what != "" {
 		return nil, &croft.Error{
 			Code: croft.InProgress, Message: fmt.Sprintf("a %s is in progress in the workspace", what), Details: w.Path,
-			Hint: "croft merge " + w.Name,
+			Hint: "croft merge " + shellword.Quote(w.Name),
 		}
 	}
 	if err := svc.RequireBranch(ctx, s.Project, rec); err != nil {
@@ -194,7 +195,7 @@ func (svc *Resolver) commitAndBringIn(ctx context.Context, r *project.Project, r
 		if try == resolveTries {
 			return "", nil, &croft.Error{
 				Code: croft.WorkspaceDirty, Message: fmt.Sprintf("files that are not committed are in the way of what %s has", to.Target),
-				Details: cmp.Or(strings.Join(unclean.Files, "\n"), err.Error()), Hint: "git -C " + rec.Workspace.Path + " status",
+				Details: cmp.Or(strings.Join(unclean.Files, "\n"), err.Error()), Hint: "git -C " + shellword.Quote(rec.Workspace.Path) + " status",
 			}
 		}
 	}

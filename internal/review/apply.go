@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // ApplyParts queues the chosen part of a review. The workspace may be gone. It fails with ReviewNotFound if the review is
@@ -36,7 +37,7 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 	}
 	if req.Workspace != "" && !croft.RefNames(req.Workspace, work.Workspace, work.WorkspaceName) {
 		return nil, &croft.Error{
-			Code: croft.InvalidRequest, Message: fmt.Sprintf("the review is of %q", work.WorkspaceName), Hint: "croft review " + req.Workspace,
+			Code: croft.InvalidRequest, Message: fmt.Sprintf("the review is of %q", work.WorkspaceName), Hint: "croft review " + shellword.Quote(req.Workspace),
 		}
 	}
 	choices, err := merge.Choose(work.Files, req.Paths, req.Hunks, req.Edits)

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // maxPart is how many bytes of a file one call returns.
@@ -79,13 +80,13 @@ func (c *comparison) find(ctx context.Context, path string, side croft.Side) (ob
 		if slices.ContainsFunc(c.HeldBack, func(held string) bool { return held == text || isBelow(text, held) }) {
 			return object.TreeEntry{}, &croft.Error{
 				Code: croft.FileHeldBack, Workspace: c.WorkspaceName, Message: fmt.Sprintf("%q is held back: it is not part of the work", text), Fields: fields,
-				Hint: "croft diff " + c.WorkspaceName,
+				Hint: "croft diff " + shellword.Quote(c.WorkspaceName),
 			}
 		}
 	}
 	missing := &croft.Error{
 		Code: croft.FileNotFound, Workspace: c.WorkspaceName, Message: fmt.Sprintf("there is no file %q", text), Fields: fields,
-		Hint: "croft diff --name-only " + c.WorkspaceName,
+		Hint: "croft diff --name-only " + shellword.Quote(c.WorkspaceName),
 	}
 	if commit == "" {
 		return object.TreeEntry{}, missing

@@ -46,6 +46,7 @@ import (
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/trash"
 	"github.com/croft-sh/croft/internal/work"
 )
@@ -197,7 +198,7 @@ func (svc *Reviews) findWork(ctx context.Context, r *project.Project, rec journa
 	case w.Mode == croft.ModeLegacy:
 		return nil, "", &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to compare", Hint: "git diff"}
 	case target == "" && why == toKeep:
-		return nil, "", &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft diff --into BRANCH " + w.Name}
+		return nil, "", &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft diff --into BRANCH " + shellword.Quote(w.Name)}
 	case w.State != croft.Ready:
 		return nil, "", project.NotReadyError(croft.WorkspaceBroken, rec)
 	}

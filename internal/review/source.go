@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/work"
 )
 
@@ -224,7 +225,7 @@ func (svc *Reviews) findMerge(ctx context.Context, r *project.Project, m journal
 		return out, err
 	}
 	if m.Head == "" {
-		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the merge names no commit: nothing was submitted", Hint: "croft show " + m.WorkspaceName}
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the merge names no commit: nothing was submitted", Hint: "croft show " + shellword.Quote(m.WorkspaceName)}
 	}
 	var err error
 	if out.TargetCommit, err = r.Git.ReadRef(ctx, "refs/heads/"+m.Target); err != nil {

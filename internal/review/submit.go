@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // SubmitMerge submits the work of a workspace to its lane. If the request names a commit
@@ -41,13 +42,13 @@ func (svc *Reviews) seenWork(ctx context.Context, r *project.Project, w croft.Wo
 	}
 	if w.ID != work.Workspace {
 		return nil, &croft.Error{
-			Code: croft.InvalidRequest, Workspace: w.Name, Message: fmt.Sprintf("the review is of %q", work.WorkspaceName), Hint: "croft review " + w.Name,
+			Code: croft.InvalidRequest, Workspace: w.Name, Message: fmt.Sprintf("the review is of %q", work.WorkspaceName), Hint: "croft review " + shellword.Quote(w.Name),
 		}
 	}
 	if to := cmp.Or(target, w.Target); to != work.Target {
 		return nil, &croft.Error{
 			Code: croft.InvalidRequest, Workspace: w.Name, Message: fmt.Sprintf("the review compares with %q, and the work goes to %q", work.Target, to),
-			Hint: fmt.Sprintf("croft review %s --into %s", w.Name, to),
+			Hint: fmt.Sprintf("croft review %s --into %s", shellword.Quote(w.Name), shellword.Quote(to)),
 		}
 	}
 	head, err := r.Git.ReadCommit(ctx, work.Head)

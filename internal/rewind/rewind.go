@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/snapshot"
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
@@ -209,7 +210,7 @@ func (svc *Rewinds) trashRewound(ctx context.Context, r *project.Project, op *op
 	if err != nil {
 		stays := &croft.Error{
 			Code: croft.CleanupFailed, Message: "the workspace was restored from the trash and not brought back to the snapshot",
-			Details: err.Error(), Hint: "croft remove " + rec.Workspace.Name, Err: cause,
+			Details: err.Error(), Hint: "croft remove " + shellword.Quote(rec.Workspace.Name), Err: cause,
 		}
 		return errors.Join(stays, op.EndUndone(ctx, cause.Error()))
 	}
@@ -368,7 +369,7 @@ func (svc *Rewinds) guardBranch(ctx context.Context, r *project.Project, rec jou
 	}
 	return &croft.Error{
 		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q has moved since, and the workspace is not on it", head.Branch), Details: tip,
-		Hint: "git switch " + head.Branch,
+		Hint: "git switch " + shellword.Quote(head.Branch),
 	}
 }
 
@@ -381,7 +382,7 @@ func requireSameBranch(rec journal.Record, head snapshot.Head) error {
 	return &croft.Error{
 		Code: croft.WrongBranch, Workspace: rec.Workspace.Name, Details: rec.Workspace.Path,
 		Message: fmt.Sprintf("the snapshot was taken on branch %q, and the workspace's branch is %q", head.Branch, rec.Workspace.Branch),
-		Hint:    "croft snapshot --list " + rec.Workspace.Name,
+		Hint:    "croft snapshot --list " + shellword.Quote(rec.Workspace.Name),
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/work"
 )
 
@@ -177,7 +178,7 @@ func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal
 // stays open, because the checkout may have uncommitted work.
 func seatAwayError(ses *journal.Session, t *journal.Round, rec journal.Record, h checkout.Health) error {
 	why := croft.AsError("round", project.BrokenError(rec, h))
-	again := fmt.Sprintf("croft round end %s --number %d", cmp.Or(ses.Name, string(ses.ID)), t.Number)
+	again := fmt.Sprintf("croft round end %s --number %d", shellword.Quote(cmp.Or(ses.Name, string(ses.ID))), t.Number)
 	kept := "what is committed"
 	if rec.Workspace.Mode == croft.ModeIsolated {
 		kept = "what was committed when Croft last looked"

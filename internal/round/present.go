@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
@@ -100,7 +101,7 @@ func (svc *Rounds) findWinner(ctx context.Context, ses *journal.Session, g journ
 			if rec.Workspace.State != croft.Trashed {
 				return won{}, &croft.Error{
 					Code: croft.RoundBusy, Message: fmt.Sprintf("round %d of %s is still open", t.Number, seat.Agent),
-					Hint: "croft round end " + cmp.Or(ses.Name, string(ses.ID)),
+					Hint: "croft round end " + shellword.Quote(cmp.Or(ses.Name, string(ses.ID))),
 				}
 			}
 			if rec.Trash == nil || rec.Trash.Tip == "" {
@@ -179,7 +180,7 @@ func (svc *Rounds) findFinal(ctx context.Context, g journal.SessionRepo, home, t
 		if rec.Workspace.Base != tip {
 			return nil, &croft.Error{
 				Code: croft.RoundBusy, Message: "the session presents something else already", Details: rec.Workspace.Path,
-				Hint: "croft remove " + rec.Workspace.Name,
+				Hint: "croft remove " + shellword.Quote(rec.Workspace.Name),
 			}
 		}
 		r, err := svc.ByID(ctx, g.ID)

@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
@@ -127,7 +128,7 @@ func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req crof
 			if slices.Contains(req.Agents, seat.Agent) && !seat.Ended {
 				return nil, &croft.Error{
 					Code: croft.RoundBusy, Workspace: seat.Agent, Message: fmt.Sprintf("round %d is still open for %s", t.Number, seat.Agent),
-					Hint: "croft round end " + cmp.Or(ses.Name, string(ses.ID)),
+					Hint: "croft round end " + shellword.Quote(cmp.Or(ses.Name, string(ses.ID))),
 				}
 			}
 		}

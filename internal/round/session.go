@@ -32,6 +32,7 @@ import (
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/view"
 	"github.com/croft-sh/croft/internal/work"
 	"github.com/croft-sh/croft/internal/workspace"
@@ -118,7 +119,7 @@ func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was
 	if err != nil && ses.Name != "" {
 		if open, ferr := svc.Journal.OpenSessions(ctx, ses.Name); ferr == nil && slices.ContainsFunc(open, func(o journal.Session) bool { return o.RepoID == ses.RepoID }) {
 			err = &croft.Error{
-				Code: croft.WorktreeExists, Message: fmt.Sprintf("a session %q is open already", ses.Name), Hint: "croft session end " + ses.Name,
+				Code: croft.WorktreeExists, Message: fmt.Sprintf("a session %q is open already", ses.Name), Hint: "croft session end " + shellword.Quote(ses.Name),
 			}
 		}
 	}

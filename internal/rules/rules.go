@@ -25,6 +25,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Rules reads the rules of all targets.
@@ -111,7 +112,7 @@ func (svc *Rules) Guard(ctx context.Context, attempts *mergetree.Session, m jour
 	if !file.IsFile() {
 		return true, &croft.Error{
 			Code: croft.ConfigInvalid, Message: rulesFile + " is not a regular file in the result",
-			Hint: "make it one in the workspace, then croft merge " + m.WorkspaceName,
+			Hint: "make it one in the workspace, then croft merge " + shellword.Quote(m.WorkspaceName),
 		}
 	}
 	o, err := attempts.Read(ctx, file.OID)
@@ -121,7 +122,7 @@ func (svc *Rules) Guard(ctx context.Context, attempts *mergetree.Session, m jour
 	if _, err := svc.Settings.AtTarget(m.WorkspaceName+":"+rulesFile, o.Data); err != nil {
 		why := *croft.AsError("merge", err)
 		why.Details = why.Hint
-		why.Hint = fmt.Sprintf("mend %s in the workspace, then croft merge %s", rulesFile, m.WorkspaceName)
+		why.Hint = fmt.Sprintf("mend %s in the workspace, then croft merge %s", rulesFile, shellword.Quote(m.WorkspaceName))
 		return true, &why
 	}
 	return true, nil

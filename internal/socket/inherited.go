@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // firstInherited is the first descriptor that a service manager hands over.
@@ -105,7 +106,7 @@ func ListenTCP(addr string) (net.Listener, error) {
 	if host == "" {
 		return nil, &croft.Error{
 			Code: croft.InvalidRequest, Op: "serve", Message: fmt.Sprintf("%q has no address before its port; the daemon serves this machine only", addr),
-			Hint: "croft serve --tcp=127.0.0.1:" + port,
+			Hint: "croft serve --tcp=127.0.0.1:" + shellword.Quote(port),
 		}
 	}
 	if host == "localhost" {

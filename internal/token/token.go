@@ -26,6 +26,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 const (
@@ -100,7 +101,7 @@ func (s *Store) Make(ctx context.Context, req Request) (croft.Token, string, err
 		}
 		if slices.ContainsFunc(all, func(r record) bool { return r.Name == req.Name || string(r.ID) == req.Name }) {
 			return nil, &croft.Error{
-				Code: croft.InvalidName, Op: "token", Message: fmt.Sprintf("there is a token called %q already", req.Name), Hint: "croft token revoke " + req.Name,
+				Code: croft.InvalidName, Op: "token", Message: fmt.Sprintf("there is a token called %q already", req.Name), Hint: "croft token revoke " + shellword.Quote(req.Name),
 			}
 		}
 		return append(all, made), nil

@@ -38,7 +38,7 @@ func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref strin
 		}
 		return journal.Record{}, &croft.Error{
 			Code: croft.WorktreeNotFound, Workspace: live.Workspace.Name, Message: "the workspace is there already", Details: live.Workspace.Path,
-			Hint: "croft show " + live.Workspace.Name,
+			Hint: "croft show " + shellword.Quote(live.Workspace.Name),
 		}
 	}
 	return journal.Record{}, &croft.Error{
@@ -189,7 +189,7 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 		}
 		return &croft.Error{
 			Code: croft.BranchExists, Message: message, Details: tip,
-			Hint: fmt.Sprintf("git branch -m %s %s-2, then restore again", w.Branch, w.Branch),
+			Hint: fmt.Sprintf("git branch -m %s %s, then restore again", shellword.Quote(w.Branch), shellword.Quote(w.Branch+"-2")),
 		}
 	}
 	if used := r.Git.CheckedOut(w.Branch, r.Trees.At(project.SpecOf(rec)).Admin); len(used) > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/once"
 	"github.com/croft-sh/croft/internal/pattern"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // uninstallAll uninstalls Croft from every known repository, and deletes the state if all
@@ -105,7 +106,7 @@ func notThereError(known journal.Repo) error {
 	return &croft.Error{
 		Code: croft.NotARepo, Message: fmt.Sprintf("the repository is not at %s", known.Path),
 		Details: "It was moved or deleted, or its drive is not mounted. Nothing of it was forgotten.",
-		Hint:    "bring it back, or run croft uninstall where it is now; if it was deleted: croft uninstall --forget --repo " + known.Path,
+		Hint:    "bring it back, or run croft uninstall where it is now; if it was deleted: croft uninstall --forget --repo " + shellword.Quote(known.Path),
 	}
 }
 

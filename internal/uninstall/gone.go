@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/trash"
 )
 
@@ -109,7 +110,7 @@ func requireGone(known journal.Repo, path string) error {
 	}
 	return &croft.Error{
 		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("something is at %s: it is not gone", path), Details: "Nothing was forgotten.",
-		Hint: "croft uninstall --repo " + known.Path, Err: err,
+		Hint: "croft uninstall --repo " + shellword.Quote(known.Path), Err: err,
 	}
 }
 

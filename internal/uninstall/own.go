@@ -75,7 +75,7 @@ func (p *uninstallPlan) leaveTrash(ctx context.Context, rec journal.Record) erro
 			Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name,
 			Message: "the directory of a removed workspace cannot be seen: it was moved or deleted, or its drive is not mounted",
 			Details: rec.Trash.Dir + "\nNothing was removed or forgotten.",
-			Hint:    "bring it back; if it was deleted: croft uninstall --forget --repo " + filepath.Dir(rec.Trash.Dir),
+			Hint:    "bring it back; if it was deleted: croft uninstall --forget --repo " + shellword.Quote(filepath.Dir(rec.Trash.Dir)),
 		}
 	}
 	return nil

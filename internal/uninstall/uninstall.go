@@ -26,6 +26,7 @@ import (
 	"github.com/croft-sh/croft/internal/pool"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/radar"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/trash"
 	"github.com/croft-sh/croft/internal/workspace"
 )
@@ -214,7 +215,7 @@ func (svc *Uninstaller) refuseUninstall(ctx context.Context, r *project.Project,
 	var isolated []string
 	for _, rec := range records {
 		if w := rec.Workspace; w.State != croft.Trashed && w.Mode == croft.ModeIsolated {
-			isolated = append(isolated, w.Name)
+			isolated = append(isolated, shellword.Quote(w.Name))
 		}
 	}
 	if len(isolated) > 0 {
@@ -341,7 +342,7 @@ func (svc *Uninstaller) uninstallGit(ctx context.Context, p *uninstallPlan) erro
 		case err == nil && now == b.Commit:
 			continue
 		case err == nil:
-			return &croft.Error{Code: croft.BranchExists, Message: fmt.Sprintf("branch %q is there already", b.Branch), Hint: "git branch -m " + b.Branch + " OTHER"}
+			return &croft.Error{Code: croft.BranchExists, Message: fmt.Sprintf("branch %q is there already", b.Branch), Hint: "git branch -m " + shellword.Quote(b.Branch) + " OTHER"}
 		case !errors.Is(err, refs.ErrNoRef):
 			return err
 		}

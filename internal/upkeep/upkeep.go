@@ -29,6 +29,7 @@ import (
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/review"
 	"github.com/croft-sh/croft/internal/round"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/trash"
 )
 
@@ -120,7 +121,7 @@ func guardUnmerged(rec journal.Record, req croft.ReapRequest, isDone, isKept boo
 		return nil
 	}
 	e := &croft.Error{
-		Code: croft.WorkspaceDirty, Message: "it has commits that its target does not have", Hint: "croft merge " + rec.Workspace.Name + ", or croft remove " + rec.Workspace.Name,
+		Code: croft.WorkspaceDirty, Message: "it has commits that its target does not have", Hint: "croft merge " + shellword.Quote(rec.Workspace.Name) + ", or croft remove " + shellword.Quote(rec.Workspace.Name),
 	}
 	if restarted && !isSubagent {
 		e.Message += ", and the machine was restarted since"

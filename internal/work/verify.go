@@ -22,6 +22,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // isVerified reports whether a workspace was verified, or made, since the machine was
@@ -42,7 +43,7 @@ func (svc *Commits) RequireVerified(ctx context.Context, r *project.Project, rec
 	return &croft.Error{
 		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Message: "its files look damaged since the machine was restarted",
 		Details: strings.Join(found, "\n"),
-		Hint:    "look with git status in " + rec.Workspace.Path + ", then commit the files there that are right, and restore the others",
+		Hint:    "look with git status in " + shellword.Quote(rec.Workspace.Path) + ", then commit the files there that are right, and restore the others",
 	}
 }
 

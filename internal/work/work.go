@@ -29,6 +29,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Commits finds and commits uncommitted work.
@@ -49,7 +50,7 @@ func (svc *Commits) FindUncommitted(ctx context.Context, r *project.Project, rec
 	if what := tree.Progress(); what != "" && what != "merge" {
 		return w, &croft.Error{
 			Code: croft.InProgress, Message: fmt.Sprintf("a %s is in progress in the workspace", what), Details: tree.Path,
-			Hint: fmt.Sprintf("git -C %s %s --continue", tree.Path, what),
+			Hint: fmt.Sprintf("git -C %s %s --continue", shellword.Quote(tree.Path), what),
 		}
 	}
 	if as.Conflicts == WrittenIsResolved {
@@ -197,7 +198,7 @@ func requireSeen(ctx context.Context, r *project.Project, rec journal.Record, he
 func workChangedError(rec journal.Record) error {
 	return &croft.Error{
 		Code: croft.WorkChanged, Message: "the workspace has other work than what was seen", Details: "Nothing was committed or submitted.",
-		Hint: "croft diff " + rec.Workspace.Name,
+		Hint: "croft diff " + shellword.Quote(rec.Workspace.Name),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // Blocked is a new branch that git cannot make because of another branch: one name is a
@@ -42,13 +43,13 @@ func (svc *Workspaces) branchBlockedError(ctx context.Context, r *project.Projec
 	if owner == nil {
 		return &croft.Error{
 			Code: croft.BranchBlocked, Message: fmt.Sprintf("branch %q cannot exist beside branch %q", b.Branch, b.By),
-			Hint: fmt.Sprintf("git branch -m %s %s, or choose another prefix with the setting \"branch\"", b.By, freeBranchName(b)),
+			Hint: fmt.Sprintf("git branch -m %s %s, or choose another prefix with the setting \"branch\"", shellword.Quote(b.By), shellword.Quote(freeBranchName(b))),
 		}
 	}
 	return &croft.Error{
 		Code:    croft.BranchBlocked,
 		Message: fmt.Sprintf("branch %q cannot exist beside branch %q of workspace %s", b.Branch, b.By, owner.Workspace.Name),
-		Hint:    "croft new " + otherName(b.Workspace),
+		Hint:    "croft new " + shellword.Quote(otherName(b.Workspace)),
 	}
 }
 
@@ -61,11 +62,11 @@ func (svc *Workspaces) RestoreBlockedError(ctx context.Context, r *project.Proje
 	}
 	why := &croft.Error{
 		Code: croft.BranchBlocked, Message: fmt.Sprintf("branch %q cannot exist beside branch %q, which came since", b.Branch, b.By),
-		Hint: fmt.Sprintf("git branch -m %s %s, then croft restore %s", b.By, freeBranchName(b), b.Workspace),
+		Hint: fmt.Sprintf("git branch -m %s %s, then croft restore %s", shellword.Quote(b.By), shellword.Quote(freeBranchName(b)), shellword.Quote(b.Workspace)),
 	}
 	if owner != nil {
 		why.Details = owner.Workspace.Path
-		why.Hint = fmt.Sprintf("croft remove %s, then croft restore %s", owner.Workspace.Name, b.Workspace)
+		why.Hint = fmt.Sprintf("croft remove %s, then croft restore %s", shellword.Quote(owner.Workspace.Name), shellword.Quote(b.Workspace))
 	}
 	return why
 }
@@ -98,7 +99,7 @@ func blockedByEachOtherError(plans []*plan) error {
 			}
 			return &croft.Error{
 				Code: croft.BranchBlocked, Message: fmt.Sprintf("branch %q cannot exist beside branch %q", branch, other),
-				Hint: fmt.Sprintf("croft new %s %s", q.record.Workspace.Name, otherName(p.record.Workspace.Name)),
+				Hint: fmt.Sprintf("croft new %s %s", shellword.Quote(q.record.Workspace.Name), shellword.Quote(otherName(p.record.Workspace.Name))),
 			}
 		}
 	}

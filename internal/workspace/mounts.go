@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // MountsFor lists the directories and files that a container has to mount to work in a
@@ -26,7 +27,7 @@ func (svc *Workspaces) MountsFor(ctx context.Context, s project.Location, rec jo
 	}
 	m := &croft.Mounts{Workspace: w.ID, Workdir: cmp.Or(req.Workdir, s.Config.Containers.Workdir)}
 	if !path.IsAbs(m.Workdir) || path.Clean(m.Workdir) != m.Workdir || m.Workdir == "/" {
-		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no directory for a workspace in a container", m.Workdir), Hint: "croft mounts --workdir /workspace " + w.Name}
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no directory for a workspace in a container", m.Workdir), Hint: "croft mounts --workdir /workspace " + shellword.Quote(w.Name)}
 	}
 	m.Mounts = []croft.Mount{{Source: w.Path, Target: m.Workdir}}
 	// The owner of the files is rarely the user of the container, and git refuses a

@@ -78,7 +78,7 @@ func (svc *Workspaces) planAll(ctx context.Context, s project.Location, parts []
 		}
 		if isNamed := func(other *plan) bool { return p.req.Name != "" && other.req.Name == p.req.Name }; slices.ContainsFunc(plans[:i], isNamed) {
 			return nil, &croft.Error{
-				Code: croft.WorktreeExists, Workspace: p.req.Name, Message: fmt.Sprintf("%s was asked for twice", p.req.Name), Hint: "croft new " + p.req.Name,
+				Code: croft.WorktreeExists, Workspace: p.req.Name, Message: fmt.Sprintf("%s was asked for twice", p.req.Name), Hint: "croft new " + shellword.Quote(p.req.Name),
 			}
 		}
 		plans[i] = p

@@ -18,6 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/owner"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/shellword"
 )
 
 // settlePlan gives a plan its name, branch and path. It runs in the transaction that
@@ -78,7 +79,7 @@ func settleName(tx *journal.Tx, r *project.Project, name string) (string, error)
 		}
 		if err == nil {
 			err = &croft.Error{
-				Code: croft.WorktreeExists, Workspace: name, Message: "a workspace of that name exists already", Details: other.Workspace.Path, Hint: "croft sh " + name,
+				Code: croft.WorktreeExists, Workspace: name, Message: "a workspace of that name exists already", Details: other.Workspace.Path, Hint: "croft sh " + shellword.Quote(name),
 				Fields: map[string]string{
 					"path": other.Workspace.Path, "workspace": string(other.Workspace.ID), "made": other.Workspace.CreatedAt.UTC().Format(time.RFC3339),
 				},

@@ -20,6 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/daemon/keeper"
 	"github.com/croft-sh/croft/internal/daemon/metrics"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/shellword"
 	"github.com/croft-sh/croft/internal/socket"
 	"github.com/croft-sh/croft/internal/token"
 )
@@ -175,7 +176,7 @@ func RunningError(running Status, tcp []string) error {
 	e.Message += fmt.Sprintf(", as process %d", running.PID)
 	if len(tcp) > 0 && len(running.TCP) == 0 {
 		e.Message += ", without a port for browsers"
-		e.Hint = "croft serve --stop, then croft serve --detach --tcp=" + tcp[0]
+		e.Hint = "croft serve --stop, then croft serve --detach --tcp=" + shellword.Quote(tcp[0])
 	}
 	return e
 }
