@@ -125,7 +125,7 @@ func addKeyFlag(cmd *cobra.Command, key *string) {
 }
 
 func registerCompletion(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc(flag, onlyPlain(complete)); err != nil {
 		panic("completion for a flag that is not there: " + flag)
 	}
 }

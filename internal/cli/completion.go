@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -35,18 +37,59 @@ func takesShell(cmd *cobra.Command, args []string) error {
 }
 
 func writeCompletion(root *cobra.Command, shell string, w io.Writer) error {
+	var script strings.Builder
+	var err error
 	switch shell {
 	case "bash":
-		if _, err := io.WriteString(w, bashWords); err != nil {
-			return err
-		}
-		return root.GenBashCompletionV2(w, true)
+		script.WriteString(bashWords)
+		err = root.GenBashCompletionV2(&script, true)
 	case "zsh":
-		return root.GenZshCompletion(w)
+		err = root.GenZshCompletion(&script)
 	case "fish":
-		return root.GenFishCompletion(w, true)
+		err = root.GenFishCompletion(&script, true)
 	default:
 		return root.GenPowerShellCompletionWithDesc(w)
+	}
+	if err != nil {
+		return err
+	}
+	evaluated := evaluatedWords()[shell]
+	if strings.Count(script.String(), evaluated.by) != 1 {
+		return errors.New("the completions of " + shell + " evaluate words in another way than it is known here")
+	}
+	_, err = io.WriteString(w, strings.Replace(script.String(), evaluated.by, evaluated.quoted, 1))
+	return err
+}
+
+// evaluatedWords are the lines of each shell's completions that put the words together which were typed, to evaluate them, and what
+// stands in their place: words that could run something are quoted before. Others are left for the shell to expand, as the ~ of
+// a directory. Words that were typed in quotes are then completed with their quotes, and mostly with nothing.
+func evaluatedWords() map[string]struct{ by, quoted string } {
+	return map[string]struct{ by, quoted string }{
+		"bash": {`    args=("${words[@]:1}")
+`, `    local word
+    args=()
+    for word in "${words[@]:1}"; do
+        case $word in *[\` + "`" + `\(\)\;\|\&\<\>]* | *$'\n'*) printf -v word %q "$word" ;; esac
+        args+=("$word")
+    done
+`},
+		"zsh": {`    requestComp="${words[1]} __complete ${words[2,-1]}"
+`, `    local word
+    requestComp="${words[1]} __complete"
+    for word in "${(@)words[2,-1]}"; do
+        case $word in *[\` + "`" + `\(\)\;\|\&\<\>]*) word=${(q)word} ;; esac
+        requestComp+=" $word"
+    done
+`},
+		"fish": {`    set -l requestComp "CROFT_ACTIVE_HELP=0 $args[1] __complete $args[2..-1] $lastArg"
+`, `    set -l words
+    for word in $args[2..-1]
+        string match -qr '^(~|\$[A-Za-z_][A-Za-z0-9_]*|[A-Za-z0-9_./@%+=:,-])[A-Za-z0-9_./@%+=:,-]*$' -- $word; or set word (string escape -- $word)
+        set -a words $word
+    end
+    set -l requestComp "CROFT_ACTIVE_HELP=0 $args[1] __complete $words $lastArg"
+`},
 	}
 }
 

@@ -28,6 +28,9 @@ func (a *app) addCompletions(root *cobra.Command) {
 		} else if cmd.HasParent() && cmd.Use == cmd.Name() && cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !cmd.HasSubCommands() { // it takes nothing
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
+		if cmd.ValidArgsFunction != nil {
+			cmd.ValidArgsFunction = onlyPlain(cmd.ValidArgsFunction)
+		}
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			complete, ok := values[flag.Name]
 			if _, has := cmd.GetFlagCompletionFunc(flag.Name); !ok || has || flag.Value.Type() == "bool" {
@@ -186,6 +189,18 @@ func (a *app) completeIf(isMeant func(*croft.Workspace) bool) cobra.CompletionFu
 			slices.Sort(offers)
 			return offers, nil
 		})
+	}
+}
+
+// onlyPlain leaves out the words that a shell does not read as they are. bash puts what several have in common into the line without
+// quotes, and evaluates the line when Tab is pressed again: an agent that makes two branches with one beginning would have it run.
+func onlyPlain(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		offers, directive := complete(cmd, args, word)
+		return slices.DeleteFunc(slices.Clone(offers), func(offer cobra.Completion) bool {
+			name, _, _ := strings.Cut(offer, "\t")
+			return shellWord(name) != name
+		}), directive
 	}
 }
 

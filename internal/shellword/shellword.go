@@ -8,17 +8,17 @@ import "strings"
 // to a shell, otherwise in single quotes. What they read differently within those stands outside of them: to fish
 // a backslash before a quote or another backslash is none of the text.
 func Quote(text string) string {
-	if IsSafe(text) {
+	if isPlain(text) {
 		return text
 	}
 	return "'" + strings.NewReplacer("'", `'"'"'`, `\`, `'\\'`).Replace(text) + "'"
 }
 
-// IsSafe reports whether a text is one word of any shell as it is. A word that begins with = is the path of a program to zsh, and
+// isPlain reports whether a text is one word of any shell as it is. A word that begins with = is the path of a program to zsh, and
 // one with % is a job.
-func IsSafe(text string) bool {
-	isSafe := func(r rune) bool {
+func isPlain(text string) bool {
+	isLiteral := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./@%+=:,-", r)
 	}
-	return text != "" && strings.TrimFunc(text, isSafe) == "" && !strings.ContainsRune("=%", rune(text[0]))
+	return text != "" && strings.TrimFunc(text, isLiteral) == "" && !strings.ContainsRune("=%", rune(text[0]))
 }
