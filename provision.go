@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,7 +16,7 @@ type ProvisionState string
 const (
 	ProvisionReady      ProvisionState = "ready"      // all that the configuration asks for is there
 	ProvisionPending    ProvisionState = "pending"    // it was begun, and not all of it was done
-	ProvisionUnapproved ProvisionState = "unapproved" // commands wait for a person's approval
+	ProvisionUnapproved ProvisionState = "unapproved" // commands, or variables, wait for a person's approval
 	ProvisionFailed     ProvisionState = "failed"     // a command failed, or did not leave what it has to make
 )
 
@@ -100,7 +101,7 @@ type Provision struct {
 	Why   string            `json:"why,omitempty"` // a few words about State, unless it is ready
 	Paths []ProvisionedPath `json:"paths,omitempty"`
 	Steps []ProvisionedStep `json:"steps,omitempty"`
-	// Unapproved are the commands that nobody has approved. Hash is theirs: Approve takes it.
+	// Unapproved are the commands and variables that nobody has approved. Hash is theirs: Approve takes it.
 	Unapproved []string `json:"unapproved,omitempty"`
 	Hash       string   `json:"hash,omitempty"`
 	// Brought is how many files the call brought in or renewed, and Ran how many commands it ran, in
@@ -111,6 +112,26 @@ type Provision struct {
 	// PlanProvision. DriftLeft is how many more there are than it names.
 	Drift     []Drift `json:"drift,omitempty"`
 	DriftLeft int     `json:"driftLeft,omitempty"`
+}
+
+// variablePrefix begins the entries of Unapproved that are variables.
+const variablePrefix = "variable "
+
+// WaitingVariables returns how many variables of croft.toml are not set because nobody has approved them.
+func (p Provision) WaitingVariables() int {
+	n := 0
+	for _, text := range p.Unapproved {
+		if strings.HasPrefix(text, variablePrefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// WaitsForVariablesOnly reports whether variables wait for an approval, and nothing else does: the workspace is usable.
+func (p Provision) WaitsForVariablesOnly() bool {
+	n := p.WaitingVariables()
+	return n > 0 && n == len(p.Unapproved)
 }
 
 // DriftState says how a file that was brought into a workspace differs from what came in.

@@ -30,6 +30,7 @@ func TestProvisionTwice(t *testing.T) {
 	r.Write("croft.toml", "[ports]\ncount = 2\n[env]\nWHERE = \"{port}\"\n")
 	r.Commit("settings")
 	e := engineIn(t, r, 0)
+	approveSetup(t, e)
 	create(t, e, croft.CreateRequest{Name: "a"})
 	was := show(t, e, "a")
 	r.Write("croft.toml", "[ports]\ncount = 3\n[env]\nWHERE = \"elsewhere\"\n")

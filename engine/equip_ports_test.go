@@ -53,6 +53,7 @@ func TestMovedPortsWriteThroughNothing(t *testing.T) {
 	r.Write("croft.toml", "[ports]\ncount = 2\n[env]\nWHERE = \"{port}\"\n")
 	r.Commit("settings")
 	e := engineIn(t, r, 0)
+	approveSetup(t, e)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
 	file, victim := filepath.Join(w.Path, ".croft.env"), filepath.Join(t.TempDir(), "victim")
 	gittest.WriteFile(t, victim, "mine\n")
@@ -99,15 +100,28 @@ func TestCommitChoosesNoVariables(t *testing.T) {
 	r.Write("croft.toml", "[ports]\ncount = 2\n[env]\nMODE = \"test\"\nWHERE = \"{port}\"\n")
 	r.Commit("settings")
 	e := engineIn(t, r, 0)
+	approveSetup(t, e)
 	r.Git("checkout", "--quiet", "-b", "agent")
 	r.Write("croft.toml", "[ports]\ncount = 2\n[env]\nMODE = \"evil\"\nWHERE = \"{port}\"\nEXTRA = \"+!touch x\"\n")
 	r.Commit("an agent's")
 	r.Git("checkout", "--quiet", "main")
 	w := create(t, e, croft.CreateRequest{Name: "a", Base: "agent"})
+	if w.Env["WHERE"] != "" {
+		t.Errorf("the approval of another set-up: %v", w.Env)
+	}
+	own, err := e.Checks(t.Context(), croft.ChecksRequest{Workspace: "a", Of: croft.OfSetup})
+	if err == nil {
+		_, err = e.Approve(t.Context(), croft.ApproveRequest{Workspace: "a", Of: croft.OfSetup, Hash: own.Hash})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := w.Notes
+	w = show(t, e, "a")
 	if w.Env["MODE"] != "" || w.Env["EXTRA"] != "" || w.Env["WHERE"] != fmt.Sprint(w.Ports[0].Port) {
 		t.Errorf("%v", w.Env)
 	}
-	if notes := strings.Join(w.Notes, "\n"); !strings.Contains(notes, "EXTRA in [env] is ignored") || !strings.Contains(notes, "MODE in [env] is ignored") {
+	if notes := strings.Join(notes, "\n"); !strings.Contains(notes, "EXTRA in [env] is ignored") || !strings.Contains(notes, "MODE in [env] is ignored") {
 		t.Errorf("notes: %s", notes)
 	}
 	plan, err := e.PlanProvision(t.Context(), croft.PlanProvisionRequest{Workspace: "a"})
@@ -130,7 +144,7 @@ func TestCommitChoosesNoVariables(t *testing.T) {
 	}
 	bare := filepath.Join(t.TempDir(), "bare.git")
 	r.Git("clone", "--quiet", "--bare", r.Dir, bare)
-	if w := create(t, open(t, bare, &engine.Options{Environ: r.Env}), croft.CreateRequest{Name: "c", Base: "agent"}); w.Env["MODE"] != "evil" {
+	if w := create(t, open(t, bare, &engine.Options{Environ: r.Env}), croft.CreateRequest{Name: "c", Base: "agent"}); w.Env["MODE"] != "" {
 		t.Errorf("of a bare repository: %v", w.Env)
 	}
 }

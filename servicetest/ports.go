@@ -18,6 +18,7 @@ type portScenarios struct{}
 func (portScenarios) Moved(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, "croft.toml", "[ports]\nnames = [\"web\", \"api\"]\n[env]\nAPI = \"http://localhost:{port.api}\"\n")
 	f.Service = f.with("ports.count", "4")
+	approveSetup(t, f)
 	was, other := f.create(croft.CreateRequest{Name: "a"}), f.create(croft.CreateRequest{Name: "b"})
 	req := croft.UpdateRequest{Key: "k", Workspace: "a", Ports: croft.PortsMove, IfRevision: was.Revision}
 	got, err := f.UpdateWorkspace(t.Context(), req)

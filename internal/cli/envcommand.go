@@ -40,6 +40,7 @@ func (a *app) runEnv(ctx context.Context, svc finder, req croft.WorkspaceRequest
 	if len(unknown) > 0 {
 		a.note("its ports and the variables of croft.toml are not known here: only Croft's record has them, and this process cannot read it; a .croft.env in the workspace may tell")
 	}
+	a.noteVariables(ws)
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		line := name + "=" + shellWord(variables[name])
 		if isExport {

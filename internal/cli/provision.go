@@ -298,6 +298,13 @@ func (r *runningSetUps) String() string {
 func (a *app) noteSetup(p *croft.Provision, name string) {
 	switch p.State {
 	case croft.ProvisionUnapproved:
+		if n := p.WaitingVariables(); n > 0 {
+			a.note("%s", waitingVariables(n))
+		}
+		if p.WaitsForVariablesOnly() {
+			a.remarkNext("croft config trust --setup" + name)
+			return
+		}
 		a.note("%s not run: nobody has approved them", countNoun(countCommands(p.Unapproved), "command"))
 		a.remarkNext("croft config trust --setup" + name)
 	case croft.ProvisionFailed:

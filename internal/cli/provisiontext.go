@@ -115,10 +115,31 @@ func provisionLines(p *croft.Provision) []string {
 	if len(filled) > 0 {
 		lines = append(lines, "filled "+submodulesText(filled))
 	}
-	if p.State != croft.ProvisionReady {
+	if n := p.WaitingVariables(); n > 0 {
+		lines = append(lines, waitingVariables(n))
+	}
+	if p.State != croft.ProvisionReady && !p.WaitsForVariablesOnly() {
 		lines = append(lines, strings.TrimSuffix(string(p.State)+": "+p.Why, ": "))
 	}
 	return lines
+}
+
+// waitingVariables says how many variables are not set.
+func waitingVariables(n int) string {
+	if n == 1 {
+		return "1 variable of croft.toml waits for your approval"
+	}
+	return fmt.Sprintf("%d variables of croft.toml wait for your approval", n)
+}
+
+// noteVariables says which of a workspace's variables its shell or its agent does not have, and what sets them.
+func (a *app) noteVariables(ws *croft.Workspace) {
+	if ws.Provision == nil {
+		return
+	}
+	if n := ws.Provision.WaitingVariables(); n > 0 {
+		a.note("%s: croft config trust --setup %s", waitingVariables(n), shellWord(ws.Name))
+	}
 }
 
 // submodulesText names submodules, the first ones of many.

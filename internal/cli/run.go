@@ -212,7 +212,13 @@ func (a *app) workspaceToRun(ctx context.Context, svc runner, opts runOptions, n
 		ws, err := svc.Workspace(ctx, a.workspaceRequest(names))
 		switch {
 		case err == nil:
-			return ws, a.setUpAgain(ctx, svc, ws)
+			if ws.Provision == nil || ws.Provision.State == croft.ProvisionReady {
+				return ws, nil
+			}
+			if err := a.setUpAgain(ctx, svc, ws); err != nil {
+				return nil, err
+			}
+			return svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: croft.ByID(ws.ID)}) // it may have variables that were approved since
 		case len(names) == 0 || !errors.Is(err, croft.WorktreeNotFound):
 			return nil, err
 		}
@@ -238,9 +244,6 @@ func (a *app) workspaceToRun(ctx context.Context, svc runner, opts runOptions, n
 
 // setUpAgain goes on with the set-up of a workspace that is not set up.
 func (a *app) setUpAgain(ctx context.Context, svc runner, ws *croft.Workspace) error {
-	if ws.Provision == nil || ws.Provision.State == croft.ProvisionReady {
-		return nil
-	}
 	stop := a.startProgress("setting up " + ws.Name)
 	err := setUpOne(ctx, svc, ws, croft.ProvisionSteps, "")
 	stop()

@@ -41,6 +41,7 @@ func (a *app) runSh(ctx context.Context, svc finder, req croft.WorkspaceRequest)
 			Hint:    "croft show " + shellWord(ws.Name),
 		}
 	}
+	a.noteVariables(ws)
 	a.note("%s: %s on %s, leave with exit", ws.Name, a.shownPath(ws.Path), orDash(ws.Branch))
 	status, err := a.env.Shell(ctx, ws.Path, ws.Environ())
 	if err != nil {

@@ -27,8 +27,8 @@ approves whatever a candidate puts behind it: its Makefile, its tests, its build
 scripts all run as you, before anything is merged.
 
 With --setup it is about the commands that set new workspaces up ([[provision.step]],
-[[provision.probe]] and [teardown], or another tool's file), and the links that such a
-file asks for. With the NAME of a workspace it is about those of its own.
+[[provision.probe]] and [teardown], or another tool's file), the links that such a
+file asks for, and the variables of [env] that shells and agents get. With the NAME of a workspace it is about those of its own.
 --withdraw takes back all that were approved for this repository.
 
 Nothing is approved from inside a workspace. Without a terminal nobody is asked:

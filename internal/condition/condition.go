@@ -338,6 +338,9 @@ func unready(f *Facts) (Verdict, bool) {
 	if p == nil || p.State == croft.ProvisionReady || f.isAhead() || f.Files.Changed > 0 {
 		return none()
 	}
+	if p.State == croft.ProvisionUnapproved && p.WaitsForVariablesOnly() {
+		return none() // it can be worked in
+	}
 	if p.State == croft.ProvisionUnapproved {
 		return Verdict{croft.ConditionUnready, p.Why, &croft.Next{Action: croft.ActionApprove, Command: "croft config trust --setup " + shellword.Quote(f.Workspace.Name)}}, true
 	}

@@ -319,8 +319,9 @@ func (s ProvisionStep) withDefaults() ProvisionStep {
 
 var envName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
-// loaderVariables are those by which a program runs code that its user did not ask for. A name that ends in * means all
-// names with that prefix. A repository must not set them for programs that a person starts in a workspace.
+// loaderVariables are those by which a program runs code that its user did not ask for, or sends what it has elsewhere. A name that
+// ends in * means all names with that prefix. A repository must not set them for programs that a person starts in a workspace, also
+// if a person has approved its other variables: who reads a list of them does not know all that such a name can do.
 var loaderVariables = []string{
 	"PATH", "HOME", "SHELL", "IFS", "ENV", "BASH_ENV", "BASH_FUNC*", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "ZDOTDIR", "LD_*", "DYLD_*", "GIT_*", "CROFT*",
 	"PYTHON*", "NODE_OPTIONS", "NODE_PATH", "PERL5*", "PERL_*", "RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GOFLAGS",
@@ -330,6 +331,9 @@ var loaderVariables = []string{
 	"BUNDLE_*", "GEM_*", "COMPOSER_*", "PHPRC", "PHP_INI_SCAN_DIR", "LUA_*", "R_PROFILE*", "R_ENVIRON*", "JULIA_*", "YARN_*", "PNPM_*", "COREPACK_*", "NPM_CONFIG_*", "POETRY_*", "ANSIBLE_*", "TF_CLI_CONFIG_FILE",
 	"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "SSH_*", "XDG_*", "TERMINFO*", "GCONV_PATH", "LOCPATH", "NLSPATH", "TMPDIR",
 	"npm_config_*", "CARGO_*", "RUSTC*", "CC", "CXX", "MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "TAR_OPTIONS", "OPENSSL_*",
+	"PS0", "FPATH", "RPROMPT*", "RPS*", "SHELLOPTS", "BASHOPTS", "BASH_LOADABLES_PATH", "MAILPATH", "CDPATH", "TERM", "STARSHIP_CONFIG",
+	"CLAUDE_CONFIG_DIR", "ANTHROPIC_BASE_URL", "CODEX_HOME", "OPENAI_BASE_URL", "OPENAI_API_BASE", "SUDO_ASKPASS", "RSYNC_RSH", "BAT_PAGER", "DELTA_PAGER", "SYSTEMD_*",
+	"JAVA_HOME", "ERL_*", "PYTEST_*", "RUSTUP_*", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_REPL_EXTERNAL_MODULE", "GNUPGHOME",
 	"DOTNET_*", "GOENV", "GOPROXY", "GONOSUMDB", "GOTOOLCHAIN", "PIP_*", "UV_*", "DOCKER_*", "KUBECONFIG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NODE_EXTRA_CA_CERTS",
 }
 

@@ -3,6 +3,7 @@ package equip
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path"
 	"reflect"
@@ -33,16 +34,13 @@ func (svc *Equipment) bringFiles(ctx context.Context, s project.Location, rec *j
 	}
 	rec.Copied, rec.Links = slices.Clone(rec.Copied), slices.Clone(rec.Links)
 	brought, err = svc.bringMissing(ctx, s, rec, asked, mode)
-	if len(rec.Env) == 0 {
-		own, _ := ownVariables(s.Project, *rec, asked.Env)
-		setVariables(rec, own)
-	}
+	err = errors.Join(err, svc.addVariables(ctx, s.Project, rec, asked))
 	rec.HasTeardown = len(asked.teardownFor(*rec)) > 0
 	if err == nil {
 		err = svc.hide(ctx, s.Project, before, *rec)
 	}
 	if err == nil {
-		err = svc.writeEnvFile(s.Project, rec, false)
+		err = svc.fillEnvFile(s.Project, before, rec)
 	}
 	return brought, errors.Join(err, svc.saveBrought(context.WithoutCancel(ctx), before, *rec))
 }
@@ -117,7 +115,7 @@ func (svc *Equipment) saveBrought(ctx context.Context, before, rec journal.Recor
 			return err
 		}
 		now.Copied, now.Links, now.HasTeardown = union(now.Copied, rec.Copied), union(now.Links, rec.Links), rec.HasTeardown
-		if len(now.Env) == 0 { // else its ports may have moved meanwhile
+		if maps.Equal(now.Env, before.Env) { // else its ports may have moved meanwhile
 			now.Env = rec.Env
 		}
 		for _, done := range pathsOf(rec) {

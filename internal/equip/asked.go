@@ -181,10 +181,7 @@ func (a Asked) Commands() []string {
 	for _, l := range a.links {
 		list = append(list, fmt.Sprintf("%s: link %s to the project's", l.source, l.path.Path))
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.Env)) { // commands read them
+	for _, name := range slices.Sorted(maps.Keys(a.Env)) { // commands read them, and so do shells and agents
 		list = append(list, fmt.Sprintf("variable %s=%s", name, a.Env[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.scripts)) {

@@ -101,10 +101,18 @@ func (svc *Equipment) equip(ctx context.Context, s project.Location, rec *journa
 		problems = append(problems, notes...)
 		markUnapproved(rec, asked, notes)
 	}
-	own, foreign := ownVariables(s.Project, *rec, asked.Env)
-	problems = append(problems, foreign...)
-	rec.Workspace.Notes = append(rec.Workspace.Notes, append(problems, setVariables(rec, own)...)...)
+	v, err := svc.variablesOf(ctx, s.Project, *rec, asked)
+	if err != nil {
+		return err
+	}
+	rec.Workspace.Notes = append(rec.Workspace.Notes, append(problems, v.problems...)...)
+	setVariables(rec, v.approved())
 	markPending(rec, asked)
+	hash, _, err := svc.Approvals.SetupTrusted(ctx, s.Project, asked.Commands())
+	if err != nil {
+		return err
+	}
+	markWaiting(rec, asked, v, hash)
 	markUnreadable(rec, asked)
 	return svc.writeEnvFile(s.Project, rec, true)
 }

@@ -26,7 +26,7 @@ func (svc *Equipment) MovePorts(ctx context.Context, r *project.Project, rec jou
 			Hint: "ports.count in croft.toml gives ports to new workspaces",
 		}
 	}
-	templates, err := templatesOf(ctx, r, rec)
+	templates, err := svc.templatesOf(ctx, r, rec)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (svc *Equipment) ReclaimPorts(ctx context.Context, r *project.Project, rec 
 	}
 	if now := portsText(rec.Workspace.Ports); now != was {
 		svc.Notice("another workspace has the ports %s by now; %s has %s instead", was, rec.Workspace.Name, now)
-		templates, err := templatesOf(ctx, r, *rec)
+		templates, err := svc.templatesOf(ctx, r, *rec)
 		if err != nil {
 			svc.Notice("the variables of %s are those of its ports alone: its croft.toml cannot be read: %v", rec.Workspace.Name, err)
 		}
@@ -176,10 +176,13 @@ func (svc *Equipment) areOthers(tx *journal.Tx, rec journal.Record) (bool, error
 
 // templatesOf returns [env] of the croft.toml that set a workspace up, as far as the project has it. What lies in the workspace
 // does not count: an agent may have written it, and people get these variables, too.
-func templatesOf(ctx context.Context, r *project.Project, rec journal.Record) (map[string]string, error) {
+func (svc *Equipment) templatesOf(ctx context.Context, r *project.Project, rec journal.Record) (map[string]string, error) {
 	asked, err := AskedAt(ctx, r, cmp.Or(rec.SetUpAt, rec.Carried, rec.Workspace.Base))
-	own, _ := ownVariables(r, rec, asked.Env)
-	return own, err
+	if err != nil {
+		return nil, err
+	}
+	v, err := svc.variablesOf(ctx, r, rec, asked)
+	return v.approved(), err
 }
 
 // rewriteEnvFile writes the file with a workspace's variables, whole, in the place of the one that Croft wrote before.

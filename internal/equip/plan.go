@@ -61,8 +61,11 @@ func (svc *Equipment) Plan(ctx context.Context, s project.Location, rec journal.
 	if err := p.files(ctx); err != nil {
 		return nil, err
 	}
-	p.variables()
-	if err := p.commands(ctx); err != nil {
+	v, err := p.variables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.commands(ctx, v); err != nil {
 		return nil, err
 	}
 	if rec.Workspace.ID == "" {
@@ -310,7 +313,7 @@ func (p *planning) keyReader(ctx context.Context) func(name string, most int64) 
 }
 
 // variables adds the ports and the variables.
-func (p *planning) variables() {
+func (p *planning) variables(ctx context.Context) (variables, error) {
 	if n := p.s.Config.Ports.Count; n > 0 {
 		does := fmt.Sprintf("leases %s of %s", count(int(n), "port"), p.s.Config.Ports.Range)
 		if len(p.rec.Workspace.Ports) > 0 {
@@ -330,19 +333,25 @@ func (p *planning) variables() {
 			trial.Workspace.Ports[i].Name = name
 		}
 	}
-	own, foreign := ownVariables(p.s.Project, p.rec, p.asked.Env)
-	p.out.Remarks = slices.Concat(p.out.Remarks, foreign, setVariables(&trial, own))
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		p.add(p.asked.source("env", name), "variable "+name, own[name], "")
+	v, err := p.svc.variablesOf(ctx, p.s.Project, trial, p.asked)
+	p.out.Remarks = slices.Concat(p.out.Remarks, v.problems)
+	for _, name := range slices.Sorted(maps.Keys(v.own)) {
+		does, why := v.own[name], ""
+		if slices.Contains(v.waiting, name) {
+			does, why = "waits for an approval: "+does, "croft config trust --setup"
+		}
+		p.add(p.asked.source("env", name), "variable "+name, does, why)
 	}
+	return v, err
 }
 
 // commands adds the steps and probes.
-func (p *planning) commands(ctx context.Context) error {
+func (p *planning) commands(ctx context.Context, v variables) error {
 	hash, isApproved, err := p.svc.Approvals.SetupTrusted(ctx, p.s.Project, p.asked.Commands())
 	if err != nil {
 		return err
 	}
+	isApproved = isApproved || !p.asked.hasCommands() && len(v.waiting) == 0
 	run := &setup{rec: p.rec, steps: p.asked.stepsFor(p.rec)}
 	at := &p.out.Provision
 	at.Steps, at.Unapproved, at.Hash = plan(at.Steps, run.steps, p.asked.Probes), nil, ""
@@ -384,7 +393,7 @@ func (p *planning) commands(ctx context.Context) error {
 	}
 	judge(at)
 	if !isApproved {
-		at.State, at.Why = croft.ProvisionUnapproved, "nobody has approved its commands"
+		at.State, at.Why = croft.ProvisionUnapproved, p.asked.whyUnapproved()
 	}
 	return nil
 }

@@ -64,6 +64,9 @@ func (svc *Equipment) Provision(ctx context.Context, s project.Location, rec jou
 	if err := svc.recordCommit(ctx, &rec, asked, commit); err != nil {
 		return nil, err
 	}
+	if err := svc.giveVariables(ctx, s.Project, &rec, asked); err != nil { // the commands read them
+		return nil, err
+	}
 	brought := 0
 	if req.Mode != croft.ProvisionSteps && len(req.Steps) == 0 {
 		if brought, err = svc.bringFiles(ctx, s, &rec, asked, req.Mode); err != nil {
@@ -115,8 +118,12 @@ func (svc *Equipment) runSteps(ctx context.Context, s project.Location, rec jour
 	if err != nil {
 		return nil, err
 	}
-	if !isApproved {
-		return svc.saveUnapproved(ctx, rec, asked, hash)
+	v, err := svc.variablesOf(ctx, s.Project, rec, asked)
+	if err != nil {
+		return nil, err
+	}
+	if !isApproved && (asked.hasCommands() || len(v.waiting) > 0) {
+		return svc.saveUnapproved(ctx, rec, asked, hash, asked.whyUnapproved())
 	}
 	run := &setup{svc: svc, rec: rec, asked: asked, steps: asked.stepsFor(rec), req: req, until: time.Now().Add(time.Duration(s.Config.Provision.Timeout))}
 	return run.all(ctx)
@@ -156,10 +163,10 @@ func (svc *Equipment) lockSetup(r *project.Project, rec journal.Record) (*flock.
 	return lock, err
 }
 
-// saveUnapproved records that the commands of a workspace wait for a person.
-func (svc *Equipment) saveUnapproved(ctx context.Context, rec journal.Record, asked Asked, hash string) (*croft.Provision, error) {
+// saveUnapproved records that the commands or variables of a workspace wait for a person.
+func (svc *Equipment) saveUnapproved(ctx context.Context, rec journal.Record, asked Asked, hash, why string) (*croft.Provision, error) {
 	return svc.change(ctx, rec.Workspace.ID, func(p *croft.Provision) {
-		p.State, p.Why, p.Hash, p.Unapproved = croft.ProvisionUnapproved, "nobody has approved its commands", hash, asked.Commands()
+		p.State, p.Why, p.Hash, p.Unapproved = croft.ProvisionUnapproved, why, hash, asked.Commands()
 		p.Steps = plan(p.Steps, asked.stepsFor(rec), asked.Probes)
 		for i := range p.Steps {
 			if p.Steps[i].State != croft.StepDone {

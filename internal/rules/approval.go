@@ -288,9 +288,13 @@ func (svc *Rules) approve(ctx context.Context, req croft.ApproveRequest) (*croft
 		return nil, err
 	}
 	given := croft.Approval{Kind: croft.ApprovalChecks, Target: plan.Target, Commit: plan.Commit, Hash: plan.Hash, Checks: plan.Checks}
-	return plan, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		return errors.Join(svc.Note(tx, "trust", r.ID), tx.Approve(r.ID, given), markApproved(tx, waiting, plan.Hash), once.Answer(ctx, tx, plan))
 	})
+	if err == nil {
+		svc.Variables.GiveVariables(ctx, r, waiting)
+	}
+	return plan, err
 }
 
 // waitingFor returns the workspaces whose commands were not run because nobody had approved those of a plan.
@@ -310,7 +314,7 @@ func (svc *Rules) waitingFor(ctx context.Context, r *project.Project, plan *crof
 
 func isWaitingFor(rec journal.Record, hash string) bool {
 	p := rec.Workspace.Provision
-	return p != nil && p.State == croft.ProvisionUnapproved && p.Hash == hash
+	return p != nil && hash != "" && p.Hash == hash && (p.State == croft.ProvisionUnapproved || p.State == croft.ProvisionPending)
 }
 
 // markApproved records of workspaces that their commands may run, and have not.
@@ -324,7 +328,10 @@ func markApproved(tx *journal.Tx, workspaces []croft.ID, hash string) error {
 			return err
 		}
 		p := *rec.Workspace.Provision
-		p.State, p.Why, p.Hash, p.Unapproved = croft.ProvisionPending, "its commands are approved, and have not run", "", nil
+		if p.State, p.Why = croft.ProvisionPending, "its commands are approved, and have not run"; p.WaitsForVariablesOnly() {
+			p.State, p.Why = croft.ProvisionReady, ""
+		}
+		p.Hash, p.Unapproved = "", nil
 		p.Steps = slices.Clone(p.Steps)
 		for i := range p.Steps {
 			if p.Steps[i].State == croft.StepUnapproved {

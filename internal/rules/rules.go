@@ -31,8 +31,14 @@ import (
 // Rules reads the rules of all targets.
 type Rules struct {
 	*project.Projects
+	Variables Variables // required
 
 	remembered sync.Map // rememberedRules by laneKey
+}
+
+// Variables gives workspaces the variables that a person has approved. Package equip implements it.
+type Variables interface {
+	GiveVariables(ctx context.Context, r *project.Project, workspaces []croft.ID)
 }
 
 // rulesFile is the file in which a target says how work is merged into it.

@@ -2640,7 +2640,7 @@ class Provision(Model):
     why: str | None
     paths: list[ProvisionedPath]
     steps: list[ProvisionedStep]
-    # the commands that nobody has approved. hash is theirs: Approve takes it.
+    # the commands and variables that nobody has approved. hash is theirs: Approve takes it.
     unapproved: list[str]
     # theirs: Approve takes it
     hash: str | None

@@ -2001,7 +2001,7 @@ export interface Provision {
   why?: string;
   paths?: ProvisionedPath[];
   steps?: ProvisionedStep[];
-  /** the commands that nobody has approved. hash is theirs: Approve takes it. */
+  /** the commands and variables that nobody has approved. hash is theirs: Approve takes it. */
   unapproved?: string[];
   /** theirs: Approve takes it */
   hash?: string;
