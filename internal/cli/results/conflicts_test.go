@@ -25,6 +25,7 @@ func TestConflictSpans(t *testing.T) {
 		{croft.ConflictedPath{Path: "a", Kind: "contents", Against: hash, Hunks: at, At: ago(2 * time.Minute), Subject: "mi\x1bne"}, `a:3  changed by 5408ff4 "mi` + screen.Printable("\x1b") + `ne", 2m ago`},
 		{croft.ConflictedPath{Path: "a", Kind: "modify/delete", Against: hash, At: ago(2 * time.Minute), Subject: "mine"}, `a  modify/delete against 5408ff4 "mine", 2m ago`},
 		{croft.ConflictedPath{Path: "a", Kind: "modify/delete", Against: "fix", At: ago(time.Hour)}, "a  modify/delete against fix, merged 1h ago"},
+		{croft.ConflictedPath{Path: "a", Kind: "contents", Against: "fix", At: ago(30 * 24 * time.Hour)}, "a  fix changed the same lines, merged 30 Jan"},
 	} {
 		var text string
 		for _, span := range ConflictSpans(tt.in, now, screen.Signs{}) {

@@ -254,9 +254,9 @@ func ConflictSpans(c croft.ConflictedPath, now time.Time, signs screen.Signs) []
 		by += ` "` + screen.CutEnd(screen.Printable(c.Subject), mostSubject, signs.Cut) + `"`
 	}
 	if !c.At.IsZero() {
-		when = ", " + wording.Age(now, c.At) + " ago"
+		when = ", " + wording.Ago(now, c.At)
 		if !isCommit {
-			when = ", merged " + wording.Age(now, c.At) + " ago"
+			when = ", merged " + wording.Ago(now, c.At)
 		}
 	}
 	switch {
