@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -181,7 +180,7 @@ func (a *app) planRemove(ctx context.Context, svc remover, req croft.RemoveReque
 	}
 	for _, k := range result.Kept {
 		if errors.Is(k.Reason, croft.WorkspaceDirty) {
-			a.addToPlan(ctx, svc, &plan, croft.Removed{ID: k.ID, Name: k.Name})
+			a.addWorkToPlan(ctx, svc, &plan, k)
 		} else {
 			plan.kept = append(plan.kept, k)
 		}
@@ -208,7 +207,7 @@ func (a *app) removeNamed(ctx context.Context, svc remover, req croft.RemoveRequ
 	var dirty, still []croft.Kept
 	for _, kept := range result.Kept {
 		if errors.Is(kept.Reason, croft.WorkspaceDirty) {
-			a.addToPlan(ctx, svc, &plan, croft.Removed{ID: kept.ID, Name: kept.Name})
+			a.addWorkToPlan(ctx, svc, &plan, kept)
 			dirty = append(dirty, kept)
 		} else {
 			still = append(still, kept)
@@ -236,11 +235,6 @@ func (a *app) removeNamed(ctx context.Context, svc remover, req croft.RemoveRequ
 	req.Agreed = plan.agreed()
 	for _, kept := range still { // the Service says again why they stay
 		req.Agreed.Workspaces = append(req.Agreed.Workspaces, kept.ID)
-	}
-	for _, kept := range dirty {
-		if !slices.Contains(req.Agreed.WithWork, kept.ID) {
-			req.Agreed.WithWork = append(req.Agreed.WithWork, kept.ID)
-		}
 	}
 	result, err = svc.Remove(ctx, req)
 	return result, false, err

@@ -54,6 +54,17 @@ func (a *app) addToPlan(ctx context.Context, svc inspector, p *takePlan, r croft
 	p.list = append(p.list, t)
 }
 
+// addWorkToPlan is addToPlan for a workspace that an act takes only if the user agrees to that. Its status does not
+// tell of commits in submodules.
+func (a *app) addWorkToPlan(ctx context.Context, svc inspector, p *takePlan, k croft.Kept) {
+	before := len(p.withWork)
+	a.addToPlan(ctx, svc, p, croft.Removed{ID: k.ID, Name: k.Name})
+	if len(p.withWork) == before {
+		p.withWork = append(p.withWork, k.ID)
+		p.list[len(p.list)-1].what = a.stderr().Signs().Spell(k.Reason.Message + " → trash")
+	}
+}
+
 // finishedText says why a workspace without commits and files of its own goes, or otherwise.
 func (a *app) finishedText(ctx context.Context, svc inspector, id croft.ID, otherwise string) string {
 	req := croft.WorkspaceRequest{Repo: a.dir(), Ref: string(id)}

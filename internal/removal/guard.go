@@ -128,10 +128,33 @@ func (svc *Removals) guardAmong(ctx context.Context, r *project.Project, rec jou
 	if err != nil {
 		return err
 	}
-	if st.Dirty() && mode != RemoveWithWork {
+	if mode == RemoveWithWork {
+		return nil
+	}
+	if st.Dirty() {
 		return dirtyError(w, st)
 	}
-	return nil
+	return svc.guardSubmodules(ctx, r, rec)
+}
+
+// guardSubmodules refuses a workspace in whose submodules there are commits that nothing else
+// has.
+func (svc *Removals) guardSubmodules(ctx context.Context, r *project.Project, rec journal.Record) error {
+	inside, err := r.Trees.At(project.SpecOf(rec)).SubmoduleWork(ctx)
+	if err != nil {
+		return svc.Views.VanishedError(ctx, rec, err)
+	}
+	if len(inside) == 0 {
+		return nil
+	}
+	where := fmt.Sprintf("%d submodules", len(inside))
+	if len(inside) == 1 {
+		where = "the submodule " + inside[0]
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceDirty, Message: "commits in " + where + " are nowhere else", Details: shownPaths(inside),
+		Hint: "croft remove --yes " + rec.Workspace.Name,
+	}
 }
 
 // gitEnds is how long gits that are at work in a workspace may take to end.
@@ -323,11 +346,17 @@ func dirtyError(w croft.Workspace, st *croft.Status) error {
 		}
 		message += fmt.Sprintf(", %s %s not in %s", project.Count(st.Ahead, "commit"), verb, w.Target)
 	}
-	shown := st.Paths
-	if len(shown) > 20 {
-		shown = append(slices.Clone(shown[:20]), fmt.Sprintf("and %d more", len(st.Paths)-20))
-	}
 	return &croft.Error{
-		Code: croft.WorkspaceDirty, Message: message, Details: strings.Join(shown, "\n"), Hint: "croft remove --yes " + shellword.Quote(w.Name),
+		Code: croft.WorkspaceDirty, Message: message, Details: shownPaths(st.Paths), Hint: "croft remove --yes " + shellword.Quote(w.Name),
 	}
+}
+
+// shownPaths joins the first paths as lines.
+func shownPaths(paths []string) string {
+	const most = 20
+	shown := paths
+	if len(shown) > most {
+		shown = append(slices.Clone(shown[:most]), fmt.Sprintf("and %d more", len(paths)-most))
+	}
+	return strings.Join(shown, "\n")
 }

@@ -30,7 +30,7 @@ type survey struct {
 	amount
 
 	IsJudged    bool     `json:"isJudged,omitempty"`    // the fields below are set
-	IsDirty     bool     `json:"isDirty,omitempty"`     // it has uncommitted work
+	IsDirty     bool     `json:"isDirty,omitempty"`     // it has work that only a snapshot keeps
 	Patterns    []string `json:"patterns,omitempty"`    // by which directories were found
 	Regenerable []part   `json:"regenerable,omitempty"` // that can be made again
 }
@@ -140,6 +140,13 @@ func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal
 	}
 	if s.IsDirty, err = isDirty(ctx, p, rec, index); err != nil {
 		return s, err
+	}
+	if !s.IsDirty {
+		inside, err := p.SubmoduleWork(ctx)
+		if err != nil {
+			return s, err
+		}
+		s.IsDirty = len(inside) > 0 // a snapshot keeps submodules whole
 	}
 	s.IsDirty = s.IsDirty || len(p.Faults) > 0 // an entry was staged that is left out
 	svc.writeSurvey(rec.Workspace.ID, s)
