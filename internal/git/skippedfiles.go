@@ -19,7 +19,8 @@ import (
 )
 
 // readSpecialEntries reads the special entries of an index. It starts git only for an index
-// that [index.ReadSpecial] cannot read: most repositories have no such entries.
+// that [index.ReadSpecial] cannot read, and for one with a whole directory as an entry that
+// the checkout has all the same: most repositories have no such entries.
 func (r *Repository) readSpecialEntries(ctx context.Context, at checkoutAt) (index.Special, error) {
 	f, err := fsx.Open(filepath.Join(at.gitDir, "index"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -30,7 +31,7 @@ func (r *Repository) readSpecialEntries(ctx context.Context, at checkoutAt) (ind
 	}
 	defer f.Close()
 	s, err := index.ReadSpecial(f, r.ObjectFormat().Size())
-	if err == nil {
+	if err == nil && s.LeaveOutDirs(func(dir string) bool { return isLeftOut(at.work, dir) }) {
 		var info fs.FileInfo
 		if info, err = f.Stat(); err == nil {
 			s.Written = info.ModTime()
@@ -51,6 +52,12 @@ func (r *Repository) readSpecialEntries(ctx context.Context, at checkoutAt) (ind
 // wholeIndex reads an index that only git may be able to read.
 func (r *Repository) wholeIndex(ctx context.Context, at checkoutAt) (*index.Index, error) {
 	return r.worktreeOf(worktree.Worktree{Path: at.work, Admin: at.gitDir, Inherit: at.inherit, IsPulled: true}).Index(ctx)
+}
+
+// isLeftOut reports whether a checkout has nothing at the path of a directory.
+func isLeftOut(work, dir string) bool {
+	_, err := os.Lstat(filepath.Join(work, filepath.FromSlash(dir)))
+	return err != nil && isAbsent(err)
 }
 
 // hiddenEdits lists the files that differ from the index although git was told not to

@@ -153,7 +153,7 @@ func (svc *Removals) guardSubmodules(ctx context.Context, r *project.Project, re
 	}
 	return &croft.Error{
 		Code: croft.WorkspaceDirty, Message: "commits in " + where + " are nowhere else", Details: shownPaths(inside),
-		Hint: "croft remove --yes " + rec.Workspace.Name,
+		Hint: "croft remove --yes " + shellword.Quote(rec.Workspace.Name),
 	}
 }
 

@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/hex"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,6 +26,23 @@ func (s *Special) Add(e Entry) {
 	}
 }
 
+// sparseDirMode is the mode of an entry that stands for a whole directory, in a sparse index.
+const sparseDirMode = "40000"
+
+// LeaveOutDirs removes the entries that stand for whole directories, if isAbsent says of each
+// that the checkout does not have it, and reports whether they are removed. The files of
+// the others are not known.
+func (s *Special) LeaveOutDirs(isAbsent func(dir string) bool) bool {
+	isDir := func(e Entry) bool { return e.Mode == sparseDirMode }
+	for _, e := range s.Hidden {
+		if isDir(e) && !isAbsent(strings.TrimSuffix(e.Path, "/")) {
+			return false
+		}
+	}
+	s.Hidden = slices.DeleteFunc(s.Hidden, isDir)
+	return true
+}
+
 // ReadSpecial reads the special entries of an index, or fails with [ErrUnreadable]. It
 // leaves out those that git would not make by themselves.
 func ReadSpecial(f io.Reader, hashLen int) (Special, error) {
@@ -36,7 +54,7 @@ func ReadSpecial(f io.Reader, hashLen int) (Special, error) {
 		entry := e.decode()
 		entry.Path, entry.OID = string(e.name), hex.EncodeToString(e.oid())
 		named := entry
-		if dir, isDir := strings.CutSuffix(entry.Path, "/"); isDir && entry.Sparse && entry.Mode == "40000" {
+		if dir, isDir := strings.CutSuffix(entry.Path, "/"); isDir && entry.Sparse && entry.Mode == sparseDirMode {
 			named.Path, named.Mode = dir, "100644" // a directory of a sparse index, which git does make
 		}
 		if named.fault("") == "" {
