@@ -3,11 +3,13 @@ package removal
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/isolated"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
@@ -59,7 +61,11 @@ func (svc *Removals) IsIntegrated(ctx context.Context, r *project.Project, rec j
 		return false, nil
 	}
 	tips = append(tips, r.Trees.At(project.SpecOf(rec)).OwnTips()...)
-	for _, tip := range tips {
+	alone, err := svc.AdminTips(ctx, r, rec)
+	if err != nil {
+		return false, err
+	}
+	for _, tip := range append(tips, alone...) {
 		if rec.Workspace.PullRequest.Proves(tip) {
 			continue // its host has merged this commit; the project need not have fetched that
 		}
@@ -71,6 +77,18 @@ func (svc *Removals) IsIntegrated(ctx context.Context, r *project.Project, rec j
 		}
 	}
 	return true, nil
+}
+
+// AdminTips returns the commits of refs that only a worktree has, such as refs/worktree/x. Those of an isolated one are
+// among its own tips.
+func (svc *Removals) AdminTips(ctx context.Context, r *project.Project, rec journal.Record) ([]string, error) {
+	if rec.Workspace.State != croft.Trashed {
+		return r.Trees.At(project.SpecOf(rec)).TipsOfAdmin(ctx)
+	}
+	if rec.Trash == nil || rec.Trash.Dir == "" {
+		return nil, nil
+	}
+	return r.Git.WorktreeOf(worktree.Worktree{Admin: filepath.Join(rec.Trash.Dir, "admin")}).TipsOfAdmin(ctx)
 }
 
 // isIn reports whether a target has the work of a commit. The commits of work that was

@@ -148,7 +148,7 @@ func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *t
 		}
 		it.survey = now
 	}
-	if (it.IsDirty || !it.isFinished() && svc.isOffBranch(ctx, r, it.rec)) && isThere {
+	if (it.IsDirty || !it.isFinished() && svc.hasOtherCommits(ctx, r, it.rec)) && isThere {
 		defer func() {
 			if fsx.IsThere(dir) { // it stays, and is saved again before it is deleted
 				_ = fsx.RemoveOwn(svc.SecretsDir(r, it.rec.Workspace.ID))
@@ -196,11 +196,15 @@ func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *t
 	return deleteAway(ctx, r, away)
 }
 
-// isOffBranch reports whether a removed workspace had another commit checked out than the
-// tip of its branch, which only a snapshot keeps.
-func (svc *Trash) isOffBranch(ctx context.Context, r *project.Project, rec journal.Record) bool {
+// hasOtherCommits reports whether a removed workspace had another commit checked out than the
+// tip of its branch, or refs that only its worktree has: only a snapshot keeps that.
+func (svc *Trash) hasOtherCommits(ctx context.Context, r *project.Project, rec journal.Record) bool {
 	head, err := svc.Pinned(ctx, r, project.ArchiveRef(rec.Workspace.ID))
-	return err == nil && head != rec.Trash.Tip
+	if err == nil && head != rec.Trash.Tip {
+		return true
+	}
+	tips, err := svc.Removals.AdminTips(ctx, r, rec)
+	return err != nil || len(tips) > 0
 }
 
 // recordDirectoryGone sets the fields of a trash record whose directory is deleted.

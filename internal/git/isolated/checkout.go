@@ -70,6 +70,12 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	oids := slices.Concat([]string{head}, w.pinnedTips(ctx), worktree.PendingOIDs(func(name string) ([]byte, error) {
 		return worktree.ReadAdmin(w.Admin, name)
 	}))
+	return w.ExistingCommits(ctx, slices.Concat(oids, w.refsOfAdmin(), w.HeadReflog()))
+}
+
+// refsOfAdmin returns what the refs name that only this worktree has: those below refs/worktree,
+// refs/bisect and refs/rewritten.
+func (w *Worktree) refsOfAdmin() (oids []string) {
 	_ = filepath.WalkDir(filepath.Join(w.Admin, "refs"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if b, err := fsx.ReadSmall(path); err == nil {
@@ -78,7 +84,17 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 		}
 		return nil
 	})
-	return w.ExistingCommits(ctx, append(oids, w.HeadReflog()...))
+	return oids
+}
+
+// TipsOfAdmin returns the commits that refs of this worktree name which no other has. It needs the admin
+// directory only.
+func (w *Worktree) TipsOfAdmin(ctx context.Context) ([]string, error) {
+	oids := w.refsOfAdmin()
+	if len(oids) == 0 {
+		return nil, nil
+	}
+	return w.ExistingCommits(ctx, oids)
 }
 
 // LastKnown pulls and returns the worktree. If the agent's git directory cannot be read,
