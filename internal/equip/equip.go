@@ -304,6 +304,27 @@ func (svc *Equipment) Copies(r *project.Project, id croft.ID) ([]provision.Copy,
 	return list, err
 }
 
+// AsCopied implements [removal.Equipment].
+func (svc *Equipment) AsCopied(r *project.Project, rec journal.Record, tree string) (isAsCopied func(name string) bool, release func()) {
+	copies, err := svc.Copies(r, rec.Workspace.ID)
+	if err != nil {
+		copies = nil // what cannot be read tells nothing
+	}
+	known := make(map[string]provision.Copy, len(copies))
+	for _, c := range copies {
+		known[c.Path] = c
+	}
+	in := fsx.OpenTree(tree)
+	return func(name string) bool {
+		if slices.Contains(rec.Links, name) {
+			info, err := in.Lstat(name)
+			return err == nil && info.Mode()&os.ModeSymlink != 0
+		}
+		c, isKnown := known[name]
+		return isKnown && provision.IsAsCopied(c, in)
+	}, in.Release
+}
+
 // addCopies adds files to the list of what was copied into a workspace.
 func (svc *Equipment) addCopies(r *project.Project, id croft.ID, copies []provision.Copy) error {
 	if len(copies) == 0 {

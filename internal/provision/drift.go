@@ -43,6 +43,9 @@ func Drift(c Copy, project, workspace *fsx.Tree) croft.DriftState {
 	return ""
 }
 
+// IsAsCopied reports whether a file of a workspace is as it was copied, by its content if that is known.
+func IsAsCopied(c Copy, workspace *fsx.Tree) bool { return compare(workspace, c, ByContent) == same }
+
 // likeness says how a file compares with what was recorded of it.
 type likeness int
 

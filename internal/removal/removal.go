@@ -54,11 +54,14 @@ type Removals struct {
 	Queues    view.Queues // required
 }
 
-// Equipment ends what the set-up of workspaces has started.
+// Equipment knows what the set-up of workspaces has brought in, and ends what it has started.
 type Equipment interface {
 	// TearDown runs the commands that a workspace asks for when it is removed. It returns sentences
 	// about what was not done: nothing of it hinders a removal.
 	TearDown(ctx context.Context, r *project.Project, rec journal.Record) (notes []string)
+	// AsCopied returns a function that reports whether a file below tree, the checkout of a workspace, is
+	// as it was copied or linked from the project. The caller calls release when it has asked.
+	AsCopied(r *project.Project, rec journal.Record, tree string) (isAsCopied func(name string) bool, release func())
 }
 
 func (svc *Removals) recordsToRemove(ctx context.Context, s project.Location, req croft.RemoveRequest, res *croft.RemoveResult) ([]journal.Record, error) {

@@ -32,6 +32,7 @@ type survey struct {
 	IsJudged    bool     `json:"isJudged,omitempty"`    // the fields below are set
 	IsDirty     bool     `json:"isDirty,omitempty"`     // it has work that only a snapshot keeps
 	Patterns    []string `json:"patterns,omitempty"`    // by which directories were found
+	Chosen      []string `json:"chosen,omitempty"`      // by which ignored files count as work
 	Regenerable []part   `json:"regenerable,omitempty"` // that can be made again
 }
 
@@ -94,7 +95,7 @@ func (svc *Trash) measureDirectory(ctx context.Context, rec journal.Record) (sur
 // judgeDirectory surveys a directory in the trash: its size, whether it has uncommitted
 // work, and what can be made again. It uses the cache.
 func (svc *Trash) judgeDirectory(ctx context.Context, r *project.Project, rec journal.Record) (survey, error) {
-	if s, ok := svc.readSurvey(rec); ok && s.IsJudged && slices.Equal(s.Patterns, r.Config.Trash.Regenerable) {
+	if s, ok := svc.readSurvey(rec); ok && s.IsJudged && slices.Equal(s.Patterns, r.Config.Trash.Regenerable) && slices.Equal(s.Chosen, chosenPatterns(r)) {
 		return s, nil
 	}
 	return svc.judgeAnew(ctx, r, rec)
@@ -103,7 +104,7 @@ func (svc *Trash) judgeDirectory(ctx context.Context, r *project.Project, rec jo
 // judgeAnew is judgeDirectory without the cache.
 func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal.Record) (survey, error) {
 	patterns := r.Config.Trash.Regenerable
-	s := survey{RemovedAt: rec.Trash.RemovedAt, IsJudged: true, Patterns: patterns}
+	s := survey{RemovedAt: rec.Trash.RemovedAt, IsJudged: true, Patterns: patterns, Chosen: chosenPatterns(r)}
 	tree := filepath.Join(rec.Trash.Dir, "tree")
 	if info, err := os.Lstat(tree); err != nil || !info.IsDir() {
 		// It is gone, or a link is in its place.
@@ -126,14 +127,19 @@ func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal
 	if err != nil {
 		return s, err
 	}
+	chosen, err := svc.chosenFiles(ctx, r, rec, p)
+	if err != nil {
+		return s, err
+	}
 	f := finder{tree: tree, patterns: patterns, ignored: map[string]bool{}, tracked: map[string]bool{}}
 	for _, dir := range ignored {
 		f.ignored[dir] = true
 	}
 	for _, entry := range index.Entries {
-		for dir := path.Dir(entry.Path); !f.tracked[dir]; dir = path.Dir(dir) {
-			f.tracked[dir] = true
-		}
+		f.markKept(entry.Path)
+	}
+	for _, name := range chosen {
+		f.markKept(name)
 	}
 	if err := s.walk(ctx, rec.Trash.Dir, f.isRegenerable); err != nil {
 		return s, err
@@ -141,6 +147,7 @@ func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal
 	if s.IsDirty, err = isDirty(ctx, p, rec, index); err != nil {
 		return s, err
 	}
+	s.IsDirty = s.IsDirty || len(chosen) > 0
 	if !s.IsDirty {
 		inside, err := p.SubmoduleWork(ctx)
 		if err != nil {
@@ -220,11 +227,18 @@ type finder struct {
 	tree     string
 	patterns []string
 	ignored  map[string]bool // directories in which git ignores everything
-	tracked  map[string]bool // directories that hold tracked files
+	tracked  map[string]bool // directories that hold tracked files, or ignored ones that are kept
+}
+
+// markKept notes the directories above a file that is kept.
+func (f finder) markKept(name string) {
+	for dir := path.Dir(name); !f.tracked[dir]; dir = path.Dir(dir) {
+		f.tracked[dir] = true
+	}
 }
 
 // isRegenerable reports whether a directory can be made again: git ignores it, it has no
-// tracked file, it is not and is not in a repository of its own, and its name matches
+// tracked file and no ignored one that is kept, it is not and is not in a repository of its own, and its name matches
 // trash.regenerable or it has a CACHEDIR.TAG. A tag alone is not enough: what git would
 // show as untracked may be work.
 func (f finder) isRegenerable(dir string) bool {
