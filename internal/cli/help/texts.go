@@ -87,7 +87,7 @@ func Notes() map[string]Note {
 	notes := map[string]Note{
 		"adopt":      {Without: "the worktree here", Ends: "Exit 0, also for what is a workspace already. 1: git has no such worktree, it is broken, or its name is taken."},
 		"apply":      {Ends: "croft revert takes it back.\nExit 3: the target has changed a chosen file, or a check failed. 5: your own changes are in the way."},
-		"cd":         {Without: standIn, Ends: "Exit 2: the shell has not its function. 3: there is no workspace of that name."},
+		"cd":         {Without: standIn, Ends: "Exit 2: your shell lacks the function of shell-init. 3: there is no workspace of that name."},
 		"clean":      {Ends: comesBack + "\n" + exitNotAsked},
 		"completion": {Ends: "Exit 2: no such shell."},
 		"conflicts":  {Ends: "Exit 0, also if workspaces will collide: --json has the pairs."},
