@@ -51,7 +51,7 @@ func newEngine(p *project.Projects) *Engine {
 	e.workspaces.Equipment, e.trash.Ports = e.equipment, e.equipment
 	e.runs = &agentrun.Runs{Projects: p, Leases: e.workspaces}
 	e.rules = &rules.Rules{Projects: p, Variables: e.equipment}
-	e.views.Approvals, e.equipment.Approvals = e.rules, e.rules
+	e.views.Approvals, e.equipment.Approvals, e.workspaces.Targets = e.rules, e.rules, e.rules
 	e.removals.Equipment, e.equipment.Hider = e.equipment, e.workspaces
 	e.lanes = &lane.Lanes{Projects: p, Commits: e.commits, Workspaces: e.workspaces, Removals: e.removals, Rules: e.rules}
 	e.views.Queues, e.removals.Queues = e.lanes, e.lanes

@@ -133,8 +133,13 @@ func (laneScenarios) ProtectedFromTheFirst(t *testing.T, f *fixture) {
 	f.protectMain()
 	f.createWith("a", "same.txt", "a\n")
 	f.commitIn(f.Dir, "same.txt", "main\n")
-	if m := f.merge(croft.MergeRequest{Workspace: "a"}); m.Status != croft.MergePending || m.Reason != croft.Conflict {
-		t.Fatalf("%+v", m)
+	if m := f.merge(croft.MergeRequest{Workspace: "a"}); m.Status != croft.MergePending || m.Reason != croft.TargetMoved {
+		t.Fatalf("main was moved since the workspace was made: %+v", m)
+	}
+	_, err := f.AcceptTarget(t.Context(), croft.AcceptRequest{Target: "main"})
+	must(t, err)
+	if done, err := f.DriveLanes(t.Context(), croft.DriveRequest{}); err != nil || len(done.Merges) != 1 || done.Merges[0].Reason != croft.Conflict {
+		t.Fatalf("%+v, %v", done, err)
 	}
 	tip := f.commitIn(f.Dir, "outside.txt", "x\n")
 	if m := f.landed("b"); m.Status != croft.MergePending || m.Reason != croft.TargetMoved {

@@ -149,7 +149,7 @@ func checkStrategy(value any, name string) error {
 // AtTarget returns the settings for merges into a target: the target's own
 // croft.toml, over the user's file and the defaults. Flags and variables do not
 // override the merge.* keys that a repository may set: the submitter of work does
-// not choose the checks. name is the name of the file in messages.
+// not choose the checks. They can only turn on what a repository can only turn on. name is the name of the file in messages.
 //
 // It fails if the file has a value that cannot be used, unless only the user may
 // set that key, or a key of [merge] that is not known: it may be a misspelt check,
@@ -183,8 +183,11 @@ func (s *Set) AtTarget(name string, data []byte) (*Set, error) {
 // that only the user may set, such as merge.slots, stay.
 func (s *Set) withoutMergeRules(l layer) layer {
 	out := maps.Clone(l)
-	maps.DeleteFunc(out, func(name string, _ setting) bool {
+	maps.DeleteFunc(out, func(name string, at setting) bool {
 		key, known := findKey(s.keys, name)
+		if isOn, _ := at.value.(bool); known && key.Guard == GuardOn && isOn {
+			return false // it only tightens
+		}
 		return known && key.IsRepoSettable() && strings.HasPrefix(name, "merge.")
 	})
 	return out

@@ -305,6 +305,21 @@ func TestAtTarget(t *testing.T) {
 	if diff := cmp.Diff([]string{"make test, all"}, got.Merge.Checks); diff != "" || got.Merge.Slots != 1 || got.Layout != "swarm" {
 		t.Errorf("checks %q, slots %d, layout %q", got.Merge.Checks, got.Merge.Slots, got.Layout)
 	}
+	for value, want := range map[string]bool{"true": true, "false": false} {
+		for name, in := range map[string]config.Input{
+			"flag": {Home: p.home, Flags: map[string]string{"merge.protect": value}}, "variable": {Home: p.home, Environ: []string{"CROFT_MERGE_PROTECT=" + value}},
+		} {
+			set, err := config.Load(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for text, targets := range map[string]bool{"": false, "[merge]\nprotect = true\n": true} {
+				if at, err := set.AtTarget("main:croft.toml", []byte(text)); err != nil || at.Config().Merge.Protect != (want || targets) {
+					t.Errorf("%s %s, target's %t: %v, %v", name, value, targets, at.Config().Merge.Protect, err)
+				}
+			}
+		}
+	}
 	if none, err := base.AtTarget("main:croft.toml", nil); err != nil || len(none.Config().Merge.Checks) != 0 {
 		t.Errorf("without a file: %v, %v", none.Config().Merge.Checks, err)
 	}

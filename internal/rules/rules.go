@@ -2,7 +2,7 @@
 // checks a person has approved.
 //
 // The rules are those of the croft.toml at the target's own tip, over the user's file
-// and the defaults; environment and flags do not count. So the user's own checks hold
+// and the defaults; environment and flags do not count, but that they can protect a target. So the user's own checks hold
 // where the target names none, and rules in a workspace do not count until they are
 // merged. A croft.toml that cannot be read is an error, never the defaults; a merge
 // that brings such a file is refused. A person approves commands by their hash, per
@@ -79,6 +79,34 @@ func (svc *Rules) MergeSettings(ctx context.Context, r *project.Project, target,
 	}
 	svc.remembered.Store(laneKey{r.ID, target}, rememberedRules{tip, settings, o.OID, set.Config().Merge})
 	return set.Config().Merge, nil
+}
+
+// RememberTarget records where a protected target is when work for it begins, if its lane does not know it: else whoever moves the
+// target before its first merge, or makes it a symbolic ref to another branch, would choose its rules. A target that cannot be
+// read hinders no workspace: its merges are refused.
+func (svc *Rules) RememberTarget(ctx context.Context, r *project.Project, target string) error {
+	if r.Git == nil || target == "" {
+		return nil
+	}
+	if _, err := svc.Journal.LaneTip(ctx, r.ID, target); !errors.Is(err, journal.ErrNotFound) {
+		return err
+	}
+	if to, err := r.Git.BranchOf(ctx, target); err != nil || to != target {
+		return ctx.Err()
+	}
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
+	if err != nil {
+		return ctx.Err()
+	}
+	if rules, err := svc.MergeSettings(ctx, r, target, tip); err != nil || !rules.Protect {
+		return ctx.Err()
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		if _, err := tx.LaneTip(r.ID, target); !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+		return tx.PutLaneTip(r.ID, target, tip)
+	})
 }
 
 // NoticeChecks tells the caller if the settings in force in the project's directory (its

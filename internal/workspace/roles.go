@@ -26,9 +26,33 @@ type Equipment interface {
 	MovePorts(ctx context.Context, r *project.Project, rec journal.Record, then func(*journal.Tx, journal.Record) error) error
 }
 
+// Targets remembers where the targets of new workspaces are. Package rules implements it.
+type Targets interface {
+	RememberTarget(ctx context.Context, r *project.Project, target string) error
+}
+
+// rememberTargets remembers where the targets of new workspaces are, each once.
+func (svc *Workspaces) rememberTargets(ctx context.Context, r *project.Project, plans []*plan) error {
+	var known []string
+	for _, p := range plans {
+		target := p.record.Workspace.Target
+		if slices.Contains(known, target) {
+			continue
+		}
+		if err := svc.Targets.RememberTarget(ctx, r, target); err != nil {
+			return err
+		}
+		known = append(known, target)
+	}
+	return nil
+}
+
 // equipWorkspace makes the links to shared files, the scratch directories and the role
 // files of new workspaces.
 func (svc *Workspaces) equipWorkspace(ctx context.Context, s project.Location, plans []*plan) error {
+	if err := svc.rememberTargets(ctx, s.Project, plans); err != nil {
+		return err
+	}
 	records := make([]*journal.Record, len(plans))
 	for i, p := range plans {
 		if err := svc.linkShared(ctx, s.Project, p); err != nil {

@@ -34,6 +34,7 @@ type Workspaces struct {
 	Snapshots SnapshotSaver // required
 	Reaper    Reaper        // required
 	Equipment Equipment     // required
+	Targets   Targets       // required
 	Pool      Stock         // required
 
 	leases ownLeases
