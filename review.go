@@ -61,6 +61,7 @@ type ReviewFile struct {
 	OldObject   string     `json:"oldObject,omitempty"` // the blob's name, or the commit of a submodule
 	NewObject   string     `json:"newObject,omitempty"`
 	IsBinary    bool       `json:"isBinary,omitempty"`
+	NotShown    int64      `json:"notShown,omitempty"` // the bytes of a file that is too large for its lines to be compared; isBinary then, too
 	IsSubmodule bool       `json:"isSubmodule,omitempty"`
 	Added       int        `json:"added"` // lines
 	Deleted     int        `json:"deleted"`

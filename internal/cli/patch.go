@@ -116,6 +116,8 @@ func patchHeading(f croft.ReviewFile) []string {
 	switch {
 	case f.IsSubmodule && f.Status != croft.FileTypeChange:
 		return append(lines, submoduleLines(f, from, to)...)
+	case f.NotShown > 0:
+		return append(lines, from+" and "+to+" differ: not shown, "+sizeText(f.NotShown))
 	case f.IsBinary:
 		return append(lines, "Binary files "+from+" and "+to+" differ")
 	case len(f.Hunks) > 0:
@@ -168,6 +170,8 @@ func fileSummary(f croft.ReviewFile) string {
 	switch {
 	case f.IsSubmodule:
 		words = append(words, "submodule")
+	case f.NotShown > 0:
+		words = append(words, "not shown, "+sizeText(f.NotShown))
 	case f.IsBinary:
 		words = append(words, "binary")
 	case f.Added+f.Deleted > 0:

@@ -35,7 +35,7 @@ func ReviewFiles(patches []mergetree.FilePatch) []croft.ReviewFile {
 	files := make([]croft.ReviewFile, len(patches))
 	for i, p := range patches {
 		f := croft.ReviewFile{
-			Path: PathText(p.Path), Status: statusOf(p), IsBinary: p.IsBinary,
+			Path: PathText(p.Path), Status: statusOf(p), IsBinary: p.IsBinary, NotShown: p.NotShown,
 			IsSubmodule: p.OldMode == submoduleMode || p.NewMode == submoduleMode,
 		}
 		if p.OldPath != "" {

@@ -3123,6 +3123,8 @@ class ReviewFile(Model):
     old_object: str | None
     new_object: str | None
     is_binary: bool
+    # the bytes of a file that is too large for its lines to be compared; isBinary then, too
+    not_shown: int | None
     is_submodule: bool
     # lines
     added: int
@@ -3140,6 +3142,7 @@ class ReviewFile(Model):
         "old_object": ("oldObject", ""),
         "new_object": ("newObject", ""),
         "is_binary": ("isBinary", "bool"),
+        "not_shown": ("notShown", ""),
         "is_submodule": ("isSubmodule", "bool"),
         "added": ("added", ""),
         "deleted": ("deleted", ""),

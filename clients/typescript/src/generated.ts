@@ -2591,6 +2591,8 @@ export interface ReviewFile {
   oldObject?: string;
   newObject?: string;
   isBinary?: boolean;
+  /** the bytes of a file that is too large for its lines to be compared; isBinary then, too */
+  notShown?: number;
   isSubmodule?: boolean;
   /** lines */
   added: number;

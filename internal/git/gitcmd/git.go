@@ -125,6 +125,7 @@ type Call struct {
 	Args    []string
 	Stdin   string
 	Input   io.Reader // instead of Stdin
+	Output  io.Writer // takes standard output, which Run does not return then; an error of it ends git
 	Config  [][2]string
 	Env     []string // added last
 	Locks   bool     // locks the index, which it writes or may refresh
@@ -148,6 +149,7 @@ func (g *Git) Run(ctx context.Context, d Target, c Call) ([]byte, error) {
 	} else if c.Input != nil {
 		cmd.Stdin = c.Input
 	}
+	cmd.Stdout = c.Output
 	ctx, end := g.WatchDeadline(ctx, d, c)
 	defer end()
 	done := func(error) {}

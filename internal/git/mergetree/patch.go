@@ -3,7 +3,9 @@ package mergetree
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +21,7 @@ type FilePatch struct {
 	Status   byte   // 'A', 'M', 'D', 'R' or 'T', as in git diff --raw
 	OldPath  string // of a renamed file, else empty
 	IsBinary bool   // there are no hunks
+	NotShown int64  // how many bytes a file has whose hunks are left out, because that is too much; IsBinary then, too
 	Hunks    []PatchHunk
 }
 
@@ -35,16 +38,95 @@ type PatchHunk struct {
 // patchArgs override, together with the configuration that Patch passes, the settings that
 // would change the form of a diff.
 var patchArgs = []string{
-	"diff-tree", "-r", "--raw", "-p", "--find-renames", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
+	"diff-tree", "-r", "--raw", "--find-renames", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
 	"--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/",
 	"--submodule=short", "--ignore-submodules=none", "--no-relative",
 }
 
+// mostPatch is how many bytes the patches of all files may have together, and fileBounds are how large a file may be whose hunks are
+// in it: the first bound with which the patch is not too long counts. An agent can make a patch of gigabytes out of a commit of a few kilobytes.
+const (
+	mostPatch        = 64 << 20
+	smallestNotShown = 8 << 10
+)
+
+var fileBounds = []int64{8 << 20, 256 << 10, smallestNotShown}
+
+// limitedBuffer keeps what is written, up to a limit.
+type limitedBuffer struct {
+	kept   bytes.Buffer // not embedded: what copies to it must not find its ReadFrom
+	most   int
+	isOver bool
+}
+
+var errTooLong = errors.New("the patch is too long")
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.kept.Len()+len(p) > b.most {
+		b.isOver = true
+		return 0, errTooLong
+	}
+	return b.kept.Write(p)
+}
+
+// boundedPatch runs git for a patch within the bounds.
+func (a *Session) boundedPatch(ctx context.Context, env []string, sizes map[string]int64, old, now string) ([]FilePatch, error) {
+	run := func(out io.Writer, bound int64, more ...string) error {
+		_, err := a.q.Repo.Git.Run(ctx, gitcmd.Target{Repo: a.q.Repo.Core()}, gitcmd.Call{
+			Args: slices.Concat(patchArgs, more, []string{old, now}), Env: env, Output: out,
+			Config: [][2]string{{"core.quotePath", "true"}, {"diff.suppressBlankEmpty", "false"}, {"core.bigFileThreshold", strconv.FormatInt(bound, 10)}},
+		})
+		return err
+	}
+	for _, bound := range fileBounds {
+		out := limitedBuffer{most: mostPatch}
+		if err := run(&out, bound, "-p"); err == nil {
+			files, err := parsePatch(out.kept.Bytes())
+			return markNotShown(files, sizes, bound), err
+		} else if !out.isOver {
+			return nil, err
+		}
+	}
+	var out bytes.Buffer // attributes have git show all files as text, or there are too many of them: a list is all
+	if err := run(&out, smallestNotShown); err != nil {
+		return nil, err
+	}
+	files, err := (&patchReader{out.Bytes()}).rawLines()
+	for i := range files {
+		files[i].IsBinary = files[i].OldOID != files[i].NewOID
+	}
+	return markNotShown(files, sizes, 0), err
+}
+
+// markNotShown says how large the files are whose hunks are left out because they are larger than a bound.
+func markNotShown(files []FilePatch, sizes map[string]int64, bound int64) []FilePatch {
+	for i := range files {
+		if size := max(sizes[files[i].OldOID], sizes[files[i].NewOID]); files[i].IsBinary && size > bound {
+			files[i].NotShown = size
+		}
+	}
+	return files
+}
+
+// rawLines reads the raw differences before a patch.
+func (p *patchReader) rawLines() ([]FilePatch, error) {
+	var files []FilePatch
+	for line, ok := p.peek(); ok && strings.HasPrefix(line, ":"); line, ok = p.peek() {
+		f, err := parseRawLine(p.next())
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
 // Patch returns the files in which two commits or trees differ, with hunks. Either may be
 // of this session. It reads the objects from a rehashed copy, and fails with a
-// *ForgedError if the content of one does not match its name; not so in a partial clone.
+// *ForgedError if the content of one does not match its name; not so in a partial clone. Hunks of files that are too large
+// are left out.
 func (a *Session) Patch(ctx context.Context, old, now string) ([]FilePatch, error) {
-	env := a.q.Env
+	env, sizes := a.q.Env, map[string]int64{}
 	if !a.q.Repo.Format.Partial { // a partial clone lacks objects, which git fetches for the diff
 		s, err := a.copyRehashed(ctx, old, now)
 		if err != nil {
@@ -58,16 +140,10 @@ func (a *Session) Patch(ctx context.Context, old, now string) ([]FilePatch, erro
 		if err != nil {
 			return nil, err
 		}
+		sizes = s.sizes
 		env, old, now = append(s.Env, "GIT_COMMON_DIR="+common), s.trees[0], s.trees[1]
 	}
-	out, err := a.q.Repo.Git.Run(ctx, gitcmd.Target{Repo: a.q.Repo.Core()}, gitcmd.Call{
-		Args: slices.Concat(patchArgs, []string{old, now}), Env: env,
-		Config: [][2]string{{"core.quotePath", "true"}, {"diff.suppressBlankEmpty", "false"}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return parsePatch(out)
+	return a.boundedPatch(ctx, env, sizes, old, now)
 }
 
 // Diff lists the files in which two commits or trees differ, as [Repository.Diff] does.
@@ -104,13 +180,9 @@ func (p *patchReader) next() string {
 // the same order, so their headers need not be parsed.
 func parsePatch(out []byte) ([]FilePatch, error) {
 	p := &patchReader{out}
-	var files []FilePatch
-	for line, ok := p.peek(); ok && strings.HasPrefix(line, ":"); line, ok = p.peek() {
-		f, err := parseRawLine(p.next())
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
+	files, err := p.rawLines()
+	if err != nil {
+		return nil, err
 	}
 	if line, ok := p.peek(); ok && line == "" {
 		p.next()

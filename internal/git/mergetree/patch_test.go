@@ -2,6 +2,7 @@ package mergetree
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -186,5 +187,40 @@ func TestEditTree(t *testing.T) {
 		if !ok || blocked.Path != path {
 			t.Errorf("%v: %v, want %s blocked", edits, err, path)
 		}
+	}
+}
+
+// TestPatchIsBounded: a commit of a few kilobytes whose patch would take gigabytes is shown without the lines of its large files, and
+// one whose files are many and small without the lines of all that are left over.
+func TestPatchIsBounded(t *testing.T) {
+	r := gittest.New(t)
+	base := r.Git("rev-parse", "HEAD")
+	for name, tt := range map[string]struct {
+		size, files int
+		isShown     bool
+	}{
+		"one that is too large":    {9 << 20, 3, false},
+		"large ones, too many":     {3 << 20, 30, false},
+		"large, and within bounds": {3 << 20, 2, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r.Git("reset", "-q", "--hard", base)
+			text := strings.Repeat(strings.Repeat("x", 99)+"\n", tt.size/100)
+			for i := range tt.files {
+				r.Write(fmt.Sprintf("f%d", i), text)
+			}
+			r.Write("small", "line\n")
+			head := r.Commit(name)
+			files, err := attempts(t, open(t, r)).Patch(t.Context(), base, head)
+			if err != nil || len(files) != tt.files+1 {
+				t.Fatalf("%d files, %v", len(files), err)
+			}
+			for _, f := range files {
+				want := tt.isShown || f.Path == "small"
+				if got := len(f.Hunks) > 0; got != want || f.IsBinary == want || (f.NotShown > 0) == want {
+					t.Errorf("%s: hunks %d, binary %t, not shown %d", f.Path, len(f.Hunks), f.IsBinary, f.NotShown)
+				}
+			}
+		})
 	}
 }

@@ -18,6 +18,7 @@ type rehashed struct {
 	Quarantine
 	files *object.Files
 	trees [2]string
+	sizes map[string]int64 // of large blobs, by their names
 }
 
 // copyRehashed copies the objects in which two commits or trees differ, of both sides, and
@@ -33,7 +34,7 @@ func (a *Session) copyRehashed(ctx context.Context, old, now string) (*rehashed,
 	if err != nil {
 		return nil, err
 	}
-	s := &rehashed{files: files, Quarantine: Quarantine{
+	s := &rehashed{files: files, sizes: map[string]int64{}, Quarantine: Quarantine{
 		Repo: r, placement: a.q.placement, Dir: dir, Discard: discard,
 		Env: []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="},
 	}}
@@ -67,6 +68,9 @@ func (s *rehashed) makeCommonDir() (string, error) {
 func (s *rehashed) copyDifferences(ctx context.Context, old, now string) error {
 	w := s.files.Walk(object.BothSides)
 	w.Each = func(o object.Object) error {
+		if o.Size > smallestNotShown {
+			s.sizes[o.OID] = o.Size
+		}
 		if o.Data == nil && o.Size > 0 {
 			return s.copy(ctx, o)
 		}
