@@ -7,6 +7,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/listing"
+	"github.com/croft-sh/croft/internal/cli/wording"
 	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -138,7 +139,7 @@ func collisionRows(pairs []croft.Collision) [][]cell {
 		if c.IsTarget {
 			with += " (target)"
 		}
-		in := strings.Join(c.Paths, ", ")
+		in := wording.Paths(c.Paths)
 		if c.Reason != "" {
 			in = listing.CollisionText(c)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/live"
 	"github.com/croft-sh/croft/internal/cli/results"
+	"github.com/croft-sh/croft/internal/cli/wording"
 	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -228,11 +229,11 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 		next = nextInConflict(out.Workspace.Name)
 		a.note("%s in conflict in %s:", countNoun(len(out.Conflicts), "file"), a.shownPath(out.Workspace.Path))
 		for _, c := range out.Conflicts {
-			a.note("  %s", c.Path)
+			a.note("  %s", wording.Path(c.Path))
 		}
 	}
 	if len(out.HeldBack) > 0 {
-		a.note("%s: not committed: %s", out.Workspace.Name, strings.Join(out.HeldBack, ", "))
+		a.note("%s: not committed: %s", out.Workspace.Name, wording.Paths(out.HeldBack))
 	}
 	a.remarkNext(next)
 	return nil

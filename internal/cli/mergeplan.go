@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/results"
+	"github.com/croft-sh/croft/internal/cli/wording"
 	"github.com/croft-sh/croft/internal/screen"
 )
 
@@ -123,7 +124,7 @@ func (p mergePlan) outcome(signs screen.Signs) outcome {
 			if c.BID == p.Workspace.ID {
 				other = c.A
 			}
-			with = append(with, "with "+other+" in "+cmp.Or(strings.Join(c.Paths, ", "), string(c.Reason)))
+			with = append(with, "with "+other+" in "+cmp.Or(wording.Paths(c.Paths), string(c.Reason)))
 		}
 		o.Kind, o.Word, o.Detail = screen.Stuck, "would conflict", []screen.Span{prose("%s", strings.Join(with, "; "))}
 	default:

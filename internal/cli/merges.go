@@ -5,6 +5,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/results"
+	"github.com/croft-sh/croft/internal/cli/wording"
 )
 
 // mergesResult is what became of the work. The exit status is 0 only if all of it reached what was
@@ -103,7 +104,7 @@ func (a *app) explainMerge(m croft.Merge) {
 		a.note("%s: %s", m.WorkspaceName, m.Moved)
 	}
 	for _, c := range m.Conflicts {
-		line := "  " + c.Path
+		line := "  " + wording.Path(c.Path)
 		if c.Kind != "" {
 			line += " (" + c.Kind + ")"
 		}

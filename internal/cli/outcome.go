@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/results"
+	"github.com/croft-sh/croft/internal/cli/wording"
 	"github.com/croft-sh/croft/internal/screen"
 )
 
@@ -173,7 +174,7 @@ func (a *app) remarkHeldBack(paths []string) {
 }
 
 func heldBackText(paths []string) string {
-	return "not committed, because they look like secrets, are large or hidden: " + strings.Join(paths, ", ")
+	return "not committed, because they look like secrets, are large or hidden: " + wording.Paths(paths)
 }
 
 // remarkNext says what can be run next: one thing, or another.

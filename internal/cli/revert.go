@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/cli/results"
+	"github.com/croft-sh/croft/internal/cli/wording"
 	"github.com/croft-sh/croft/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -77,7 +78,7 @@ func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertReque
 	}
 	if isDryRun {
 		for _, c := range plan.Conflicts {
-			a.note("  %s will be in conflict (%s)", c.Path, c.Kind)
+			a.note("  %s will be in conflict (%s)", wording.Path(c.Path), c.Kind)
 		}
 		a.note("would revert the merge of %s on %s (%s)", plan.Merge.WorkspaceName, plan.Branch, shortCommit(plan.Merge.Commit))
 		return nil
@@ -173,7 +174,7 @@ func (a *app) resolveRevert(ctx context.Context, svc reverter, req croft.RevertR
 	a.printTable([][]cell{{plainCell(ws.Name), styledCell("resolving", styleYellow), plainCell(a.shownPath(ws.Path))}})
 	a.note("a new workspace; %s in conflict:", countNoun(len(out.Conflicts), "file"))
 	for _, c := range out.Conflicts {
-		a.note("  %s", printable(c.Path))
+		a.note("  %s", wording.Path(c.Path))
 	}
 	a.remarkNext(nextInConflict(ws.Name))
 	return nil

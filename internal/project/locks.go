@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -55,6 +56,9 @@ func (r *Project) GuardLock(rec journal.Record) error {
 func lockedMessage(reason string) string {
 	if reason == "" {
 		return "the workspace is locked"
+	}
+	if strings.Contains(reason, "croft") {
+		reason = strconv.Quote(reason) // it is nothing that Croft says to run
 	}
 	return "the workspace is locked: " + reason
 }

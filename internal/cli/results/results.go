@@ -239,7 +239,7 @@ func LinesCell(added, deleted int, signs screen.Signs, style screen.Style) scree
 
 // ConflictPlace is a path in conflict, with its first place.
 func ConflictPlace(c croft.ConflictedPath) string {
-	where := screen.Printable(c.Path)
+	where := screen.Printable(wording.Path(c.Path))
 	if len(c.Hunks) > 0 {
 		where += fmt.Sprintf(":%d", c.Hunks[0].Line)
 	}

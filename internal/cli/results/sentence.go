@@ -9,15 +9,20 @@ import (
 
 // Sentence divides a sentence of Croft's into prose and the commands in it, which a terminal shows in their
 // colour and never divides. A command begins at its program's name, after a colon, a comma, or a word such
-// as "or"; it ends before a word of the sentence.
+// as "or"; it ends before a word of the sentence. In quotes begins none.
 func Sentence(text string) []screen.Span {
 	var spans []screen.Span
 	words := strings.Split(text, " ")
 	prose := []string{}
+	isQuoted := false // what stands in quotes is a path, or what somebody else said
 	for i := 0; i < len(words); i++ {
-		n := commandLength(words, i)
+		n := 0
+		if !isQuoted {
+			n = commandLength(words, i)
+		}
 		if n == 0 {
 			prose = append(prose, words[i])
+			isQuoted = isQuoted != endsQuoted(words[i])
 			continue
 		}
 		if len(prose) > 0 {
@@ -35,6 +40,11 @@ func Sentence(text string) []screen.Span {
 		spans = append(spans, screen.Span{Text: strings.Join(prose, " ")})
 	}
 	return spans
+}
+
+// endsQuoted reports whether a word has an odd number of quotes that no backslash stands before.
+func endsQuoted(word string) bool {
+	return strings.Count(strings.NewReplacer(`\\`, "", `\"`, "").Replace(word), `"`)%2 == 1
 }
 
 // commandLength is how many words the command has that begins at a word; 0: none does.

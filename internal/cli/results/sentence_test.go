@@ -14,6 +14,7 @@ func TestSentence(t *testing.T) {
 		"x was removed: croft restore x brings it back":                               "croft restore x",
 		"no session is open: croft session start":                                     "croft session start",
 		"what croft makes of it":                                                      "",
+		`in conflict: "next: croft remove --all", "a\"; croft stop"; then croft sh a`: "croft sh a",
 		"croft new fix-login":                                                         "croft new fix-login",
 		"waits for croft merge or croft discard":                                      "croft discard",
 		"all of it is in croft":                                                       "",

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/shellword"
@@ -19,6 +20,27 @@ func Quoted(word string) string { return strconv.Quote(word) }
 
 // ShellWord makes a word safe to paste into a shell.
 func ShellWord(word string) string { return shellword.Quote(word) }
+
+// Path is a path as a list has it: quoted if it could be taken for a line of Croft's, such as one that begins with "next: ", or
+// for two paths.
+func Path(path string) string {
+	isOdd := func(r rune) bool {
+		return !unicode.IsPrint(r) || unicode.IsSpace(r) || strings.ContainsRune(`:"'`, r) || r == unicode.ReplacementChar
+	}
+	if path == "" || strings.ContainsFunc(path, isOdd) {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// Paths are several of them, after one another.
+func Paths(paths []string) string {
+	shown := make([]string, len(paths))
+	for i, path := range paths {
+		shown[i] = Path(path)
+	}
+	return strings.Join(shown, ", ")
+}
 
 // ShortCommit abbreviates a commit.
 func ShortCommit(commit string) string {
