@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/plaintext"
 	"github.com/croft-sh/croft/internal/shellword"
 )
 
@@ -89,7 +90,19 @@ func checkRepoName(repo string) error {
 }
 
 func nameProblem(name string) string {
-	return cmp.Or(sizeProblem(name, maxName), refProblem(name), wholeProblem(name))
+	return cmp.Or(sizeProblem(name, maxName), refProblem(name), unseenProblem(name), wholeProblem(name))
+}
+
+// unseenProblem refuses characters that show nothing: a new workspace would have the name of another, as far as one sees.
+func unseenProblem(s string) string {
+	var before rune
+	for _, r := range s {
+		if plaintext.IsUnseen(r, before) {
+			return fmt.Sprintf("holds %U, which shows nothing", r)
+		}
+		before = r
+	}
+	return ""
 }
 
 func branchProblem(branch string) string {
@@ -97,7 +110,7 @@ func branchProblem(branch string) string {
 }
 
 func partProblem(s string) string {
-	return cmp.Or(sizeProblem(s, maxPart), componentProblem(s, dotRefused), refProblem(s), wholeProblem(s))
+	return cmp.Or(sizeProblem(s, maxPart), componentProblem(s, dotRefused), refProblem(s), unseenProblem(s), wholeProblem(s))
 }
 
 func sizeProblem(s string, limit int) string {

@@ -94,6 +94,25 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+// TestPrintableShowsWhatIsThere: two texts that differ do not look alike, and nobody's marks cover other lines.
+func TestPrintableShowsWhatIsThere(t *testing.T) {
+	for text, want := range map[string]string{
+		"fix\u034f": "fix\uFFFD", "\u3164": "\uFFFD", "\u115f\u1160\uffa0": "\uFFFD\uFFFD\uFFFD", "a\u2800b": "a\uFFFDb", "a\ufe0f": "a\uFFFD", "a\ufe00\U000E0101": "a\uFFFD\uFFFD",
+		"\u2764\ufe0f": "\u2764\ufe0f", "e\u0301": "e\u0301", "\u091c\u093c\u0940\u0902": "\u091c\u093c\u0940\u0902", "\ud55c\uae00": "\ud55c\uae00",
+		"a\u0301\u0301\u0301\u0301b\u0301": "a\u0301\u0301\u0301\uFFFDb\u0301",
+	} {
+		if got := Printable(text); got != want {
+			t.Errorf("%+q is shown as %+q, want %+q", text, got, want)
+		}
+	}
+	if got := Width("x\u0903\u0903"); got != 3 {
+		t.Errorf("marks that take columns: %d, want 3", got)
+	}
+	if got := CutEnd("x\u0903\u0903yz", 4, "…"); Width(got) > 4 {
+		t.Errorf("%q is wider than 4", got)
+	}
+}
+
 // TestSigns: a program reads the same signs in every locale, and a terminal without Unicode gets
 // none of it.
 func TestSigns(t *testing.T) {

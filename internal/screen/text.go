@@ -5,17 +5,60 @@ import (
 	"unicode"
 
 	"github.com/clipperhouse/displaywidth"
+	"github.com/croft-sh/croft/internal/plaintext"
 )
 
 // Width is how many columns of a terminal a text takes.
-func Width(text string) int { return displaywidth.String(text) }
+func Width(text string) int {
+	if !strings.ContainsFunc(text, isSpacing) {
+		return displaywidth.String(text)
+	}
+	wide := 0
+	for g := displaywidth.StringGraphemes(text); g.Next(); {
+		wide += graphemeWidth(g.Value(), g.Width())
+	}
+	return wide
+}
+
+// isSpacing reports marks that combine with a character and take a column of their own on most terminals.
+func isSpacing(r rune) bool { return r >= 0x903 && unicode.Is(unicode.Mc, r) }
+
+// graphemeWidth is the width of a character with its marks.
+func graphemeWidth(value string, wide int) int {
+	marks := 0
+	rest := strings.Map(func(r rune) rune {
+		if isSpacing(r) {
+			marks++
+			return -1
+		}
+		return r
+	}, value)
+	if marks == 0 {
+		return wide
+	}
+	return max(wide, displaywidth.String(rest)+marks)
+}
+
+// maxMarks is how many marks a character keeps: what Hindi writes above and below one. More of them cover other lines.
+const maxMarks = 3
 
 // Printable replaces what a terminal would act upon, and what is not seen: controls, marks that
-// change the direction of writing, and characters without a width. An agent may have written the
-// text.
+// change the direction of writing, characters without a width or a shape, and marks that are heaped upon one character. An
+// agent may have written the text.
 func Printable(text string) string {
+	var before rune
+	marks := 0
 	return strings.Map(func(r rune) rune {
+		isUnseen := plaintext.IsUnseen(r, before)
+		if before = r; r >= 0x300 && unicode.IsMark(r) {
+			marks++
+		} else {
+			marks = 0
+		}
 		if unicode.IsPrint(r) {
+			if isUnseen || marks > maxMarks {
+				return '\uFFFD'
+			}
 			return r
 		}
 		return '\uFFFD'
@@ -45,7 +88,7 @@ func CutMiddle(text string, room int, sign string) string {
 func firstColumns(text string, room int) string {
 	at, used := 0, 0
 	for g := displaywidth.StringGraphemes(text); g.Next(); at += len(g.Value()) {
-		if used += g.Width(); used > room {
+		if used += graphemeWidth(g.Value(), g.Width()); used > room {
 			break
 		}
 	}
@@ -55,7 +98,7 @@ func firstColumns(text string, room int) string {
 func lastColumns(text string, room int) string {
 	at, left := 0, Width(text)
 	for g := displaywidth.StringGraphemes(text); left > room && g.Next(); at += len(g.Value()) {
-		left -= g.Width()
+		left -= graphemeWidth(g.Value(), g.Width())
 	}
 	return text[at:]
 }
