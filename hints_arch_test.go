@@ -275,12 +275,15 @@ func text(expr ast.Expr) string {
 
 // unquoted are the exceptions, with their reasons.
 var unquoted = map[string]string{
+	"internal/cli/snapshot.go: id":                                            "an ID, or its beginning",
+	"internal/cli/trash.go: word":                                             "quoted by restoreWords, or an ID",
+	"internal/config/write.go: shellWords(c.Items)":                           "quoted there; what a person typed in this command",
+	"internal/history/undoable.go: string(u.ops[0].Act)":                      "an ID",
 	"internal/adoption/adoption.go: c.path":                                   "a sentence about git, which has no worktree there",
 	"internal/cli/config.go: near":                                            "the name of a setting that there is",
 	"internal/config/write.go: near":                                          "the name of a setting that there is",
 	"internal/config/write.go: key.Name":                                      "the name of a setting that there is",
 	"internal/workspace/space.go: key":                                        "the name of a setting, from the callers' literals",
-	"internal/cli/gc.go: string(id)":                                          "an ID",
 	"internal/cli/role.go: role.Snapshot":                                     "an ID",
 	"internal/project/branch.go: own":                                         "the commit that a ref names",
 	"internal/cli/help/manual.go: cmd.Name()":                                 "the name of a command of Croft's",
