@@ -93,13 +93,14 @@ func (c *Checkouts) Verify(ctx context.Context, s checkout.Spec) (notes []string
 		}
 	}
 	err = c.At(s).Change(ctx, func(w *git.Worktree) error {
-		notes, err = verifyCheckout(ctx, w, refresh)
+		notes, err = verifyCheckout(ctx, w, refresh, s.Source)
 		return err
 	})
 	return notes, err
 }
 
-func verifyCheckout(ctx context.Context, w *git.Worktree, refresh git.Refresh) ([]string, error) {
+// verifyCheckout is Verify of a checkout, which is a copy of the plain directory source, if that is not empty.
+func verifyCheckout(ctx context.Context, w *git.Worktree, refresh git.Refresh, source string) ([]string, error) {
 	converted := 0
 	for e, err := range w.Status(ctx, git.UntrackedNormal, refresh) {
 		switch {
@@ -107,6 +108,8 @@ func verifyCheckout(ctx context.Context, w *git.Worktree, refresh git.Refresh) (
 			return nil, err
 		case e.Index == '.' && e.Work == 'M' && isFile(filepath.Join(w.Path, e.Path)):
 			converted++
+		case source != "" && e.IsUntracked() && isNested(w.Path, e.Path) && isNested(source, e.Path):
+			// It was copied, and no baseline has it.
 		default:
 			return nil, fmt.Errorf("%w: %q (%c%c)", checkout.ErrDiffers, e.Path, e.Index, e.Work)
 		}
@@ -116,6 +119,12 @@ func verifyCheckout(ctx context.Context, w *git.Worktree, refresh git.Refresh) (
 	}
 	return []string{fmt.Sprintf(
 		"git shows %d files as modified in any fresh checkout of this commit, because of line endings or filters", converted)}, nil
+}
+
+// isNested reports whether a path below a directory is a repository of its own.
+func isNested(top, name string) bool {
+	_, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name), ".git"))
+	return err == nil
 }
 
 func isGone(path string) bool {
