@@ -276,6 +276,8 @@ func text(expr ast.Expr) string {
 // unquoted are the exceptions, with their reasons.
 var unquoted = map[string]string{
 	"internal/cli/snapshot.go: id":                                            "an ID, or its beginning",
+	"internal/cli/gc.go: word":                                                "quoted by restoreWords, or an ID",
+	"internal/cli/apply.go: shortMerge(ctx, svc, req.Repo, m.ID)":             "the beginning of an ID",
 	"internal/cli/trash.go: word":                                             "quoted by restoreWords, or an ID",
 	"internal/config/write.go: shellWords(c.Items)":                           "quoted there; what a person typed in this command",
 	"internal/history/undoable.go: string(u.ops[0].Act)":                      "an ID",

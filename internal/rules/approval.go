@@ -483,23 +483,3 @@ func (svc *Rules) WriteApproval(ctx context.Context, r *project.Project, plan *c
 	}
 	return fsx.WriteDurable(file, append(text, '\n'))
 }
-
-// ApprovedNow returns why a target's checks do not stop a merge now, or the empty string if
-// they do or that is unknown.
-func (svc *Rules) ApprovedNow(ctx context.Context, r *project.Project, target string) string {
-	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
-	if err != nil {
-		return ""
-	}
-	rules, err := svc.MergeSettings(ctx, r, target, tip)
-	if err != nil {
-		return ""
-	}
-	switch _, ok, err := svc.ChecksTrusted(ctx, r, rules.Checks); {
-	case err != nil || !ok:
-		return ""
-	case len(rules.Checks) == 0:
-		return "the target asks for no checks now"
-	}
-	return "the target's checks are approved now"
-}

@@ -191,3 +191,23 @@ func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *merg
 		svc.remembered.Store(laneKey{r.ID, target}, rememberedRules{published, last.settings, file.OID, last.rules})
 	}
 }
+
+// ApprovedNow returns why a target's checks do not stop a merge now, or the empty string if
+// they do or that is unknown.
+func (svc *Rules) ApprovedNow(ctx context.Context, r *project.Project, target string) string {
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
+	if err != nil {
+		return ""
+	}
+	rules, err := svc.MergeSettings(ctx, r, target, tip)
+	if err != nil {
+		return ""
+	}
+	switch _, ok, err := svc.ChecksTrusted(ctx, r, rules.Checks); {
+	case err != nil || !ok:
+		return ""
+	case len(rules.Checks) == 0:
+		return "the target asks for no checks now"
+	}
+	return "the target's checks are approved now"
+}
