@@ -214,9 +214,10 @@ func (historyScenarios) Plan(t *testing.T, f *fixture) {
 }
 
 func (historyScenarios) Nothing(t *testing.T, f *fixture) {
-	for _, req := range []croft.UndoRequest{{}, {Operation: "nosuchoperation0"}} {
-		wantCode(t, errOf(f.Undo(t.Context(), req)), croft.InvalidRequest)
-		wantCode(t, errOf(f.PlanUndo(t.Context(), req)), croft.InvalidRequest)
+	for operation, want := range map[croft.ID]croft.Code{"": croft.InvalidRequest, "nosuchoperation0": croft.OperationNotFound} {
+		req := croft.UndoRequest{Operation: operation}
+		wantCode(t, errOf(f.Undo(t.Context(), req)), want)
+		wantCode(t, errOf(f.PlanUndo(t.Context(), req)), want)
 	}
 	f.create(croft.CreateRequest{Name: "a"})
 	made := f.last("create", "done")

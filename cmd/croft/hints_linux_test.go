@@ -30,6 +30,7 @@ func exceptions() []exception {
 		{command: `croft undo [0-9a-z]{4,16}`, story: "remove", exit: 5, why: "what was restored is not committed, and is moved again with --force only"},
 		{command: `croft (clean|undo)`, answers: yes, why: "it asks, because it was not said what"},
 		{command: `croft merge (search-index|revert-fix-login)`, story: "conflict|revert", exit: 5, why: "the conflict is to be resolved before, in the shell that is named before"},
+		{command: `croft remove developer`, story: "errors", answers: yes, why: "it asks, because there is uncommitted work"},
 		{command: `croft discard`, answers: map[string][]string{"esc leaves": {"Escape"}}, exit: 130, why: "it offers a list"},
 		{command: `croft config trust`, act: "croft init", why: "there is nothing to approve before checks are committed, and it says so"},
 		{command: `croft config trust( --target main)?`, answers: yes, why: "only a person approves"},

@@ -218,7 +218,8 @@ type cancelable struct {
 
 func (s *cancelable) ChangeQueue(_ context.Context, req croft.QueueRequest) (*croft.QueueResult, error) {
 	all := []croft.Merge{
-		{ID: "1", WorkspaceName: "a", State: croft.MergeQueued}, {ID: "2", WorkspaceName: "b", State: croft.MergeChecking},
+		{ID: "1", WorkspaceName: "a", State: croft.MergeQueued},
+		{ID: "2", WorkspaceName: "b", State: croft.MergeChecking},
 		{ID: "3", WorkspaceName: "c", State: croft.MergeDone, Status: croft.MergePending},
 	}
 	if req.DryRun == croft.DryRunOff {
