@@ -29,6 +29,7 @@ func TestLostRules(t *testing.T) {
 			if err := os.Remove(filepath.Join(r.Dir, ".git", "objects", oid[:2], oid[2:])); err != nil {
 				t.Fatal(err)
 			}
+			e = engineIn(t, r, 0) // which remembers nothing of the target
 			if plan, err := e.Checks(t.Context(), croft.ChecksRequest{}); !errors.Is(err, croft.ObjectMissing) {
 				t.Errorf("the checks are %+v, %v, want %s", plan, err, croft.ObjectMissing)
 			}
