@@ -428,8 +428,11 @@ func TestAncestry(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	none := strings.Repeat("1", 40)
-	if yes, err := repo.IsAncestor(t.Context(), none, two); err == nil || yes {
-		t.Errorf("a commit that is not there: %v, %v", yes, err)
+	if yes, err := repo.IsAncestor(t.Context(), none, two); err != nil || yes {
+		t.Errorf("a commit that is gone: %v, %v", yes, err)
+	}
+	if yes, err := repo.IsAncestor(t.Context(), two, none); err == nil || yes {
+		t.Errorf("a commit that is not there has it: %v, %v", yes, err)
 	}
 	if _, _, err := repo.AheadBehind(t.Context(), "--all", two); err == nil {
 		t.Error("an option was taken for a commit")
