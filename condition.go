@@ -150,3 +150,13 @@ type Finished struct {
 	Head    string    `json:"head,omitempty"` // the commit that the workspace was left at
 	At      time.Time `json:"at"`
 }
+
+// IsMergeable reports whether a merge takes a workspace of this condition as it is: somebody is at work in others, their agent
+// has failed, a check did, or they have work that is not committed or that was taken back.
+func (c Condition) IsMergeable() bool {
+	switch c {
+	case ConditionAhead, ConditionPending, ConditionToReview, ConditionCollides, ConditionConflict:
+		return true
+	}
+	return false
+}

@@ -28,7 +28,7 @@ type conflictsData struct {
 	Pairs   []conflictPair
 	More    int // pairs that are not shown
 	Order   []orderItem
-	First   []chosenField // that meet nobody, for the button
+	First   []chosenField // that meet nobody and are ready to be merged, for the button
 	Skipped []croft.Kept
 	Took    croft.Duration
 	IsCut   bool
@@ -90,18 +90,18 @@ func (d *dashboard) conflictsPage(r *request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := map[string]croft.ID{}
+	ids, isReady := map[string]croft.ID{}, map[string]bool{}
 	data := &conflictsData{Count: len(f.Order), Target: r.Repo.Branch, Skipped: f.Skipped, Took: f.Effort.Reading + f.Effort.Comparing}
 	for i := range workspaces {
 		if ws := &workspaces[i]; ws.RepoID == r.Repo.ID {
-			ids[ws.Name] = ws.ID
+			ids[ws.Name], isReady[ws.Name] = ws.ID, ws.Status.IsMergeable()
 		}
 	}
 	data.Title = countText(len(f.Pairs), "pair") + " will collide"
 	if len(f.Pairs) == 0 {
 		data.Title = "Nobody will collide"
 	}
-	data.fill(r, f, ids)
+	data.fill(r, f, ids, isReady)
 	key := *data
 	key.Took = 0 // it is another one each time
 	return &page{
@@ -110,7 +110,7 @@ func (d *dashboard) conflictsPage(r *request) (*page, error) {
 	}, nil
 }
 
-func (data *conflictsData) fill(r *request, f *croft.Forecast, ids map[string]croft.ID) {
+func (data *conflictsData) fill(r *request, f *croft.Forecast, ids map[string]croft.ID, isReady map[string]bool) {
 	between := map[[2]string]*croft.Collision{}
 	target := map[string]*croft.Collision{}
 	for i := range f.Pairs {
@@ -122,6 +122,7 @@ func (data *conflictsData) fill(r *request, f *croft.Forecast, ids map[string]cr
 		}
 	}
 	path := func(name string) string { return workspacePath(r.Repo.ID, ids[name], "") }
+	isFirst := true // none of those before meets another
 	for i, name := range f.Order {
 		o := orderItem{Number: i + 1, Name: name, Path: path(name)}
 		var meets []string
@@ -136,7 +137,7 @@ func (data *conflictsData) fill(r *request, f *croft.Forecast, ids map[string]cr
 			o.IsRed, o.Meets, o.Files = true, c.B, len(c.Paths)
 		}
 		data.Order = append(data.Order, o)
-		if o.Meets == "" && len(data.First) == i {
+		if isFirst = isFirst && o.Meets == ""; isFirst && isReady[name] {
 			data.First = append(data.First, chosenField(string(r.Repo.ID)+"/"+string(ids[name])))
 		}
 	}

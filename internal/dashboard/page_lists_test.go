@@ -109,6 +109,11 @@ func TestConflicts(t *testing.T) {
 	free := s.make("free", map[string]string{"free.txt": "f\n"})
 	page := s.get(s.in("conflicts"))
 	want(t, "the forecast", page, "1 pair will collide", "Who meets whom", `<code><bdi>src/main.txt</bdi></code>`, "Suggested order", "will meet", `class="h1"`, "Merge the first 2")
+	failed := s.make("failed", map[string]string{"failed.txt": "f\n"}) // it meets nobody, and is not for a merge as it is
+	if _, err := s.svc.Finish(t.Context(), croft.FinishRequest{Workspace: croft.ByID(failed.ID), Outcome: croft.Failed}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the forecast with one that failed", s.get(s.in("conflicts")), "<bdi>failed</bdi>", "Merge the first 2")
 	s.post("/bulk", "do", "merge", "w", string(s.repo)+"/"+string(free.ID))
 	want(t, "the queue", s.get(s.in("queue")), "<bdi>free</bdi>")
 }

@@ -146,11 +146,7 @@ func MergeCommands(names []string, room int) (commands []string) {
 func Mergeable(list []croft.Workspace, names []string) []string {
 	isReady := map[string]bool{}
 	for _, ws := range list {
-		switch ws.Status {
-		case croft.ConditionAhead, croft.ConditionPending, croft.ConditionToReview, croft.ConditionCollides, croft.ConditionConflict:
-			isReady[ws.Name] = true
-		default:
-		}
+		isReady[ws.Name] = ws.Status.IsMergeable()
 	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isReady[name] })
 }
