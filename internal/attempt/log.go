@@ -67,7 +67,8 @@ func (l Logs) Read(ctx context.Context, req croft.CheckLogRequest) (*croft.Check
 
 // choose returns the check with an ID or, without one, that which says why the merge is as
 // it is: the one that runs, else the last one that failed, else the last one. Those of the target
-// alone come after those of the merged result.
+// alone come after those of the merged result. Of a merge that landed, what failed on another tree, that of a batch with
+// others, says nothing.
 func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
 	var checks []croft.Check // the last one first
 	for _, c := range slices.Backward(m.Checks) {
@@ -89,7 +90,7 @@ func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
 	}
 	for _, is := range []func(croft.Check) bool{
 		func(c croft.Check) bool { return c.State == croft.TryRunning },
-		func(c croft.Check) bool { return !c.Passed && c.State != croft.TryStopped },
+		func(c croft.Check) bool { return !c.Passed && c.State != croft.TryStopped && !isOfOthers(m, c) },
 		func(croft.Check) bool { return true },
 	} {
 		if i := slices.IndexFunc(checks, is); i >= 0 {
@@ -97,6 +98,11 @@ func choose(m croft.Merge, id croft.ID) (croft.Check, error) {
 		}
 	}
 	return croft.Check{}, &croft.Error{Code: croft.CheckNotFound, Workspace: m.WorkspaceName, Message: "no check has run on this merge", Hint: "croft show " + shellword.Quote(m.WorkspaceName)}
+}
+
+// isOfOthers reports whether a merge landed, and a check ran on another tree than what was checked of it in the end.
+func isOfOthers(m croft.Merge, c croft.Check) bool {
+	return m.Status == croft.MergeMerged && len(m.Checks) > 0 && c.Tree != m.Checks[len(m.Checks)-1].Tree
 }
 
 // lastTry is the last run of a check's command on the same tree that went as that did: the one that decided.

@@ -12,6 +12,7 @@ import (
 func TestChoose(t *testing.T) {
 	passed := func(id croft.ID) croft.Check { return croft.Check{ID: id, Passed: true} }
 	failed := func(id croft.ID) croft.Check { return croft.Check{ID: id} }
+	onTree := func(id croft.ID, tree string, isPassed bool) croft.Check { return croft.Check{ID: id, Tree: tree, Passed: isPassed} }
 	running, stopped := croft.Check{ID: "running", State: croft.TryRunning}, croft.Check{ID: "stopped", State: croft.TryStopped}
 	for _, test := range []struct {
 		name string
@@ -35,6 +36,12 @@ func TestChoose(t *testing.T) {
 		{"only the target was checked", croft.Merge{Attempts: []croft.Attempt{{Merges: 0, Checks: []croft.Check{failed("a"), passed("b")}}}}, "", "a"},
 		{"failed twice", croft.Merge{Checks: []croft.Check{failed("a")}, Attempts: []croft.Attempt{{Merges: 1, Checks: []croft.Check{failed("a"), failed("b")}}}}, "", "b"},
 		{"chosen, failed twice", croft.Merge{Checks: []croft.Check{failed("a")}, Attempts: []croft.Attempt{{Merges: 1, Checks: []croft.Check{failed("a"), failed("b")}}}}, "a", "a"},
+		{"landed after its batch had failed", croft.Merge{Status: croft.MergeMerged, Checks: []croft.Check{onTree("c", "own", true)}, Attempts: []croft.Attempt{
+			{Merges: 2, Checks: []croft.Check{onTree("a", "batch", false)}}, {Merges: 1, Checks: []croft.Check{onTree("c", "own", true)}},
+		}}, "", "c"},
+		{"landed at the second try", croft.Merge{Status: croft.MergeMerged, Checks: []croft.Check{onTree("c", "own", true)}, Attempts: []croft.Attempt{
+			{Merges: 1, Checks: []croft.Check{onTree("a", "own", false), onTree("c", "own", true)}},
+		}}, "", "a"},
 		{"chosen", croft.Merge{Checks: []croft.Check{failed("a"), passed("b")}}, "b", "b"},
 		{"chosen from an attempt", croft.Merge{Attempts: []croft.Attempt{{Checks: []croft.Check{passed("a")}}}}, "a", "a"},
 	} {
