@@ -12,7 +12,9 @@ import (
 func TestChoose(t *testing.T) {
 	passed := func(id croft.ID) croft.Check { return croft.Check{ID: id, Passed: true} }
 	failed := func(id croft.ID) croft.Check { return croft.Check{ID: id} }
-	onTree := func(id croft.ID, tree string, isPassed bool) croft.Check { return croft.Check{ID: id, Tree: tree, Passed: isPassed} }
+	onTree := func(id croft.ID, tree string, isPassed bool) croft.Check {
+		return croft.Check{ID: id, Tree: tree, Passed: isPassed}
+	}
 	running, stopped := croft.Check{ID: "running", State: croft.TryRunning}, croft.Check{ID: "stopped", State: croft.TryStopped}
 	for _, test := range []struct {
 		name string
