@@ -269,11 +269,10 @@ func TestInstallRedirected(t *testing.T) {
 				t.Cleanup(other.Close)
 				env := placeOf(t, program, in.from)
 				at := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, "CROFT_RELEASE=") })
-				first := httptest.NewTLSServer(http.RedirectHandler("/", http.StatusFound))
-				t.Cleanup(first.Close)
-				first.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				first := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					http.Redirect(w, r, other.URL+r.URL.Path, http.StatusFound)
-				})
+				}))
+				t.Cleanup(first.Close)
 				env[at] = "CROFT_RELEASE=" + first.URL
 				in.env = append(env, "HOME="+in.home)
 				out, err := in.run(filepath.Join(in.home, "bin"))
