@@ -55,8 +55,8 @@ func revertOf(was journal.Merge, p landed, a project.Act) journal.Merge {
 	}
 }
 
-// takenBackBy finds the first commit of a target's own line that has nothing of a merge any more, and the commit before it. They are
-// empty if the merge is not on that line, or is not taken back at its tip.
+// takenBackBy finds the commit of a target's own line that took a merge back and did nothing else, as git revert makes it, and the
+// commit before it. They are empty if there is none: another merge of the work undoes the commit, with all that it did.
 func takenBackBy(ctx context.Context, r *project.Project, m journal.Merge, tip string) (commit, before string, err error) {
 	attempts, err := r.Git.OpenMergeTree(writers.InMemory)
 	if err != nil {
@@ -76,6 +76,9 @@ func takenBackBy(ctx context.Context, r *project.Project, m journal.Merge, tip s
 	if is, err := isGone(gone); !is || err != nil {
 		return "", "", err
 	}
+	if is, err := isGone(has); is || err != nil { // it brought nothing
+		return "", "", err
+	}
 	for gone-has > 1 {
 		mid := has + (gone-has)/2
 		is, err := isGone(mid)
@@ -87,6 +90,14 @@ func takenBackBy(ctx context.Context, r *project.Project, m journal.Merge, tip s
 		} else {
 			has = mid
 		}
+	}
+	without, err := attempts.MergeOver(ctx, m.Commit, line[has], m.Before)
+	if err != nil || !without.IsClean() {
+		return "", "", err
+	}
+	at, err := attempts.ReadCommit(ctx, line[gone])
+	if err != nil || at.Tree != without.Tree {
+		return "", "", err
 	}
 	return line[gone], line[has], nil
 }

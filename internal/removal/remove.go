@@ -271,8 +271,11 @@ func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, r *project.Project, w c
 // guardMerges refuses to remove a workspace whose merge has not ended. In a forced mode one that waits is canceled with
 // the workspace; one that is being merged cannot be.
 func (svc *Removals) guardMerges(r *project.Project, waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMode) error {
-	if mode == croft.RemoveForce || mode == RemoveOccupied {
-		return svc.guardLanding(r, waiting, w, mode)
+	switch mode {
+	case RemoveOccupied:
+		return nil
+	case croft.RemoveForce:
+		return svc.guardLanding(r, waiting, w)
 	}
 	for _, m := range waiting {
 		switch {
@@ -293,10 +296,10 @@ func (svc *Removals) guardMerges(r *project.Project, waiting []journal.Merge, w 
 	return nil
 }
 
-// guardLanding refuses to remove or discard a workspace whose work a driver is merging or checking: it would land all the same.
-func (svc *Removals) guardLanding(r *project.Project, waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMode) error {
+// guardLanding refuses to remove a workspace whose work a driver is merging or checking: it would land all the same.
+func (svc *Removals) guardLanding(r *project.Project, waiting []journal.Merge, w croft.Workspace) error {
 	for _, m := range waiting {
-		if mode != RemoveOccupied && isWholeMerge(m) && !svc.isCancelable(r, m) {
+		if isWholeMerge(m) && !svc.isCancelable(r, m) {
 			return landingError(m, w)
 		}
 	}
